@@ -14,7 +14,7 @@ from functools import partial, reduce
 from msgspec.structs import replace
 
 from ...encoders.symmetry import MergedAlternative
-from ...models.cluster.node_fit import Misfit, pod_fits
+from ...models.cluster.node_fit import pod_fits
 from ...models.kubernetes.claims import CapacityRequirements, DeviceClass, DeviceSelector, DeviceToleration, RequestSpec
 from ...models.kubernetes.core import Node, PodSpec, Toleration
 from ...models.kubernetes.meta import DeviceId, ObjectKey
@@ -26,7 +26,7 @@ from ...problem.problem import RESULT_LIMIT
 from ...problem.requests import ResolvedRequest
 from ..proofs.counting import display_amount
 from . import wording
-from .conflict import obstacle_of
+from .conflict import REQUEST_REASONS, obstacle_of
 from .what_if import WhatIf, WhatIfEdit
 
 CHANGE_COSTS = {
@@ -142,63 +142,42 @@ def change_targets(words: wording.ReasonWording, alternative: MergedAlternative)
     return [last, ChangeTarget(words, alternative.demands)] if alternative.copies > 1 else [last]
 
 
-PodEdit = Callable[[PodSpec], PodSpec]
-
-
 def pod_changes(what_if: WhatIf, node: Node) -> list[Change]:
     """List changes after which the pod itself fits the node; none if there is no pod, or nothing helps."""
-    if what_if.unit.pod is None:
-        return []
-    return [_pod_change(misfit, node) for misfit in pod_fits(what_if.unit.pod.spec, node)]
+    changes: list[Change] = []
+    for misfit in pod_fits(what_if.unit.pod.spec, node) if what_if.unit.pod else ():
+        text, edit = _POD_EDITS[misfit.id]
+        apply: Callable[[WhatIf], WhatIf] = partial(WhatIf.with_pod, change=partial(edit, node))
+        changes.append(Change(misfit.id, "", f"{text} ({misfit.message})", CHANGE_COSTS[misfit.id], apply))
+    return changes
 
 
-def _pod_change(misfit: Misfit, node: Node) -> Change:
-    text, edit = _POD_EDITS[misfit.id](node)
-    apply: Callable[[WhatIf], WhatIf] = partial(WhatIf.with_pod, change=edit)
-    return Change(misfit.id, "", f"{text} ({misfit.message})", CHANGE_COSTS[misfit.id], apply)
-
-
-def _drop_node_name(_node: Node) -> tuple[str, PodEdit]:
-    return "let the pod go to another node", lambda spec: replace(spec, node_name="")
-
-
-def _drop_node_selector(_node: Node) -> tuple[str, PodEdit]:
-    return "drop the pod's node selector", lambda spec: replace(spec, node_selector=None)
-
-
-def _drop_node_affinity(_node: Node) -> tuple[str, PodEdit]:
-    return "drop the pod's required node affinity", lambda spec: replace(spec, affinity=None)
-
-
-def _tolerate_node_taints(node: Node) -> tuple[str, PodEdit]:
+def _tolerate_node_taints(node: Node, spec: PodSpec) -> PodSpec:
     taints = (node.spec.taints if node.spec else None) or ()
     added = tuple(Toleration(key=one.key, operator="Exists", effect=one.effect) for one in taints)
-    return "tolerate the node's taints", lambda spec: replace(spec, tolerations=(*(spec.tolerations or ()), *added))
+    return replace(spec, tolerations=(*(spec.tolerations or ()), *added))
 
 
-def _make_schedulable(_node: Node) -> tuple[str, PodEdit]:
+def _tolerate_unschedulable(_node: Node, spec: PodSpec) -> PodSpec:
     added = Toleration(key="node.kubernetes.io/unschedulable", operator="Exists")
-    return "make the node schedulable", lambda spec: replace(spec, tolerations=(*(spec.tolerations or ()), added))
+    return replace(spec, tolerations=(*(spec.tolerations or ()), added))
 
 
-_POD_EDITS: dict[str, Callable[[Node], tuple[str, PodEdit]]] = {
-    "nodeName": _drop_node_name,
-    "nodeSelector": _drop_node_selector,
-    "nodeAffinity": _drop_node_affinity,
-    "nodeUnschedulable": _make_schedulable,
-    "nodeTaint": _tolerate_node_taints,
+_POD_EDITS: dict[str, tuple[str, Callable[[Node, PodSpec], PodSpec]]] = {
+    "nodeName": ("let the pod go to another node", lambda _, spec: replace(spec, node_name="")),
+    "nodeSelector": ("drop the pod's node selector", lambda _, spec: replace(spec, node_selector=None)),
+    "nodeAffinity": ("drop the pod's required node affinity", lambda _, spec: replace(spec, affinity=None)),
+    "nodeUnschedulable": ("make the node schedulable", _tolerate_unschedulable),
+    "nodeTaint": ("tolerate the node's taints", _tolerate_node_taints),
 }
 
 
 def relaxation_options(words: wording.ReasonWording) -> tuple[RelaxationOption, ...]:
     """List what could be changed about the reasons, the cheapest first."""
-    made = ((reason, _OPTIONS_OF_REASON.get(reason.id, _no_options)(words, reason)) for reason in words.reasons)
+    known = (reason for reason in words.reasons if reason.id in _OPTIONS_OF_REASON)
+    made = ((reason, _OPTIONS_OF_REASON[reason.id](words, reason)) for reason in known)
     found = dict.fromkeys(dataclasses.replace(option, reason=reason) for reason, own in made for option in own)
     return tuple(sorted(found, key=lambda option: option.cost))
-
-
-def _no_options(_words: wording.ReasonWording, _reason: Justification) -> Iterator[RelaxationOption]:
-    return iter(())
 
 
 def _request_options(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
@@ -209,10 +188,10 @@ def _request_options(words: wording.ReasonWording, reason: Justification) -> Ite
     for alternative in own:
         if not words.guarded.problem.demands[alternative.demands[0]].all_devices:
             for target in change_targets(words, alternative):
-                changes = tuple(
-                    _fewer_devices(target, alternative.count, less)
-                    for less in _helpful_reductions(words, alternative.count)
-                )
+                # The rest must exist, and a claim may have as many (SRCH-8).
+                least = max(1, alternative.count - min(words.guarded.problem.size, RESULT_LIMIT))
+                reductions = range(least, alternative.count)
+                changes = tuple(_fewer_devices(target, alternative.count, less) for less in reductions)
                 if changes:
                     yield RelaxationOption(
                         ("count", target.demands), changes, is_monotone=alternative.index not in related
@@ -226,11 +205,6 @@ def _request_options(words: wording.ReasonWording, reason: Justification) -> Ite
         )
 
 
-def _helpful_reductions(words: wording.ReasonWording, count: int) -> range:
-    """Return by how many devices a count may be lowered: the rest must exist, and a claim may have as many (SRCH-8)."""
-    return range(max(1, count - min(words.guarded.problem.size, RESULT_LIMIT)), count)
-
-
 def _fewer_devices(target: ChangeTarget, count: int, less: int) -> Change:
     text = f"count {count - less} instead of {count} in"
     return target.change("count", text, lambda spec: replace(spec, count=count - less), times=less)
@@ -239,8 +213,7 @@ def _fewer_devices(target: ChangeTarget, count: int, less: int) -> Change:
 def _constraint_options(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     entry = wording.entry_of_reason(words.guarded, reason)
     equal = wording.claims_of_entry(words.guarded, entry)
-    sizes = (1, len(equal)) if len(equal) > 1 else (1,)
-    for size in sizes:
+    for size in sorted({1, len(equal)}):
         yield single_change_option(_drop_entry(words, entry, equal[-size:]))
 
 
@@ -321,14 +294,12 @@ _GATE_OF_REASON = {
 
 def _feature_gate_options(_words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     gate = _GATE_OF_REASON[reason.id]
-    edit = partial(_with_gate_on, gate=gate)
-    yield single_change_option(
-        Change("featureGate", "", f"switch feature gate {gate} on", CHANGE_COSTS["featureGate"], edit)
-    )
 
+    def switch_on(what_if: WhatIf) -> WhatIf:
+        return dataclasses.replace(what_if, gates=what_if.gates.with_({gate: True}))
 
-def _with_gate_on(what_if: WhatIf, gate: str) -> WhatIf:
-    return dataclasses.replace(what_if, gates=what_if.gates.with_({gate: True}))
+    text = f"switch feature gate {gate} on"
+    yield single_change_option(Change("featureGate", "", text, CHANGE_COSTS["featureGate"], switch_on))
 
 
 def _capacity_options(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
@@ -380,8 +351,6 @@ def _with_capacity_request(spec: RequestSpec, name: str, text: str) -> RequestSp
 
 # So many devices of a claim are offered to be freed one at a time, and so many claims together.
 _MAX_SINGLE_DEVICES = 8
-
-
 _MAX_CLAIMS_TOGETHER = 16
 
 
@@ -445,14 +414,8 @@ def freeing_change(claims: Sequence[ObjectKey]) -> Change:
 
 
 _OPTIONS_OF_REASON: dict[str, Callable[[wording.ReasonWording, Justification], Iterator[RelaxationOption]]] = {
-    "exactCount": _request_options,
-    "all": _request_options,
-    "firstAvailable": _request_options,
-    "matchAttribute": _constraint_options,
-    "cel": _constraint_options,
-    "topology": _constraint_options,
-    "predicate": _constraint_options,
-    "distinctAttribute": _constraint_options,
+    **dict.fromkeys(REQUEST_REASONS, _request_options),
+    **dict.fromkeys(("matchAttribute", "distinctAttribute", "cel", "topology", "predicate"), _constraint_options),
     "requestSelector": _request_selector_options,
     "classSelector": _class_selector_options,
     "taint": _toleration_options,

@@ -22,7 +22,6 @@ from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.results.common import Reason
-from ...problem.compiler import Question
 from ...problem.filters import usable_devices
 from ...problem.messages import FatalError, Justification, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
@@ -100,28 +99,21 @@ class ExplanationCompiler:
         question = self._compiler.question(claims)
         view = self._compiler.view(node, question)
         try:
-            return self._compile(question, claims, view, ledger)
+            problem = self._compiler.problem(question, view.shape)
+            asks = tuple(self._compiler.resolved_requests(question))
+            holders, gates = _holders_by_device(view, ledger), self.session.gates
+            obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
+            in_use = ledger.in_use(view)
+            whole = with_all_candidates(problem, asks, view.shape, gates).without_soft()
+            encoders = (eligibility_encoder(obstacles), *ENCODERS)
+            candidates = [demand.candidates for demand in whole.demands]
+            merged = merge_equal_requests(whole, in_use, candidates, labels=obstacles.of)
+            model = build_model(build_symmetry_classes(merged, encoders), encoders, guarded=True)
+            return GuardedProblem(tuple(claims), asks, view, problem, in_use, ledger, obstacles, model)
         except FatalError as error:
             raise NotCompilableError(reason_from_error(error, problem_names(claims, view))) from None
         except CoefficientError as error:
             raise NotCompilableError(Reason("combination", "", f"the solver cannot be asked: {error}")) from None
-
-    def _compile(
-        self, question: Question, claims: Sequence[ResourceClaim], view: NodeView, ledger: AllocatedState
-    ) -> GuardedProblem:
-        problem = self._compiler.problem(question, view.shape)
-        asks = tuple(self._compiler.resolved_requests(question))
-        holders = _holders_by_device(view, ledger)
-        gates = self.session.gates
-        obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
-        in_use = ledger.in_use(view)
-        whole = with_all_candidates(problem, asks, view.shape, gates).without_soft()
-        encoders = (eligibility_encoder(obstacles), *ENCODERS)
-        merged = merge_equal_requests(
-            whole, in_use, [demand.candidates for demand in whole.demands], labels=obstacles.of
-        )
-        model = build_model(build_symmetry_classes(merged, encoders), encoders, guarded=True)
-        return GuardedProblem(tuple(claims), asks, view, problem, in_use, ledger, obstacles, model)
 
 
 def _holders_by_device(view: NodeView, ledger: AllocatedState) -> dict[int, list[str]]:

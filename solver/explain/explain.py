@@ -127,11 +127,10 @@ class _ExplanationRun:
     def record(self, answers: Sequence[UnitOutcome], ties: str) -> None:
         """Keep these outcomes, and explain each that found no devices; ``ties`` are the groups that tie the units."""
         self.placed += answers
-        for answer in answers:
-            for ref, allocation in answer.allocations:
-                if ref.claim is not None:
-                    status = ResourceClaimStatus(allocation=allocation)
-                    self._allocated[ref.key] = replace(ref.claim, status=status)
+        made = (pair for answer in answers for pair in answer.allocations)
+        for ref, allocation in made:
+            if ref.claim is not None:
+                self._allocated[ref.key] = replace(ref.claim, status=ResourceClaimStatus(allocation=allocation))
         self.explanations.update((id(answer.unit), self._explanation(answer, ties)) for answer in answers)
 
     def _explanation(self, answer: UnitOutcome, ties: str) -> ExplainedUnit:

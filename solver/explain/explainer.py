@@ -21,7 +21,6 @@ from ...models.workload.units import Unit
 from ...problem.messages import DeadlineExceededError, claim_text
 from ...problem.node_classes import group_equal_largest_first
 from ...problem.node_state import AllocatedState
-from ...problem.obstacles import Obstacle
 from ..engines.cp_sat import Limits
 from ..engines.engine import Session
 from ..engines.outcome import UnitOutcome
@@ -40,8 +39,6 @@ from .wording import ReasonWording
 
 # Classes of nodes that are explained, the largest first.
 MAX_NODE_CLASSES = 16
-
-
 # Changes after which the reasons that are left can be told without compiling anew.
 _GUARDED_CHANGES = frozenset({"constraint", "requestSelector", "classSelector", "toleration", "request", "featureGate"})
 
@@ -83,7 +80,9 @@ class Explainer:
         to others, with which it was asked about: it is explained alone, or not at all if it fits alone, as others are
         then in the way.
         """
-        unit = _with_current_allocations(answer.unit, allocated)
+        # Claims that earlier units share with this one have their allocations.
+        refs = tuple(dataclasses.replace(ref, claim=allocated.get(ref.key, ref.claim)) for ref in answer.unit.claims)
+        unit = dataclasses.replace(answer.unit, claims=refs)
         if unit.problems or any(reason.id == "deviceClass" for reason in answer.reasons):
             return whole
         self._trials.renew()
@@ -91,7 +90,7 @@ class Explainer:
         what_if = WhatIf(cluster, unit, self._session.gates, self._session.caller_constraints)
         try:
             groups = self._groups(unit, ledger)
-            alone = self._fitting(what_if, groups) if ties else None
+            alone = next((nodes[0] for nodes in groups if ties and self._trials.fits(what_if, nodes[0])), None)
             if alone is not None:
                 reason = Reason("constraintGroup", "", f"alone it fits on {alone.metadata.name}")
                 return structs.replace(whole, reasons=(*answer.reasons, reason))
@@ -100,11 +99,12 @@ class Explainer:
             return structs.replace(whole, complete=False)
         except SelectorError:
             return whole
+        tied = Reason("constraintGroup", "", f"tied to other units by {ties}: what follows is about this one alone")
         relaxer = UnitRelaxationSearch(what_if, self._trials, self._rest)
         done = relaxer.run([one.place for one in explained if one.place is not None])
         return structs.replace(
             whole,
-            reasons=(*_tied_reason(ties), *(answer.reasons if answer.outcome == Status.ERROR else ())),
+            reasons=(*([tied] if ties else ()), *(answer.reasons if answer.outcome == Status.ERROR else ())),
             failures=tuple(_merge_equal_classes(explained)),
             relaxations=tuple(relaxer.found[:MAX_RELAXATIONS]),
             complete=done and len(groups) <= MAX_NODE_CLASSES,
@@ -116,10 +116,6 @@ class Explainer:
         return group_equal_largest_first(
             self._nodes.values(), lambda node: node_misfit(unit, node) or self._compiler.key(node, claims, ledger)
         )
-
-    def _fitting(self, what_if: WhatIf, groups: Sequence[Sequence[Node]]) -> Node | None:
-        """Find a node on which the unit fits alone. Raises ``TrialLimitError``."""
-        return next((nodes[0] for nodes in groups if self._trials.fits(what_if, nodes[0])), None)
 
     def _class(self, unit: Unit, nodes: Sequence[Node], ledger: AllocatedState) -> _ExplainedClass:
         names = tuple(node.metadata.name for node in nodes)
@@ -144,7 +140,11 @@ class Explainer:
             minimal=conflict.minimal,
             certified=conflict.certified,
             requests=tuple(_devices_for_request(words, alternative) for alternative in words.requested_alternatives),
-            notes=tuple(_pool_notes(guarded)),
+            notes=tuple(
+                f"pool {'/'.join(pool.id)} is {pool.status}, its devices do not count: {pool.reason}"
+                for pool in guarded.view.pools
+                if pool.status != COMPLETE
+            ),
         )
         return _ExplainedClass(names, failure, RelaxationNode(nodes[0], words))
 
@@ -174,30 +174,11 @@ class Explainer:
         return ReasonWording(guarded, conflict.reasons) if conflict else None
 
 
-def _tied_reason(ties: str) -> tuple[Reason, ...]:
-    """Say that the unit is explained without the units that it is tied to."""
-    text = f"tied to other units by {ties}: what follows is about this one alone"
-    return (Reason("constraintGroup", "", text),) if ties else ()
-
-
 def _is_one_of_many(guarded: GuardedProblem, option: RelaxationOption) -> bool:
     """Tell whether an option drops one of several equal requests, which one guard stands for."""
     if option.changes[-1].id != "request" or option.reason is None:
         return False
     return any(one.copies > 1 for one in guarded.model.merged.alternatives if one.request == option.reason.subject)
-
-
-def _with_current_allocations(unit: Unit, allocated: Mapping[ObjectKey, ResourceClaim]) -> Unit:
-    """Let claims that earlier units share with this one have their allocations."""
-    refs = tuple(dataclasses.replace(ref, claim=allocated.get(ref.key, ref.claim)) for ref in unit.claims)
-    return dataclasses.replace(unit, claims=refs)
-
-
-def _pool_notes(guarded: GuardedProblem) -> Iterator[str]:
-    """Name pools whose devices nobody can have."""
-    for pool in guarded.view.pools:
-        if pool.status != COMPLETE:
-            yield f"pool {'/'.join(pool.id)} is {pool.status}, its devices do not count: {pool.reason}"
 
 
 def _node_failure(reason: Reason) -> ExplainedNodes:
@@ -214,20 +195,15 @@ def _merge_equal_classes(classes: Sequence[_ExplainedClass]) -> Iterator[Explain
         yield structs.replace(failure, nodes=len(names), names=tuple(sorted(names)[:NODES_NAMED]))
 
 
-# A reader wants to know first that a device is held by somebody.
-_FIRST_FILTER = "inUse"
-
-
 def _devices_for_request(words: ReasonWording, alternative: MergedAlternative) -> DevicesForRequest:
     guarded, number = words.guarded, alternative.demands[0]
     demand = guarded.problem.demands[number]
     matching = words.selected_devices(alternative)
     of_device = guarded.obstacles.of[number]
-    firsts = Counter(_first_obstacle(of_device[device]) for device in matching)
-    free = firsts.pop(None, 0)
-    fallen = sorted(
-        (RejectedDevices(one.filter, one.name, count) for one, count in _counted_obstacles(firsts)), key=_rejection_rank
-    )
+    found = [of_device[device] for device in matching if of_device[device]]
+    # A reader wants to know first that a device is held by somebody.
+    firsts = Counter(next((one for one in several if one.filter == "inUse"), several[0]) for several in found)
+    fallen = [RejectedDevices(one.filter, one.name, count) for one, count in firsts.items()]
     return DevicesForRequest(
         claim=claim_text(guarded.names.claims[demand.claim]),
         request=demand.label,
@@ -235,18 +211,6 @@ def _devices_for_request(words: ReasonWording, alternative: MergedAlternative) -
         needed=max(demand.count, 1),
         devices=guarded.problem.size,
         matching=len(matching),
-        free=free,
-        fallen=tuple(fallen),
+        free=len(matching) - len(found),
+        fallen=tuple(sorted(fallen, key=lambda row: (-row.devices, row.filter, row.detail))),
     )
-
-
-def _first_obstacle(found: tuple[Obstacle, ...]) -> Obstacle | None:
-    return next((one for one in found if one.filter == _FIRST_FILTER), found[0] if found else None)
-
-
-def _counted_obstacles(firsts: Counter[Obstacle | None]) -> Iterator[tuple[Obstacle, int]]:
-    return ((one, count) for one, count in firsts.items() if one is not None)
-
-
-def _rejection_rank(row: RejectedDevices) -> tuple[int, str, str]:
-    return -row.devices, row.filter, row.detail

@@ -22,12 +22,8 @@ from .wording import ReasonWording
 
 # Pairs are looked for while fewer single changes help.
 ENOUGH_RELAXATIONS = 3
-
-
 # More are not told.
 MAX_RELAXATIONS = 5
-
-
 RemainingConflict = Callable[[WhatIf, ReasonWording, Node, RelaxationOption], ReasonWording | None]
 """Finds what is still impossible on a node after the strongest change of an option."""
 
@@ -64,8 +60,9 @@ class UnitRelaxationSearch:
 
     def _singles(self, places: Sequence[RelaxationNode]) -> None:
         for place in places:
-            if place.words is None:
-                self._try_pod(place.node)
+            changes = [] if place.words else pod_changes(self._what_if, place.node)
+            if changes and self._fits(place.node, *changes):
+                self._record(place.node, tuple(change.message for change in changes), *changes)
         by_subject: dict[Hashable, list[tuple[Node, RelaxationOption]]] = defaultdict(list)
         for place in places:
             for option in self._offers(place.words) if place.words else ():
@@ -80,11 +77,8 @@ class UnitRelaxationSearch:
         try:
             for node, option in listed:
                 changes = tuple(one for one in option.changes if best is None or one.cost < best[1].cost)
-                change = (
-                    self._weakest(self._what_if, node, dataclasses.replace(option, changes=changes))
-                    if changes
-                    else None
-                )
+                cheaper = dataclasses.replace(option, changes=changes)
+                change = self._weakest(node, cheaper) if changes else None
                 best = (node, change) if change else best
         finally:
             if best is not None:
@@ -95,23 +89,19 @@ class UnitRelaxationSearch:
         own = {("free", ref.key) for ref in self._what_if.unit.claims}
         return (option for option in relaxation_options(words) if option.subject not in own)
 
-    def _try_pod(self, node: Node) -> None:
-        changes = pod_changes(self._what_if, node)
-        if changes and self._trials.fits(_apply_changes(self._what_if, changes), node):
-            self._record(node, tuple(change.message for change in changes), *changes)
+    def _fits(self, node: Node, *changes: Change) -> bool:
+        return self._trials.fits(_apply_changes(self._what_if, changes), node)
 
-    def _weakest(self, what_if: WhatIf, node: Node, option: RelaxationOption) -> Change | None:
+    def _weakest(self, node: Node, option: RelaxationOption) -> Change | None:
         """Find the weakest change of an option with which the unit fits, by bisection if it may be; None: none does."""
         if not option.is_monotone:
-            return next(
-                (one for one in option.changes if self._trials.fits(_apply_changes(what_if, [one]), node)), None
-            )
+            return next((one for one in option.changes if self._fits(node, one)), None)
         low, high = 0, len(option.changes) - 1
-        if not self._trials.fits(_apply_changes(what_if, option.changes[-1:]), node):
+        if not self._fits(node, option.changes[-1]):
             return None
         while low < high:
             middle = (low + high) // 2
-            if self._trials.fits(_apply_changes(what_if, [option.changes[middle]]), node):
+            if self._fits(node, option.changes[middle]):
                 high = middle
             else:
                 low = middle + 1
@@ -130,12 +120,7 @@ class UnitRelaxationSearch:
             return
         for second in self._offers(rest):
             key = frozenset({first.subject, second.subject})
-            if (
-                len(self.found) >= ENOUGH_RELAXATIONS
-                or len(key) < 2
-                or key in self._settled
-                or second.subject in self._settled
-            ):
+            if len(self.found) >= ENOUGH_RELAXATIONS or len(key) < 2 or {key, second.subject} & self._settled:
                 continue
             self._settled.add(key)
             pair = self._weakest_pair(node, first, second)
@@ -146,14 +131,14 @@ class UnitRelaxationSearch:
         self, node: Node, first: RelaxationOption, second: RelaxationOption
     ) -> tuple[Change, Change] | None:
         """Weaken the second change as far as the strongest first one lets it, then the first."""
-        if not self._trials.fits(_apply_changes(self._what_if, [first.changes[-1], second.changes[-1]]), node):
+        if not self._fits(node, first.changes[-1], second.changes[-1]):
             return None
         other = self._weakest_with(node, second, first.changes[-1])
         return self._weakest_with(node, first, other), other
 
     def _weakest_with(self, node: Node, option: RelaxationOption, other: Change) -> Change:
         for change in option.changes[:-1]:
-            if self._trials.fits(_apply_changes(self._what_if, [change, other]), node):
+            if self._fits(node, change, other):
                 return change
         return option.changes[-1]
 
@@ -163,17 +148,15 @@ class UnitRelaxationSearch:
         for place in places:
             claims = [key for key in holding_claims(place.words) if key not in own] if place.words else []
             if len(claims) > 1 and len(self.found) < ENOUGH_RELAXATIONS:
-                option = RelaxationOption(
-                    "many", tuple(freeing_change(claims[:size]) for size in range(1, len(claims) + 1))
-                )
-                change = self._weakest(self._what_if, place.node, option)
+                changes = tuple(freeing_change(claims[:size]) for size in range(1, len(claims) + 1))
+                change = self._weakest(place.node, RelaxationOption("many", changes))
                 if change is not None:
-                    needed = self._needed(place.node, claims[: option.changes.index(change) + 1])
+                    needed = self._needed(place.node, claims[: changes.index(change) + 1])
                     self._record(place.node, ("free", *needed), freeing_change(needed))
 
     def _needed(self, node: Node, claims: list[ObjectKey]) -> list[ObjectKey]:
         def is_enough(fewer: list[ObjectKey]) -> bool:
-            return bool(fewer) and self._trials.fits(_apply_changes(self._what_if, [freeing_change(fewer)]), node)
+            return bool(fewer) and self._fits(node, freeing_change(fewer))
 
         return deletion_filter([[claim] for claim in claims], is_enough)
 

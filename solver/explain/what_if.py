@@ -7,17 +7,25 @@ verifier checks what it found.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from time import monotonic
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import Misfit, node_matches, pod_fits
-from ...models.kubernetes.claims import DeviceClaim, DeviceRequest, RequestSpec, ResourceClaim
+from ...models.kubernetes.claims import (
+    DeviceClaim,
+    DeviceClaimConfiguration,
+    DeviceConstraint,
+    DeviceRequest,
+    RequestSpec,
+    ResourceClaim,
+)
 from ...models.kubernetes.core import Node, PodSpec
-from ...models.kubernetes.extensions import CallerConstraint, annotated_entries, with_entries
+from ...models.kubernetes.extensions import CallerConstraint, Entry, annotated_entries, with_entries
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Status
@@ -107,6 +115,7 @@ class WhatIf:
 
 
 WhatIfEdit = Callable[[WhatIf], WhatIf]
+_Entry = TypeVar("_Entry", DeviceConstraint, DeviceClaimConfiguration, Entry)
 
 
 def _with_devices(claim: ResourceClaim, change: Callable[[DeviceClaim], DeviceClaim]) -> ResourceClaim:
@@ -135,28 +144,23 @@ def count_entries(claim: ResourceClaim) -> int:
 
 
 def _without_request(claim: ResourceClaim, name: str) -> ResourceClaim:
-    entries = [(one, _remaining_names(one.requests, name)) for one in annotated_entries(claim.metadata)]
-    changed = _with_devices(claim, lambda devices: _without_request_in(devices, name))
-    if not entries:
-        return changed
-    kept = [replace(one, requests=left) for one, left in entries if left != ()]
-    return replace(changed, metadata=with_entries(claim.metadata, kept))
+    def changed(devices: DeviceClaim) -> DeviceClaim:
+        return replace(
+            devices,
+            requests=tuple(one for one in devices.requests or () if one.name != name),
+            constraints=_without_name(devices.constraints, name) or None,
+            config=_without_name(devices.config, name) or None,
+        )
+
+    entries = annotated_entries(claim.metadata)
+    left = with_entries(claim.metadata, _without_name(entries, name)) if entries else claim.metadata
+    return replace(_with_devices(claim, changed), metadata=left)
 
 
-def _without_request_in(claim: DeviceClaim, name: str) -> DeviceClaim:
-    entries = [(one, _remaining_names(one.requests, name)) for one in claim.constraints or ()]
-    configs = [(one, _remaining_names(one.requests, name)) for one in claim.config or ()]
-    return replace(
-        claim,
-        requests=tuple(one for one in claim.requests or () if one.name != name),
-        constraints=tuple(replace(one, requests=left) for one, left in entries if left != ()) or None,
-        config=tuple(replace(one, requests=left) for one, left in configs if left != ()) or None,
-    )
-
-
-def _remaining_names(names: tuple[str, ...] | None, gone: str) -> tuple[str, ...] | None:
-    """None: the entry is about all requests, whichever there are."""
-    return tuple(name for name in names if name.split("/")[0] != gone) if names else None
+def _without_name(entries: Iterable[_Entry] | None, gone: str) -> tuple[_Entry, ...]:
+    """Drop a request from entries, and those for nothing else; one without names is about all, whichever there are."""
+    names = ((one, [name for name in one.requests or () if name.split("/")[0] != gone]) for one in entries or ())
+    return tuple(replace(one, requests=tuple(left) or None) for one, left in names if left or not one.requests)
 
 
 def _without_entry(claim: ResourceClaim, position: int) -> ResourceClaim:
@@ -210,14 +214,11 @@ class WhatIfTrials:
         same = what_if.cluster.classes is self._session.cluster.classes and what_if.gates == self._session.gates
         if same and what_if.caller_constraints == self._session.caller_constraints:
             return self._engine
-        return cp_sat_engine(
-            dataclasses.replace(
-                self._session,
-                cluster=what_if.cluster,
-                gates=what_if.gates,
-                caller_constraints=what_if.caller_constraints,
-            )
+        given = what_if.caller_constraints
+        changed = dataclasses.replace(
+            self._session, cluster=what_if.cluster, gates=what_if.gates, caller_constraints=given
         )
+        return cp_sat_engine(changed)
 
 
 def node_misfit(unit: Unit, node: Node) -> Misfit | None:

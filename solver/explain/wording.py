@@ -33,10 +33,9 @@ from .conflict import REQUEST_REASONS, GuardedProblem, obstacle_of
 
 # More devices than these are only counted.
 _MAX_DEVICE_NAMES = 4
-
-
-# Longer expressions are cut.
+# Longer expressions are cut, and longer meanings of them.
 _MAX_EXPRESSION_LETTERS = 100
+_MAX_MEANING_LETTERS = 400
 
 
 class ReasonWording:
@@ -55,13 +54,12 @@ class ReasonWording:
         """Write a reason."""
         head = self._names.fill(reason.message, claim=reason.claim, pool=reason.pool)
         claim = "" if reason.claim is None else claim_text(self._names.claims[reason.claim])
-        return Reason(reason.id, claim, head + self._more(reason))
-
-    def _more(self, reason: Justification) -> str:
-        found = obstacle_of(reason)
+        found, details = obstacle_of(reason), ""
         if found is not None:
-            return _DETAILS_OF_OBSTACLE.get(reason.id, _stopped_device_names)(self, *found)
-        return _DETAILS_OF_JOINT_REASON[reason.id](self, reason) if reason.id in _DETAILS_OF_JOINT_REASON else ""
+            details = _DETAILS_OF_OBSTACLE.get(reason.id, _stopped_device_names)(self, *found)
+        elif reason.id in _DETAILS_OF_JOINT_REASON:
+            details = _DETAILS_OF_JOINT_REASON[reason.id](self, reason)
+        return Reason(reason.id, claim, head + details)
 
     @cached_property
     def requested_alternatives(self) -> tuple[symmetry.MergedAlternative, ...]:
@@ -128,10 +126,8 @@ def _stopped_device_names(words: ReasonWording, alternative: int | None, obstacl
 
 
 def _selector_details(words: ReasonWording, alternative: int | None, obstacle: Obstacle) -> str:
-    count, error = (
-        plural(len(words.stopped_devices(alternative, obstacle)), "device"),
-        words.detail(alternative, obstacle),
-    )
+    count = plural(len(words.stopped_devices(alternative, obstacle)), "device")
+    error = words.detail(alternative, obstacle)
     expression = " ".join(obstacle.expression.split())
     return f" rules out {count}: {_truncate(expression, _MAX_EXPRESSION_LETTERS)}" + (f" ({error})" if error else "")
 
@@ -168,12 +164,6 @@ _DETAILS_OF_OBSTACLE: dict[str, Callable[[ReasonWording, int | None, Obstacle], 
     "capacity": _obstacle_details,
     "bindingConditions": _obstacle_details,
 }
-
-
-# What expressions mean is cut, too.
-
-
-_MAX_MEANING_LETTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,19 +217,13 @@ MergedEntry = symmetry.MergedConstraint | symmetry.MergedRelation
 
 def entry_of_reason(guarded: GuardedProblem, reason: Justification) -> MergedEntry:
     """Find the entry that a reason is about."""
-    return next(
-        one for one in _merged_entries(guarded) if (one.claims[0], one.position) == (reason.claim, reason.subject)
-    )
+    entries: tuple[MergedEntry, ...] = (*guarded.model.merged.constraints, *guarded.model.merged.relations)
+    return next(one for one in entries if (one.claims[0], one.position) == (reason.claim, reason.subject))
 
 
 def covered_alternatives(guarded: GuardedProblem, reason: Justification) -> tuple[int, ...]:
     """List the alternatives that the entry covers which a reason is about; none for other reasons."""
     return entry_of_reason(guarded, reason).alternatives if reason.id in _DETAILS_OF_ENTRY else ()
-
-
-def _merged_entries(guarded: GuardedProblem) -> tuple[MergedEntry, ...]:
-    merged = guarded.model.merged
-    return (*merged.constraints, *merged.relations)
 
 
 def claims_of_entry(guarded: GuardedProblem, entry: MergedEntry) -> tuple[int, ...]:
@@ -254,11 +238,8 @@ def entry_name(entry: MergedEntry) -> str:
     """Name an entry, with what it compares or its kind."""
     compared = _compared_constraint(entry)
     attribute = f" {compared.attribute}" if compared else ""
-    return f"{entry_label(entry.record)} ({_entry_kind(entry)}{attribute})"
-
-
-def _entry_kind(entry: MergedEntry) -> str:
-    return entry.record.kind if isinstance(entry, symmetry.MergedConstraint) else entry.record.id
+    kind = entry.record.kind if isinstance(entry, symmetry.MergedConstraint) else entry.record.id
+    return f"{entry_label(entry.record)} ({kind}{attribute})"
 
 
 def _compared_constraint(entry: MergedEntry) -> Constraint | None:
@@ -272,10 +253,6 @@ def _compared_constraint(entry: MergedEntry) -> Constraint | None:
 def entry_details(words: ReasonWording, reason: Justification) -> str:
     """Return what the name of an entry leaves out: devices without a value, an expression with its meaning, a shape."""
     return _DETAILS_OF_ENTRY[reason.id](words, entry_of_reason(words.guarded, reason))
-
-
-def _no_details(_words: ReasonWording, _entry: MergedEntry) -> str:
-    return ""
 
 
 def _comparison_details(words: ReasonWording, entry: MergedEntry) -> str:
@@ -310,7 +287,7 @@ def _missing_value_details(words: ReasonWording, entry: MergedEntry, record: Con
 
 
 def _topology_details(words: ReasonWording, entry: MergedEntry) -> str:
-    condition = _as_relation(entry).record.condition
+    condition = entry.record.condition if isinstance(entry, symmetry.MergedRelation) else None
     assert isinstance(condition, TopologyCondition)
     ask = condition.ask
     alternatives = (words.guarded.model.merged.alternatives[number] for number in entry.alternatives)
@@ -334,17 +311,12 @@ def _shape_extent(ask: TopologyRequest) -> str:
     return "" if ask.max_distance is None else f" of devices at most {plural(ask.max_distance, 'step')} apart"
 
 
-def _as_relation(entry: MergedEntry) -> symmetry.MergedRelation:
-    assert isinstance(entry, symmetry.MergedRelation)
-    return entry
-
-
 def _expression_details(words: ReasonWording, entry: MergedEntry) -> str:
-    relation = _as_relation(entry)
-    condition = relation.record.condition
+    assert isinstance(entry, symmetry.MergedRelation)
+    condition = entry.record.condition
     assert isinstance(condition, CelCondition)
     text = _truncate(" ".join(condition.expression.text.split()), _MAX_EXPRESSION_LETTERS)
-    meaning = _expression_meaning(words.guarded, relation)
+    meaning = _expression_meaning(words.guarded, entry)
     return f": {text}" + (f"; {_truncate(meaning, _MAX_MEANING_LETTERS)}" if meaning else "")
 
 
@@ -376,15 +348,12 @@ _DETAILS_OF_ENTRY: dict[str, Callable[[ReasonWording, MergedEntry], str]] = {
     "distinctAttribute": _comparison_details,
     "topology": _topology_details,
     "cel": _expression_details,
-    "predicate": _no_details,
+    "predicate": lambda _words, _entry: "",
 }
 
 
 _DETAILS_OF_JOINT_REASON: dict[str, Callable[[ReasonWording, Justification], str]] = {
-    "matchAttribute": entry_details,
-    "distinctAttribute": entry_details,
-    "cel": entry_details,
-    "topology": entry_details,
+    **dict.fromkeys(("matchAttribute", "distinctAttribute", "cel", "topology"), entry_details),
     "counters": _counter_details,
     "capacity": _capacity_details,
 }
