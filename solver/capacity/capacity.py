@@ -81,7 +81,10 @@ def capacity(
     evaluation = CapacityEvaluation(cluster, engine, AllocatedState(cluster.usage(gates)), limit, deadline)
     evaluation.run(list(cluster.nodes.values()) if node is None else [cluster.node(node)])
     searched = monotonic()
-    _verify(cluster, engine, evaluation, gates)
+    # All copies that fit at the same time, and those on each kind of node that fit on it alone.
+    together = [placed for group in evaluation.placed for placed in group]
+    for copies in (together[:_MOST_VERIFIED], *evaluation.alone):
+        check_allocations(cluster, _copy_outcomes(engine, copies), gates, STRICT)
     answer = CapacityOutcome(
         source.kind,
         source.namespace,
@@ -103,14 +106,6 @@ def capacity(
     return answer
 
 
-def _verify(cluster: Cluster, engine: CopyEngine, evaluation: CapacityEvaluation, gates: FeatureGates) -> None:
-    """Check all copies that fit at the same time, and those on each kind of node that fit on it alone."""
-    copies = [placed for group in evaluation.placed for placed in group]
-    check_allocations(cluster, _copy_outcomes(engine, copies[:_MOST_VERIFIED]), gates, STRICT)
-    for placed in evaluation.alone:
-        check_allocations(cluster, _copy_outcomes(engine, placed), gates, STRICT)
-
-
 def _copy_outcomes(engine: CopyEngine, copies: Sequence[PlacedCopy]) -> list[UnitOutcome]:
     outcomes = []
     for number, (place, picks) in enumerate(copies):
@@ -124,8 +119,6 @@ def _copy_outcomes(engine: CopyEngine, copies: Sequence[PlacedCopy]) -> list[Uni
 NO_ROOM = Room(0, 0, 0)
 _TIME_LIMIT_REASON = Reason("timeLimit", "", "the time limit passed before this was tried")
 INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was decided")
-
-
 QueryOnNode: TypeAlias = tuple[Node, CopyProblem]
 """A node with the question of one copy on it."""
 
@@ -321,12 +314,8 @@ def _most_in_turn(
     """Fill node after node with as many copies as fit beside those before: first with what only this node reaches."""
     running = AllocatedState(ledger.usage)
     reached = Counter(key for place in places for key in place.keys)
-    turns = [
-        (place, query)
-        for queries in (_exclusive_problem, _whole_problem)
-        for place in places
-        for query in (queries(place, reached),)
-    ]
+    turns = [(place, _exclusive_problem(place, reached)) for place in places]
+    turns += [(place, place.query) for place in places]
     for number, (place, query) in enumerate(turns):
         until = deadline_slice(deadline, len(turns) - number)
         for picks in count_copies(engine, query, running, limit, until)[1].copies:
@@ -339,10 +328,6 @@ def _exclusive_problem(place: SharedNode, reached: Mapping[Hashable, int]) -> Co
     devices = place.query.view.devices
     problem = place.query.problem.restricted(lambda _, device: reached[devices[device].id] < 2)
     return replace(place.query, problem=problem)
-
-
-def _whole_problem(place: SharedNode, _reached: Mapping[Hashable, int]) -> CopyProblem:
-    return place.query
 
 
 def _joint_bound(

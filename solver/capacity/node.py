@@ -81,7 +81,8 @@ class CopyEngine(NodeEngine):
 
     def query(self, node: Node, deadline: float | None) -> CopyProblem:
         """Compile the question for a node. Raises ``FatalError``, ``SelectorError`` and ``DeadlineExceededError``."""
-        question = self._question(deadline)
+        self.compiler.limit(deadline)
+        question = self.compiler.question(self.source.copy(0).claims_to_allocate)
         return self._seen(question, self.compiler.view(node, question))
 
     def keys(self, query: CopyProblem, in_use: InUse) -> tuple[DeviceId | PoolId, ...]:
@@ -92,10 +93,9 @@ class CopyEngine(NodeEngine):
         """
         candidates = sorted({device for devices in usable_devices(query.problem, in_use) for device in devices})
         ids = [query.view.devices[device].id for device in candidates]
-        drawing = (
-            id_[:2] for device, id_ in zip(candidates, ids, strict=True) if _draws_counters(query.problem, device)
-        )
-        return (*ids, *dict.fromkeys(drawing))
+        drawing = query.problem.counters.consumption
+        pools = (id_[:2] for device, id_ in zip(candidates, ids, strict=True) if device in drawing)
+        return (*ids, *dict.fromkeys(pools))
 
     def merged_query(self, queries: Sequence[CopyProblem]) -> CopyProblem | None:
         """Return the question for a node that sees what all of these see; None where it would not bound what fits.
@@ -107,20 +107,19 @@ class CopyEngine(NodeEngine):
         problem = queries[0].problem
         if pools_with_negative_draws(problem) or any(map(has_first_only_values, problem.constraints)):
             return None
-        if any(relation.condition.ordered for relation in problem.relations):
-            return None
-        if any(demand.all_devices for demand in problem.demands):
+        ordered = any(relation.condition.ordered for relation in problem.relations)
+        if ordered or any(demand.all_devices for demand in problem.demands):
             return None
         seen: dict[PoolId, list[Pool]] = defaultdict(list)
         for pool in dict.fromkeys(pool for query in queries for pool in query.view.pools):
             seen[pool.id].append(pool)
         pools = [merge_pool_views(views) for views in seen.values()]
         able = next((query for query in queries if query.view.shape.node_skips), queries[0])
-        question = able.question
         whole = [pool for pool in pools if pool is not None]
         if len(whole) < len(pools):
             return None
-        found = self._seen(question, self.compiler.views.of_pools(able.view.node, whole, question.visible))
+        view = self.compiler.views.of_pools(able.view.node, whole, able.question.visible)
+        found = self._seen(able.question, view)
         wrapping = _periodic_axes(found.problem)
         return found if all(_periodic_axes(query.problem) <= wrapping for query in queries) else None
 
@@ -150,9 +149,8 @@ class CopyEngine(NodeEngine):
 
     def build(self, query: CopyProblem, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
         """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
-        return self.builder.build(
-            unit.claims_to_allocate, self.compiler.resolved_requests(query.question), picks, query.view
-        )
+        asks = self.compiler.resolved_requests(query.question)
+        return self.builder.build(unit.claims_to_allocate, asks, picks, query.view)
 
     def display(self, query: CopyProblem, found: Justification, copies: int) -> str:
         """Write a justification about so many copies in words."""
@@ -163,14 +161,9 @@ class CopyEngine(NodeEngine):
         """Try one more copy, for the reasons why it does not fit."""
         return self.allocate_on(node, self.source.copy(0).claims_to_allocate, ledger, deadline)
 
-    def _question(self, deadline: float | None) -> Question:
-        self.compiler.limit(deadline)
-        return self.compiler.question(self.source.copy(0).claims_to_allocate)
-
     def _seen(self, question: Question, view: NodeView) -> CopyProblem:
-        return CopyProblem(
-            question, view, self.compiler.problem(question, view.shape).order_independent().without_soft()
-        )
+        problem = self.compiler.problem(question, view.shape)
+        return CopyProblem(question, view, problem.order_independent().without_soft())
 
 
 def _periodic_axes(problem: Problem) -> frozenset[Axis]:
@@ -178,10 +171,6 @@ def _periodic_axes(problem: Problem) -> frozenset[Axis]:
     conditions = (relation.condition for relation in problem.relations)
     places = (one for found in conditions if isinstance(found, TopologyCondition) for one in found.places)
     return frozenset(axis for one in places for axis in one.axes if axis.periodic)
-
-
-def _draws_counters(problem: Problem, device: int) -> bool:
-    return device in problem.counters.consumption
 
 
 def deadline_slice(deadline: float | None, parts: int) -> float | None:
@@ -249,9 +238,7 @@ class CopyFeasibility:
     def apart(self) -> list[CopyFeasibility]:
         """Return the parts of this place that copies never cross; none if there is but one."""
         found = independent_parts(self._problem, self._candidates)
-        if len(found) < 2:
-            return []
-        return [self._only(devices) for devices in found]
+        return [self._only(devices) for devices in found] if len(found) > 1 else []
 
     def _only(self, devices: frozenset[int]) -> CopyFeasibility:
         problem = self._problem.restricted(lambda _, device: device in devices)
@@ -298,9 +285,8 @@ def _most_copies_by_part(
     apart: Sequence[CopyFeasibility], found: MostCopies, limit: int, deadline: float | None
 ) -> MostCopies:
     """Add up what fits on each part; each gets its share of the time."""
-    each = [
-        most_copies(part, (), limit, deadline_slice(deadline, len(apart) - number)) for number, part in enumerate(apart)
-    ]
+    shares = range(len(apart), 0, -1)
+    each = [most_copies(part, (), limit, deadline_slice(deadline, n)) for part, n in zip(apart, shares, strict=True)]
     copies = tuple(chain.from_iterable(one.copies for one in each))[:limit]
     bounds = [one.bound for one in each if one.bound is not None]
     if len(bounds) == len(each) and (found.bound is None or sum(bounds) < found.bound):

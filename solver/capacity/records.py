@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.claims import ResourceClaim, ResourceClaimSpec
+from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import constraints_annotation
 from ...models.kubernetes.gates import FeatureGates
@@ -140,7 +140,7 @@ def find_copy_source(
     kind, key = (given[0][0], _parse_key(given[0][1])) if given else _only_candidate(list(_copy_candidates(cluster)))
     if key not in {CLAIM: cluster.claims, TEMPLATE: cluster.templates, POD: cluster.pods}[kind]:
         raise ValueError(f"{kind} {key[0]}/{key[1]} not found")
-    return _SOURCE_MAKERS[kind](cluster, key)
+    return _source_of_pod(cluster, key) if kind == POD else _source_of_claims(cluster, kind, key)
 
 
 def ignored_group_notices(cluster: Cluster, source: CopySource) -> tuple[str, ...]:
@@ -197,22 +197,16 @@ def _is_finished(pod: Pod) -> bool:
     return is_deleting(pod.metadata) or (pod.status is not None and pod.status.phase in _FINISHED_PHASES)
 
 
-def _source_of_claim(cluster: Cluster, key: ObjectKey) -> CopySource:
-    claim = cluster.claims[key]
-    metadata = ObjectMeta(labels=claim.metadata.labels, annotations=constraints_annotation(claim.metadata) or None)
-    return CopySource(CLAIM, *key, lambda _: key[1], _claim_maker(cluster, key, metadata, claim.spec))
-
-
-def _source_of_template(cluster: Cluster, key: ObjectKey) -> CopySource:
-    template = cluster.templates[key]
-    copied, spec = template.spec.metadata or ObjectMeta(), template.spec.spec
-    metadata = ObjectMeta(labels=copied.labels, annotations=constraints_annotation(template.metadata, copied) or None)
-    return CopySource(TEMPLATE, *key, lambda _: key[1], _claim_maker(cluster, key, metadata, spec))
-
-
-def _claim_maker(
-    cluster: Cluster, key: ObjectKey, metadata: ObjectMeta, spec: ResourceClaimSpec
-) -> Callable[[int], Unit]:
+def _source_of_claims(cluster: Cluster, kind: str, key: ObjectKey) -> CopySource:
+    """Make claims like this one, or from this template."""
+    if kind == CLAIM:
+        copied, spec = cluster.claims[key].metadata, cluster.claims[key].spec
+        annotations = constraints_annotation(copied)
+    else:
+        template = cluster.templates[key]
+        copied, spec = template.spec.metadata or ObjectMeta(), template.spec.spec
+        annotations = constraints_annotation(template.metadata, copied)
+    metadata = ObjectMeta(labels=copied.labels, annotations=annotations or None)
     namespace, stem = key
     taken = {name for where, name in cluster.claims if where == namespace}
 
@@ -223,7 +217,7 @@ def _claim_maker(
         claim = ResourceClaim(metadata=replace(metadata, name=name, namespace=namespace), spec=spec)
         return Unit(None, (ClaimRef(namespace, name, claim, generated=True),), namespace, name)
 
-    return make
+    return CopySource(kind, *key, lambda _: stem, make)
 
 
 def _source_of_pod(cluster: Cluster, key: ObjectKey) -> CopySource:
@@ -246,10 +240,3 @@ def _source_of_pod(cluster: Cluster, key: ObjectKey) -> CopySource:
             problem = "has no allocation yet; allocate it first"
             raise ValueError(f"ResourceClaim {'/'.join(key_of(ref.claim.metadata))}, which all copies share, {problem}")
     return made
-
-
-_SOURCE_MAKERS: dict[str, Callable[[Cluster, ObjectKey], CopySource]] = {
-    CLAIM: _source_of_claim,
-    TEMPLATE: _source_of_template,
-    POD: _source_of_pod,
-}

@@ -8,7 +8,7 @@ takes time, which is not the allocator's.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from time import monotonic
@@ -208,14 +208,13 @@ def compare_units(cluster: Cluster, answers: Sequence[AllocationOutcome]) -> tup
     """Compare unit by unit; all answers are about the same units in the same order."""
     kinds = _DeviceKinds(cluster, answers[0])
     rows = zip(*(answer.units for answer in answers), strict=True)
-    return tuple(_compare(row, kinds) for row in rows)
-
-
-def _compare(row: tuple[UnitOutcome, ...], kinds: _DeviceKinds) -> UnitComparison:
-    first = row[0]
-    relations = tuple(_relation(first, other, kinds) for other in row)
-    others = (_first_difference(first, other) for other in row)
-    return UnitComparison(first.unit, row, relations, next(filter(None, others), None))
+    compared: list[UnitComparison] = []
+    for row in rows:
+        mine, *others = map(devices_by_request, row)
+        differing = (label for found in others for label in (*mine, *found) if mine.get(label) != found.get(label))
+        relations = tuple(_relation(row[0], other, kinds) for other in row)
+        compared.append(UnitComparison(row[0].unit, row, relations, next(differing, None)))
+    return tuple(compared)
 
 
 def _relation(one: UnitOutcome, other: UnitOutcome, kinds: _DeviceKinds) -> AnswerRelation:
@@ -225,11 +224,6 @@ def _relation(one: UnitOutcome, other: UnitOutcome, kinds: _DeviceKinds) -> Answ
     if one.node == other.node and mine == theirs:
         return EQUAL
     return EQUIVALENT if kinds.of_all(mine) == kinds.of_all(theirs) else DIFFERENT
-
-
-def _first_difference(one: UnitOutcome, other: UnitOutcome) -> tuple[str, str] | None:
-    mine, theirs = devices_by_request(one), devices_by_request(other)
-    return next((label for label in (*mine, *theirs) if mine.get(label) != theirs.get(label)), None)
 
 
 def devices_by_request(answer: UnitOutcome) -> DevicesByRequest:
@@ -273,22 +267,18 @@ def leftover_devices(cluster: Cluster, answer: AllocationOutcome) -> LeftOver:
     """
     made = [(ref.key, allocation) for unit in answer.units for ref, allocation in unit.allocations]
     usage = cluster.usage(answer.gates).plus(made)
-    homes = dict(_device_nodes(cluster))
-    free = {device for device in homes if not usage.in_use(device)}
-    of_node: dict[str, list[bool]] = defaultdict(list)
-    for device, node in homes.items():
-        if node:
-            of_node[node].append(device in free)
-    return LeftOver(devices=len(homes), free=len(free), whole_nodes=sum(all(states) for states in of_node.values()))
-
-
-def _device_nodes(cluster: Cluster) -> Iterator[tuple[DeviceId, str]]:
-    """Yield every device with the name of its node, empty if it has none."""
+    homes: dict[DeviceId, str | None] = {}
     for slice_ in cluster.slices:
         spec = slice_.spec
         for device in spec.devices or ():
             home = device.node_name if per_device(slice_) else spec.node_name
-            yield (spec.driver, spec.pool.name, device.name), home or ""
+            homes[spec.driver, spec.pool.name, device.name] = home
+    free = {id_ for id_ in homes if not usage.in_use(id_)}
+    of_node: dict[str, list[bool]] = defaultdict(list)
+    for id_, node in homes.items():
+        if node:
+            of_node[node].append(id_ in free)
+    return LeftOver(devices=len(homes), free=len(free), whole_nodes=sum(all(states) for states in of_node.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +357,7 @@ class UnitList:
         if [(pod.namespace, pod.name) for pod in answer.pods] != [_pod_key(asked.unit) for asked in self._asked]:
             raise PeerError(f"peer {KUBE_SCHEDULER} answered nonsense: other pods than it was asked about")
         placed = {
-            asked.unit: _OUTCOME_MAKERS[verdict.outcome](asked, verdict, self._seed)
+            asked.unit: _outcome(asked, verdict, self._seed)
             for asked, verdict in zip(self._asked, answer.pods, strict=True)
         }
         refused = {
@@ -388,6 +378,22 @@ def _pod_key(unit: Unit) -> tuple[str, str]:
     return key_of(unit.pod.metadata) if unit.pod else (unit.namespace, unit.name)
 
 
+def _outcome(asked: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcome:
+    if verdict.outcome == "allocated":
+        return _allocated(asked, verdict, seed)
+    if verdict.outcome == "error":
+        return unplaced_outcome(asked.unit, Status.ERROR, [Reason("error", "", verdict.error)])
+    if verdict.outcome == "timeout":
+        over = Reason("timeLimit", "", verdict.error or "the time limit passed")
+        return unplaced_outcome(asked.unit, Status.UNKNOWN, [over])
+    tried, total = verdict.nodes_tried, asked.total
+    told = verdict.error or "cannot allocate all claims"
+    devices = [Reason("combination", "", f"{tried} of {total} nodes: {told}")] if tried else []
+    nodes = "the pod's claims are allocated for other nodes" if total else "there are no nodes"
+    reasons = [*devices, *asked.misfits] or [Reason("nodes", "", nodes)]
+    return unplaced_outcome(asked.unit, Status.UNALLOCATABLE, reasons)
+
+
 def _allocated(asked: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcome:
     made = verdict.allocations or ()
     refs = {ref.key[1]: ref for ref in asked.unit.requested_claims}
@@ -400,30 +406,3 @@ def _allocated(asked: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcom
         if ref.claim is not None
     )
     return UnitOutcome(asked.unit, Status.ALLOCATED, verdict.node, allocations=pairs)
-
-
-def _unallocatable(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitOutcome:
-    tried, total = verdict.nodes_tried, asked.total
-    told = verdict.error or "cannot allocate all claims"
-    devices = [Reason("combination", "", f"{tried} of {total} nodes: {told}")] if tried else []
-    reasons = [*devices, *asked.misfits]
-    nodes = "the pod's claims are allocated for other nodes" if total else "there are no nodes"
-    return unplaced_outcome(asked.unit, Status.UNALLOCATABLE, reasons or [Reason("nodes", "", nodes)])
-
-
-def _fatal(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitOutcome:
-    return unplaced_outcome(asked.unit, Status.ERROR, [Reason("error", "", verdict.error)])
-
-
-def _timeout(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitOutcome:
-    return unplaced_outcome(
-        asked.unit, Status.UNKNOWN, [Reason("timeLimit", "", verdict.error or "the time limit passed")]
-    )
-
-
-_OUTCOME_MAKERS: dict[str, Callable[[_ListedUnit, PodVerdict, int], UnitOutcome]] = {
-    "allocated": _allocated,
-    "unallocatable": _unallocatable,
-    "error": _fatal,
-    "timeout": _timeout,
-}

@@ -23,7 +23,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import Requests, missing_resources, remaining_allocatable
+from ...models.workload.requests import missing_resources, remaining_allocatable
 from ...models.workload.unit_classes import Gang
 from ...problem.compiler import Compiler
 from ...problem.filters import usable_devices
@@ -88,9 +88,8 @@ class TargetWorkload:
         """
         if state not in self._wasted:
             free = sum(self.free(state.devices).values())
-            used = (
-                sum(units * self._of_use(requirements, state)[1] for requirements, units in self.classes) if free else 0
-            )
+            classes = self.classes if free else ()
+            used = sum(units * self._of_use(requirements, state)[1] for requirements, units in classes)
             self._wasted[state] = self.units * free - used
         return self._wasted[state]
 
@@ -105,19 +104,17 @@ class TargetWorkload:
         return found if found[1] and not missing_resources(requirements.requests, state.room) else _NO_USABLE_PARTS
 
     def _on(self, requirements: UnitRequirements, devices: DeviceState) -> _UsableParts:
-        if not self.free(devices) or not self._trials.of(requirements, devices).fits:
+        free = self.free(devices)
+        if not free or not self._trials.of(requirements, devices).fits:
             return _NO_USABLE_PARTS
-        numbers = self._takeable(requirements, devices)
-        return numbers, sum(self.free(devices)[number] for number in numbers)
-
-    def _takeable(self, requirements: UnitRequirements, devices: DeviceState) -> frozenset[int]:
         try:
             problem = self._compiler.problem(requirements.question, devices.view.shape)
         except FatalError:
-            return frozenset()
+            return _NO_USABLE_PARTS
         found = zip(problem.demands, usable_devices(problem, devices.in_use), strict=True)
         taken = {device for demand, candidates in found if not demand.admin for device in candidates}
-        return frozenset(taken & self.free(devices).keys())
+        numbers = frozenset(taken & free.keys())
+        return numbers, sum(free[number] for number in numbers)
 
 
 def _free_parts(shape: NodeType, in_use: InUse) -> FreeParts:
@@ -189,7 +186,10 @@ class Figures:
 def figures(context: SchedulingContext, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]) -> Figures:
     """Count; ``context`` is a fresh one, and ``outcomes`` are those of the units, in their order."""
     node_states = context.node_states
-    _apply_outcomes(node_states, units, outcomes)
+    for unit, one in zip(units, outcomes, strict=True):
+        if one.node is not None:
+            made = [(ref.key, allocation) for ref, allocation in one.allocations]
+            node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
     reached = _reached_devices(node_states)
     used = sum(node_states.ledger.usage.in_use(device) for device in reached)
     try:
@@ -198,15 +198,6 @@ def figures(context: SchedulingContext, units: Sequence[QueuedUnit], outcomes: S
         found = None
     admitted = sum(one.node is not None for one in outcomes)
     return Figures(admitted, _whole_gangs(units, outcomes), used, len(reached), found)
-
-
-def _apply_outcomes(
-    node_states: NodeStates, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]
-) -> None:
-    for unit, one in zip(units, outcomes, strict=True):
-        if one.node is not None:
-            made = [(ref.key, allocation) for ref, allocation in one.allocations]
-            node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
 
 
 def _whole_gangs(units: Iterable[QueuedUnit], outcomes: Iterable[PlannedUnitOutcome]) -> int:
@@ -278,15 +269,10 @@ class SchedulingContext:
         classes = self._classes(inputs.units)
         self.trials = AllocationTrials(engine, deadline)
         self.workload = TargetWorkload(classes, self.trials, engine.compiler)
-        visible = reduce(
-            VisibleAttributes.joined,
-            (requirements.question.visible for requirements, _ in classes),
-            VisibleAttributes(),
-        )
+        seen = (requirements.question.visible for requirements, _ in classes)
+        devices = DeviceStates(engine.compiler.views, reduce(VisibleAttributes.joined, seen, VisibleAttributes()))
         ledger = AllocatedState(cluster.usage(inputs.gates))
-        self.node_states = NodeStates(
-            list(self._schedulable_nodes(inputs, nodes)), DeviceStates(engine.compiler.views, visible), ledger
-        )
+        self.node_states = NodeStates(list(self._schedulable_nodes(inputs, nodes)), devices, ledger)
 
     def _classes(self, units: Iterable[QueuedUnit]) -> Sequence[tuple[UnitRequirements, int]]:
         counts: Counter[bytes] = Counter()
@@ -302,13 +288,9 @@ class SchedulingContext:
         asked = sorted({name for unit in inputs.units for name in unit.unit_set.shape.requests})
         for position, node in enumerate(nodes):
             suits = tuple(position in one.members for one in self.requirements.suitable_sets)
-            yield SchedulableNode(
-                node, _restricted_room(rooms[node.metadata.name], asked), suits, _reached_pools(inputs, node)
-            )
-
-
-def _restricted_room(room: Requests | None, names: Iterable[str]) -> Requests | None:
-    return None if room is None else {name: room[name] for name in names if name in room}
+            room = rooms[node.metadata.name]
+            left = None if room is None else {name: room[name] for name in asked if name in room}
+            yield SchedulableNode(node, left, suits, _reached_pools(inputs, node))
 
 
 def _reached_pools(inputs: SchedulingInput, node: Node) -> tuple[PoolId, ...]:

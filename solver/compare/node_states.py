@@ -121,18 +121,15 @@ class NodeStates:
         pools = self.ledger.changed_since(self._seen)
         self._seen = self.ledger.changes
         for other in {position}.union(*(self._watchers.get(pool, ()) for pool in pools)):
-            self._move(other)
-
-    def _move(self, position: int) -> None:
-        before, after = self._states[position], self._find(position)
-        if after is before:
-            return
-        there = self.groups[before]
-        del there[bisect_left(there, position)]
-        if not there:
-            del self.groups[before]
-        insort(self.groups.setdefault(after, []), position)
-        self._states[position] = after
+            before, after = self._states[other], self._find(other)
+            if after is before:
+                continue
+            there = self.groups[before]
+            del there[bisect_left(there, other)]
+            if not there:
+                del self.groups[before]
+            insort(self.groups.setdefault(after, []), other)
+            self._states[other] = after
 
     def _find(self, position: int) -> NodeState:
         one = self._nodes[position]
@@ -246,19 +243,13 @@ class UnitRequirementsTable:
         key = shape.signature, tuple((key, _encode(made[key].node_selector)) for key in shared if key is not None)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._requirements(planned, made)
+            claims = tuple(ref.claim for ref in unallocated_claims(planned.unit, made) if ref.claim is not None)
+            question, suitable = self._compiler.question(claims), self._suitable_nodes(planned.unit, made)
+            broken = [Reason("nodeSelector", "", suitable.problem)] if suitable.problem else []
+            refused = missing_reference_reasons(planned.unit, self._classes) or broken
+            found = UnitRequirements(shape.requests, claims, question, suitable, tuple(refused))
+            self._known[key] = found
         return found
-
-    def _requirements(self, planned: QueuedUnit, made: AllocationByClaim) -> UnitRequirements:
-        unit = planned.unit
-        claims = tuple(ref.claim for ref in unallocated_claims(unit, made) if ref.claim is not None)
-        suitable = self._suitable_nodes(unit, made)
-        refused = missing_reference_reasons(unit, self._classes) or (
-            [Reason("nodeSelector", "", suitable.problem)] if suitable.problem else ()
-        )
-        return UnitRequirements(
-            planned.unit_set.shape.requests, claims, self._compiler.question(claims), suitable, tuple(refused)
-        )
 
     def _suitable_nodes(self, unit: Unit, made: AllocationByClaim) -> SuitableNodeSet:
         earlier = list(unit.existing_allocations(made))

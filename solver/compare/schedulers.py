@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
@@ -39,14 +38,6 @@ _TIME_OVER = Reason("timeLimit", "", "the time limit passed before this was trie
 _GANG_NOT_WHOLE = Reason("gang", "", "its gang is not whole")
 
 
-@dataclass(frozen=True, slots=True)
-class PositionedUnit:
-    """A unit with the position of its node."""
-
-    unit: QueuedUnit
-    position: int
-
-
 class SequentialScheduler:
     """A scheduler that knows nothing of gangs, and of each unit nothing before it arrives.
 
@@ -64,7 +55,8 @@ class SequentialScheduler:
         self._chooser = NodeChooser(self._node_states, policy, self._trials)
         self._made: dict[ObjectKey, AllocationResult] = {}
         self._users: Counter[ObjectKey] = Counter()
-        self._placed: dict[int, PositionedUnit] = {}
+        # With the position of its node.
+        self._placed: dict[int, tuple[QueuedUnit, int]] = {}
         self._reasons: dict[int, tuple[Reason, ...]] = {}
         self.in_time = True
 
@@ -87,15 +79,15 @@ class SequentialScheduler:
         """Yield what became of each unit; a shared claim is in the outcome of the first unit that was placed."""
         made = dict(self._made)
         allocated = {
-            key: tuple((ref, made.pop(ref.key)) for ref in placed.unit.unit.claims if ref.key in made)
-            for key, placed in self._placed.items()
+            key: tuple((ref, made.pop(ref.key)) for ref in unit.unit.claims if ref.key in made)
+            for key, (unit, _) in self._placed.items()
         }
         for one in units:
             key = id(one.unit)
             placed = self._placed.get(key)
             yield PlannedUnitOutcome.of(
                 one,
-                self._node_states.node(placed.position).metadata.name if placed else None,
+                self._node_states.node(placed[1]).metadata.name if placed else None,
                 () if placed else self._reasons[key],
                 allocated.get(key, ()),
             )
@@ -110,12 +102,10 @@ class SequentialScheduler:
         gang = unit.unit_set.gang
         if gang is not None and gang.problem:
             self._refuse(unit, Reason("gang", "", gang.problem))
-        elif requirements.refused:
+            return
+        if requirements.refused:
             self._refuse(unit, *requirements.refused)
-        else:
-            self._try(unit, requirements)
-
-    def _try(self, unit: QueuedUnit, requirements: UnitRequirements) -> None:
+            return
         try:
             position = self._chooser.position(requirements)
             if position is None:
@@ -150,27 +140,24 @@ class SequentialScheduler:
         self._made.update(pairs)
         self._users.update(ref.key for ref in unit.unit.claims)
         self._node_states.add_pod(position, unit.unit_set.shape.requests, pairs)
-        self._placed[id(unit.unit)] = PositionedUnit(unit, position)
+        self._placed[id(unit.unit)] = unit, position
 
     def _settle(self, gang: Gang, members: Sequence[QueuedUnit]) -> None:
         """Remove the members of a gang that is not whole."""
         there = [placed for one in members if (placed := self._placed.get(id(one.unit))) is not None]
-        names = [self._node_states.node(placed.position).metadata.name for placed in there]
+        names = [self._node_states.node(position).metadata.name for _, position in there]
         nodes = self._context.session.cluster.nodes
         if is_whole(gang, names, len(members)) and in_one_domain(gang, names, nodes):
             return
-        for placed in there:
-            self._remove(placed)
-
-    def _remove(self, placed: PositionedUnit) -> None:
-        unit = placed.unit.unit
-        self._users.subtract(ref.key for ref in unit.claims)
-        gone = [ref.key for ref in unit.claims if not self._users[ref.key] and ref.key in self._made]
-        for key in gone:
-            del self._made[key]
-        self._node_states.remove_pod(placed.position, placed.unit.unit_set.shape.requests, gone)
-        del self._placed[id(unit)]
-        self._refuse(placed.unit, _GANG_NOT_WHOLE)
+        for queued, position in there:
+            keys = [ref.key for ref in queued.unit.claims]
+            self._users.subtract(keys)
+            gone = [key for key in keys if not self._users[key] and key in self._made]
+            for key in gone:
+                del self._made[key]
+            self._node_states.remove_pod(position, queued.unit_set.shape.requests, gone)
+            del self._placed[id(queued.unit)]
+            self._refuse(queued, _GANG_NOT_WHOLE)
 
 
 def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:
@@ -187,11 +174,9 @@ class PlacementPolicy(Protocol):
     @property
     def takes_first(self) -> bool:
         """Whether the first node that fits is taken, without a score."""
-        ...
 
     def score(self, before: NodeState, after: NodeState) -> float:
         """Score the change of a node's state; the lowest score wins. Raises ``TimeOverError``."""
-        ...
 
 
 class FirstFitPolicy:
@@ -303,24 +288,16 @@ def _first_suitable(requirements: UnitRequirements, state: NodeState, positions:
     return next((position for position in positions if position in requirements.suitable.members), None)
 
 
-def _as_read(units: Iterable[QueuedUnit], _seed: int) -> list[QueuedUnit]:
-    return list(units)
-
-
 def _shuffled(units: Iterable[QueuedUnit], seed: int) -> list[QueuedUnit]:
     shuffled = list(units)
     Random(seed).shuffle(shuffled)
     return shuffled
 
 
-def _by_priority(units: Iterable[QueuedUnit], _seed: int) -> list[QueuedUnit]:
-    return sorted(units, key=lambda unit: -unit.unit_set.shape.priority)
-
-
 ORDERS: dict[str, Callable[[Iterable[QueuedUnit], int], list[QueuedUnit]]] = {
-    "given": _as_read,
+    "given": lambda units, _: list(units),
     "random": _shuffled,
-    "priority": _by_priority,
+    "priority": lambda units, _: sorted(units, key=lambda unit: -unit.unit_set.shape.priority),
 }
 
 

@@ -115,11 +115,6 @@ class ChangeTarget:
         """The first one's claim."""
         return claim_text(self.words.guarded.names.claims[self.asks[0].claim])
 
-    @property
-    def label(self) -> str:
-        """The first one's name."""
-        return self.words.guarded.problem.demands[self.demands[0]].label
-
     def text(self, name: str) -> str:
         """Write their name, and how many there are."""
         more = f" (and {len(self.demands) - 1} equal)" if len(self.demands) > 1 else ""
@@ -132,7 +127,7 @@ class ChangeTarget:
         labels = [self.words.guarded.problem.demands[number].label for number in self.demands]
         pairs = zip((ask.claim for ask in self.asks), labels, strict=True)
         edits = [partial(WhatIf.with_request, number=claim, name=label, change=edit) for claim, label in pairs]
-        whole = f"{message} {self.text(self.label)}"
+        whole = f"{message} {self.text(labels[0])}"
         return Change(id_, self.claim, whole, CHANGE_COSTS[id_] * times * len(self.demands), apply_all(edits), index)
 
 
@@ -316,7 +311,7 @@ def _capacity_options(words: wording.ReasonWording, reason: Justification) -> It
                 for target in change_targets(words, alternative):
                     yield from _less_capacity_options(target, alternative, name, asked)
     if found is None:
-        yield from options_freeing_capacity(words, reason)
+        yield from _options_freeing_claims(wording.holders_of_capacity(words, str(reason.subject)))
 
 
 def _less_capacity_options(
@@ -363,11 +358,6 @@ def options_freeing_counters(words: wording.ReasonWording, reason: Justification
     """Free devices that draw from the counters of a pool."""
     if reason.pool is not None:
         yield from _options_freeing_claims(wording.holders_of_counters(words, reason.pool))
-
-
-def options_freeing_capacity(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
-    """Free shares of devices with a capacity."""
-    yield from _options_freeing_claims(wording.holders_of_capacity(words, str(reason.subject)))
 
 
 def _options_freeing_claims(holds: Sequence[wording.ClaimHolding]) -> Iterator[RelaxationOption]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import TypeVar
 
@@ -56,10 +57,6 @@ class WhatIf:
         """Return what is in use."""
         return AllocatedState(self.cluster.usage(self.gates))
 
-    def with_claim(self, number: int, change: Callable[[DeviceClaim], DeviceClaim]) -> WhatIf:
-        """Change what a claim asks for."""
-        return self._with_claim(number, lambda claim: _with_devices(claim, change))
-
     def without_entry(self, number: int, position: int) -> WhatIf:
         """Drop an entry of a claim by its number: of the spec, of the annotation, or of the caller.
 
@@ -88,7 +85,8 @@ class WhatIf:
     def with_request(self, number: int, name: str, change: Callable[[RequestSpec], RequestSpec]) -> WhatIf:
         """Change a request (``name``) or an alternative of it (``name/alternative``)."""
         request, _, alternative = name.partition("/")
-        return self.with_claim(number, lambda claim: _with_request(claim, request, alternative, change))
+        edit = partial(_with_request, name=request, alternative=alternative, change=change)
+        return self._with_claim(number, lambda claim: _with_devices(claim, edit))
 
     def with_pod(self, change: Callable[[PodSpec], PodSpec]) -> WhatIf:
         """Change the unit's pod, if it has one."""

@@ -138,7 +138,7 @@ class ResultReading:
 
     chosen: Mapping[str, RequestSpec]
     misshapen: tuple[Finding, ...]
-    configs: WantedConfigs
+    configs: _WantedConfigs
 
 
 class ClaimReading:
@@ -203,6 +203,8 @@ def _spec_content(spec: ResourceClaimSpec) -> bytes | None:
 
 _Config: TypeAlias = tuple[str, tuple[str, ...], Any]
 """Source, requests and parameters of an entry."""
+_WantedConfigs: TypeAlias = tuple[Sequence[_Config], Sequence[_Config]]
+"""The config entries that an allocation must have: those of classes, then those of the claim."""
 
 
 def has_copied_fields(result: DeviceRequestAllocationResult, requested: RequestSpec, entry: PublishedDevice) -> bool:
@@ -243,17 +245,9 @@ def copied_field_findings(
             yield Finding("RES-2", f"{field} is {found!r}, not {wanted!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class WantedConfigs:
-    """The config entries that an allocation must have: those of classes, then those of the claim."""
-
-    of_classes: Sequence[_Config]
-    of_claim: Sequence[_Config]
-
-
 def wanted_configs(
     claim: ResourceClaim, chosen: Mapping[str, RequestSpec], classes: Mapping[str, DeviceClass]
-) -> WantedConfigs:
+) -> _WantedConfigs:
     """RES-3 to RES-5; ``chosen`` are the requests that have results, by name, in order."""
     of_classes: list[_Config] = []
     # Each class once, for all that used it.
@@ -268,7 +262,7 @@ def wanted_configs(
         for entry in claim.spec.devices.config or ()
         if not entry.requests or not names.isdisjoint(entry.requests)
     ]
-    return WantedConfigs(of_classes, of_claim)
+    return of_classes, of_claim
 
 
 def _named_requests(named: tuple[str, ...], chosen: Mapping[str, RequestSpec]) -> tuple[str, ...]:
@@ -276,10 +270,10 @@ def _named_requests(named: tuple[str, ...], chosen: Mapping[str, RequestSpec]) -
     return () if all(name in named or name.partition("/")[0] in named for name in chosen) else named
 
 
-def config_findings(wanted_entries: WantedConfigs, allocation: AllocationResult) -> Iterator[Finding]:
+def config_findings(required: _WantedConfigs, allocation: AllocationResult) -> Iterator[Finding]:
     """RES-3 to RES-5: whether an allocation has the config entries that it must have."""
     found = [(entry.source, entry.requests or (), entry.opaque) for entry in allocation.devices.config or ()]
-    of_classes, of_claim = wanted_entries.of_classes, wanted_entries.of_claim
+    of_classes, of_claim = required
     if found == [*of_classes, *of_claim]:
         return
     number = sum(source != "FromClaim" for source, _, _ in found)

@@ -167,11 +167,6 @@ class TopologyInstanceView:
         return cls(spec, known, spots, (*spots.values(), *others))
 
     @property
-    def links(self) -> TopologyLinks:
-        """The attributes that name neighbours."""
-        return self.spec.links or TopologyLinks()
-
-    @property
     def wraps(self) -> tuple[bool, ...]:
         """Which axes of a lattice wrap around."""
         return self.spec.periodic or (self.spec.shape in WRAPPING_SHAPES,) * len(self.spec.coordinates or ())
@@ -217,8 +212,9 @@ class TopologyInstanceView:
 
     def _linked(self, names: list[DeviceId]) -> Iterable[tuple[object, object]]:
         holders = {self._id(name): name for name in names}
+        peers = (self.spec.links or TopologyLinks()).peers
         for name in names:
-            listed = published_value(self.members[name], self.links.peers)
+            listed = published_value(self.members[name], peers)
             kind, elements, _ = listed or ("", (), False)
             for element in elements:
                 other = holders.get((kind, element), name)

@@ -98,7 +98,7 @@ def test_exactly_the_core_is_left(seed, monkeypatch):
     model = Model(reasons(rng.randint(1, 60)))
     core = rng.sample(sorted(model.guards, key=repr), rng.randint(1, min(5, len(model.guards))))
     oracle = Oracle(model, core)
-    monkeypatch.setattr(module, "run_solver", oracle)
+    monkeypatch.setattr(module.cp_sat, "run_solver", oracle)
     found = minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False)
     assert set(found.reasons) == set(core)
     assert found.minimal
@@ -108,14 +108,14 @@ def test_exactly_the_core_is_left(seed, monkeypatch):
 def test_few_of_many_take_few_runs(monkeypatch):
     model = Model(reasons(512))
     oracle = Oracle(model, [list(model.guards)[100]])
-    monkeypatch.setattr(module, "run_solver", oracle)
+    monkeypatch.setattr(module.cp_sat, "run_solver", oracle)
     assert len(minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False).reasons) == 1
     assert oracle.runs < 30
 
 
 def test_where_the_solver_does_not_know_nothing_is_given_up(monkeypatch):
     model = Model(reasons(4))
-    monkeypatch.setattr(module, "run_solver", Oracle(model, list(model.guards)[:1], unknown=list(model.guards)[:2]))
+    monkeypatch.setattr(module.cp_sat, "run_solver", Oracle(model, list(model.guards)[:1], unknown=list(model.guards)[:2]))
     found = minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False)
     assert set(found.reasons) == set(list(model.guards)[:2])
     assert not found.minimal
@@ -124,7 +124,7 @@ def test_where_the_solver_does_not_know_nothing_is_given_up(monkeypatch):
 def test_a_proof_by_counting_needs_no_second_run(monkeypatch):
     model = Model(reasons(1))
     oracle = Oracle(model, model.guards)
-    monkeypatch.setattr(module, "run_solver", oracle)
+    monkeypatch.setattr(module.cp_sat, "run_solver", oracle)
     assert minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: True).certified
     counted = oracle.runs
     assert minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False).certified
