@@ -190,7 +190,9 @@ def figures(context: SchedulingContext, units: Sequence[QueuedUnit], outcomes: S
         if one.node is not None:
             made = [(ref.key, allocation) for ref, allocation in one.allocations]
             node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
-    reached = _reached_devices(node_states)
+    views = [node_states.view(position) for position in range(node_states.size)]
+    pairs = (pair for view in views for pair in zip(view.devices, view.shape.reachable, strict=True))
+    reached = {device.id for device, is_reached in pairs if is_reached}
     used = sum(node_states.ledger.usage.in_use(device) for device in reached)
     try:
         found = _fragmentation(node_states, context.workload, len(reached))
@@ -207,16 +209,6 @@ def _whole_gangs(units: Iterable[QueuedUnit], outcomes: Iterable[PlannedUnitOutc
             nodes[unit.unit_set.gang].append(one.node)
     placed = ((gang, [node for node in all_ if node is not None], len(all_)) for gang, all_ in nodes.items())
     return sum(bool(there) and is_whole(gang, there, members) for gang, there, members in placed)
-
-
-def _reached_devices(node_states: NodeStates) -> set[DeviceId]:
-    return {
-        device.id
-        for position in range(node_states.size)
-        for view in (node_states.view(position),)
-        for device, reached in zip(view.devices, view.shape.reachable, strict=True)
-        if reached
-    }
 
 
 def _fragmentation(node_states: NodeStates, workload: TargetWorkload, devices: int) -> Fragmentation:

@@ -123,18 +123,10 @@ class UnitRelaxationSearch:
             if len(self.found) >= ENOUGH_RELAXATIONS or len(key) < 2 or {key, second.subject} & self._settled:
                 continue
             self._settled.add(key)
-            pair = self._weakest_pair(node, first, second)
-            if pair is not None:
-                self._record(node, key, *pair)
-
-    def _weakest_pair(
-        self, node: Node, first: RelaxationOption, second: RelaxationOption
-    ) -> tuple[Change, Change] | None:
-        """Weaken the second change as far as the strongest first one lets it, then the first."""
-        if not self._fits(node, first.changes[-1], second.changes[-1]):
-            return None
-        other = self._weakest_with(node, second, first.changes[-1])
-        return self._weakest_with(node, first, other), other
+            if self._fits(node, first.changes[-1], second.changes[-1]):
+                # The second change is weakened as far as the strongest first one lets it, then the first.
+                other = self._weakest_with(node, second, first.changes[-1])
+                self._record(node, key, self._weakest_with(node, first, other), other)
 
     def _weakest_with(self, node: Node, option: RelaxationOption, other: Change) -> Change:
         for change in option.changes[:-1]:

@@ -63,9 +63,13 @@ class ClaimRules:
         self._views: dict[tuple[str, str, str], PoolView | None] = {}
 
     def findings(
-        self, claim: ResourceClaim, allocation: AllocationResult, seat: ClaimContext, costs: Sequence[int] | None = None
+        self,
+        claim: ResourceClaim,
+        allocation: AllocationResult,
+        context: ClaimContext,
+        costs: Sequence[int] | None = None,
     ) -> Iterator[Finding]:
-        """Every rule the allocation breaks; its devices then count as taken by the attempt.
+        """Yield every rule the allocation breaks; its devices then count as taken by the unit.
 
         ``costs`` is what is said of the claim's soft entries, in order; None: nothing is said.
         """
@@ -78,31 +82,31 @@ class ClaimRules:
         found: list[ResultDevice] = []
         for result in results:
             if result.request in answer.chosen:
-                yield from self._result(result, answer.chosen[result.request], seat, found)
+                yield from self._result(result, answer.chosen[result.request], context, found)
         if reading.for_all:
-            yield from self._all_requests(reading, answer.chosen, results, seat.node)
-        yield from self._constrained(claim, found, seat.node)
+            yield from self._all_requests(reading, answer.chosen, results, context.node)
+        yield from self._constrained(claim, found, context.node)
         if costs is not None:
-            yield from self._entries.misjudged(self._own(claim), found, seat.node, costs)
+            yield from self._entries.misjudged(self._own(claim), found, context.node, costs)
         yield from config_findings(answer.configs, allocation)
         if len(found) == len(results):
-            entries = [taking.entry for taking in found]
-            yield from node_selector_findings(entries, seat.node, allocation.node_selector, self._context.gates)
+            entries = [device.entry for device in found]
+            yield from node_selector_findings(entries, context.node, allocation.node_selector, self._context.gates)
 
     def _result(
         self,
         result: DeviceRequestAllocationResult,
         requested: RequestSpec,
-        seat: ClaimContext,
+        context: ClaimContext,
         found: list[ResultDevice],
     ) -> Iterator[Finding]:
         """Judge one result, and add its device to ``found``."""
-        there = self._context.inventory.among(device_id(result), self._view(result, seat.node))
+        there = self._context.inventory.among(device_id(result), self._view(result, context.node))
         if isinstance(there, Finding):
             yield Finding(there.rule, f"{_result_label(result)}: {there.message}")
             return
         found.append(ResultDevice(result, *there, requested))
-        for rule, message, _ in self._taking.findings(found[-1], seat):
+        for rule, message, _ in self._taking.findings(found[-1], context):
             yield Finding(rule, f"{_result_label(result)}: {message}")
 
     def _view(self, result: DeviceRequestAllocationResult, node: Node) -> PoolView | None:
@@ -141,7 +145,7 @@ class ClaimRules:
         """Section 13, and the entries beyond the API that must hold (SOFT-1)."""
         hard = [entry for entry in self._own(claim) if entry.weight is None]
         for entry in (*(claim.spec.devices.constraints or ()), *hard):
-            members = [(taking.entry, taking.requested) for taking in found if covers(entry, taking.result.request)]
+            members = [(device.entry, device.requested) for device in found if covers(entry, device.result.request)]
             if members:
                 yield from self._entries.findings(entry, members, node)
 
@@ -202,7 +206,7 @@ class EntryRules:
             yield Finding("SOFT-1", f"soft entries are said to cost {list(costs)}, and cost {counted}")
 
     def _cost(self, entry: CallerConstraint, found: Sequence[ResultDevice], node: Node) -> int:
-        members = [(taking.entry, taking.requested) for taking in found if covers(entry, taking.result.request)]
+        members = [(device.entry, device.requested) for device in found if covers(entry, device.result.request)]
         sets = [*combinations(members, 2)] if entry.per == "Pair" else [members] if members else []
         return (entry.weight or 0) * sum(any(self.findings(entry, one, node)) for one in sets)
 

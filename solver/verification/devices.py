@@ -117,58 +117,58 @@ class ResultDeviceRules:
         self._stocks: dict[PublishedGeneration, CounterStock] = {}
         self._share_ids: set[str] = set()
 
-    def findings(self, taking: ResultDevice, seat: ClaimContext) -> Iterator[Finding]:
+    def findings(self, device: ResultDevice, context: ClaimContext) -> Iterator[Finding]:
         """Yield how the device breaks DEV-1 to DEV-10 and DEV-12; it then counts as taken by the unit."""
-        result, entry, _, requested = taking
+        result, entry, _, requested = device
         taken = self._devices.amounts(entry, requested)
-        unselected = self._devices.unmatched(entry, requested, seat.node) or (
+        unselected = self._devices.unmatched(entry, requested, context.node) or (
             taken if isinstance(taken, Finding) else None
         )
-        yield from filter(None, (self._in_use(taking, seat), unselected))
-        yield from self._devices.unusable(entry, requested, seat.node)
+        yield from filter(None, (self._in_use(device, context), unselected))
+        yield from self._devices.unusable(entry, requested, context.node)
         if self._partitioning and entry.device.consumes_counters:
-            yield from self._counters(taking, seat.attempt)
+            yield from self._counters(device, context.usage)
         if not isinstance(taken, Finding):
-            yield from self._capacity(taking, taken, seat.attempt)
+            yield from self._capacity(device, taken, context.usage)
         if has_copied_fields(result, requested, entry):
             yield from copied_field_findings(result, requested, entry, self._context.gates)
-        seat.attempt.take(entry, seat.number, self._is_shared(entry))
+        context.usage.take(entry, context.number, self._is_shared(entry))
 
     def _is_shared(self, entry: PublishedDevice) -> bool:
         return self._sharing and bool(entry.device.allow_multiple_allocations)
 
-    def _in_use(self, taking: ResultDevice, seat: ClaimContext) -> Finding | None:
+    def _in_use(self, device: ResultDevice, context: ClaimContext) -> Finding | None:
         """DEV-1, CAP-10."""
-        takers = seat.attempt.picked.get(taking.entry.id, ())
-        if is_admin(taking.requested):
-            twice = seat.number in takers
+        takers = context.usage.picked.get(device.entry.id, ())
+        if is_admin(device.requested):
+            twice = context.number in takers
             return Finding("DEV-1", "admin access to a device that the claim has already") if twice else None
-        if self._context.ledger.dedicates(taking.entry.id):
+        if self._context.ledger.dedicates(device.entry.id):
             return Finding("DEV-1", "the device is in use")
         return Finding("DEV-1", "the device is taken twice") if takers else None
 
-    def _counters(self, taking: ResultDevice, attempt: UnitUsage) -> Iterator[Finding]:
+    def _counters(self, device: ResultDevice, usage: UnitUsage) -> Iterator[Finding]:
         """DEV-8; another share of a device is free (CTR-3, GRP-4)."""
-        entry = taking.entry
-        if self._is_shared(entry) and attempt.shared_already(entry.id):
+        entry = device.entry
+        if self._is_shared(entry) and usage.shared_already(entry.id):
             return
-        generation = taking.view.generation
+        generation = device.view.generation
         stock = self._stocks.get(generation)
         if stock is None:
-            stock = self._stocks[generation] = CounterStock(taking.view.id, generation, self._context.ledger)
-        yield from stock.overdrawn(entry, attempt)
-        yield from stock.incompatible(entry, attempt)
+            stock = self._stocks[generation] = CounterStock(device.view.id, generation, self._context.ledger)
+        yield from stock.overdrawn(entry, usage)
+        yield from stock.incompatible(entry, usage)
 
-    def _capacity(self, taking: ResultDevice, taken: Mapping[str, int], attempt: UnitUsage) -> Iterator[Finding]:
+    def _capacity(self, device: ResultDevice, taken: Mapping[str, int], usage: UnitUsage) -> Iterator[Finding]:
         """CAP-6 to CAP-8: whether the amounts fit beside all others, and are recorded with a share id."""
-        entry, result = taking.entry, taking.result
-        if attempt.shared_already(entry.id):
+        entry, result = device.entry, device.result
+        if usage.shared_already(entry.id):
             # Alone it takes no more than there is: that is what amounts are.
-            used = {name: attempt.used(entry.id, name) for name in taken}
+            used = {name: usage.used(entry.id, name) for name in taken}
             yield from overfull_findings(entry.device, taken, used)
         if self._is_shared(entry):
             yield from self._share(result, taken)
-            attempt.consumed[entry.id].update(taken)
+            usage.consumed[entry.id].update(taken)
         elif result.share_id is not None or result.consumed_capacity is not None:
             yield Finding("CAP-7", "a device that is not shared has no share id and no consumed capacity")
 
@@ -320,15 +320,15 @@ class CounterStock:
         self._drawn: Tally[CounterKey] = Tally()
         self._overdrawn: set[CounterKey] = set()
 
-    def overdrawn(self, entry: PublishedDevice, attempt: UnitUsage) -> Iterator[Finding]:
-        """CTR-2: the counters of the pool that are exceeded once the attempt takes this device too."""
+    def overdrawn(self, entry: PublishedDevice, usage: UnitUsage) -> Iterator[Finding]:
+        """CTR-2: the counters of the pool that are exceeded once the unit takes this device too."""
         new = self._ledger.held_since(self._pool, self._read)
         self._read += len(new)
         for device in new:
             for held in self._generation.consumers_by_name.get(device[2], ()):
                 self._draw(held)
         taken: dict[CounterKey, int] = {}
-        for other in (*attempt.drawing[self._pool], entry):
+        for other in (*usage.drawing[self._pool], entry):
             for key, amount in other.consumption:
                 taken[key] = taken.get(key, 0) + amount
         declared = self._generation.counters
@@ -342,13 +342,13 @@ class CounterStock:
             if self._drawn[key] > self._generation.counters[key]:
                 self._overdrawn.add(key)
 
-    def incompatible(self, entry: PublishedDevice, attempt: UnitUsage) -> Iterator[Finding]:
+    def incompatible(self, entry: PublishedDevice, usage: UnitUsage) -> Iterator[Finding]:
         """GRP-2, GRP-3: the counter sets whose devices have no compatibility group in common with this one."""
         for taken in entry.device.consumes_counters or ():
             name = taken.counter_set
             everywhere = self._generation.consumers_by_set[name]
             held = [other for other in everywhere if self._ledger.holds(other.id)]
-            common = _common_groups(_groups_on_counter_set(name, [*held, *attempt.drawing[self._pool]]))
+            common = _common_groups(_groups_on_counter_set(name, [*held, *usage.drawing[self._pool]]))
             groups = frozenset(taken.compatibility_groups or ())
             if common is not None and not common & (groups or _UNGROUPED):
                 yield Finding("GRP-3", f"no compatibility group in common with the devices on counter set {name}")
@@ -405,5 +405,5 @@ class ClaimContext(NamedTuple):
     """The node of a claim, its number among the unit's claims, and what the unit has taken before."""
 
     node: Node
-    attempt: UnitUsage
+    usage: UnitUsage
     number: int

@@ -51,21 +51,18 @@ class HeldDevices:
     def enter(self, allocation: AllocationResult) -> None:
         """Count an allocation as held; admin access does not hold (IN-3)."""
         for result in allocation.devices.results or ():
-            if not result.admin_access:
-                self._enter(result)
-
-    def _enter(self, result: DeviceRequestAllocationResult) -> None:
-        held = device_id(result)
-        if not self.holds(held):
-            self._held[held[:2]].append(held)
-        if result.share_id is None or not self._gates.consumable_capacity:
-            self._dedicated.add(held)
-            return
-        self._shared.add(held)
-        self._share_ids.add(result.share_id)
-        if result.consumed_capacity is not None:
+            if result.admin_access:
+                continue
+            held = device_id(result)
+            if not self.holds(held):
+                self._held[held[:2]].append(held)
+            if result.share_id is None or not self._gates.consumable_capacity:
+                self._dedicated.add(held)
+                continue
+            self._shared.add(held)
+            self._share_ids.add(result.share_id)
             used = self._consumed.setdefault(held, Tally())
-            for name, amount in result.consumed_capacity.items():
+            for name, amount in (result.consumed_capacity or {}).items():
                 used[name] += nano(amount)
 
     def holds(self, device: DeviceId) -> bool:

@@ -133,14 +133,14 @@ class _Replay:
 
     def unit(self, placement: Placement) -> Iterator[Violation]:
         """Yield what is wrong with one unit; its devices count as held afterwards."""
-        attempt = UnitUsage(self._ledger)
+        usage = UnitUsage(self._ledger)
         for finding in self._place(placement):
             yield Violation(finding.rule, "", finding.message)
         for number, (claim, allocation) in enumerate(placement.claims):
-            key, seat = key_of(claim.metadata), ClaimContext(placement.node, attempt, number)
+            key, context = key_of(claim.metadata), ClaimContext(placement.node, usage, number)
             if self._allocation(key) is not None:
                 yield Violation("SCHED-2", "/".join(key), "the claim is allocated already")
-            for finding in self._rules.findings(claim, allocation, seat, placement.costs.get(key)):
+            for finding in self._rules.findings(claim, allocation, context, placement.costs.get(key)):
                 yield Violation(finding.rule, "/".join(key), finding.message)
         for claim, allocation in placement.claims:
             key = key_of(claim.metadata)
