@@ -115,7 +115,8 @@ def test_few_of_many_take_few_runs(monkeypatch):
 
 def test_where_the_solver_does_not_know_nothing_is_given_up(monkeypatch):
     model = Model(reasons(4))
-    monkeypatch.setattr(module.cp_sat, "run_solver", Oracle(model, list(model.guards)[:1], unknown=list(model.guards)[:2]))
+    oracle = Oracle(model, list(model.guards)[:1], unknown=list(model.guards)[:2])
+    monkeypatch.setattr(module.cp_sat, "run_solver", oracle)
     found = minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False)
     assert set(found.reasons) == set(list(model.guards)[:2])
     assert not found.minimal
