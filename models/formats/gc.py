@@ -30,38 +30,23 @@ def gc_paused() -> Iterator[None]:
             gc.enable()
 
 
-class _FullCollections:
-    """Full collections of the process, off while at least one caller has suspended them."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._suspensions = 0
-        self._threshold = gc.get_threshold()
-
-    def off(self) -> None:
-        """Suspend full collections until ``on`` was called as often as this."""
-        with self._lock:
-            if not self._suspensions:
-                self._threshold = gc.get_threshold()
-                gc.set_threshold(*self._threshold[:2], _NEVER)
-            self._suspensions += 1
-
-    def on(self) -> None:
-        """End one suspension."""
-        with self._lock:
-            self._suspensions -= 1
-            if not self._suspensions:
-                gc.set_threshold(*self._threshold)
-
-
-_full_collections = _FullCollections()
+_lock = Lock()
+# The thresholds found by those who have suspended full collections, the original one first.
+_suspended: list[tuple[int, int, int]] = []
 
 
 @contextmanager
 def gc_young_only() -> Iterator[None]:
     """Collect among young objects only. May be nested, and entered by several threads."""
-    _full_collections.off()
+    with _lock:
+        threshold = gc.get_threshold()
+        if not _suspended:
+            gc.set_threshold(*threshold[:2], _NEVER)
+        _suspended.append(threshold)
     try:
         yield
     finally:
-        _full_collections.on()
+        with _lock:
+            threshold = _suspended.pop()
+            if not _suspended:
+                gc.set_threshold(*threshold)

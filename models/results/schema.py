@@ -56,7 +56,9 @@ def objects_schema() -> dict[str, Any]:
         if name not in _METADATA_MODELS and name not in own:
             definition["additionalProperties"] = False
     for kind, known in own.items():
-        _require_type_fields(definitions[kind], kind, known.api_versions())
+        head = {"apiVersion": {"enum": list(known.api_versions())}, "kind": {"const": kind}}
+        definitions[kind]["properties"] = {**head, **definitions[kind]["properties"]}
+        definitions[kind]["required"] = ["apiVersion", "kind", "metadata", "spec"]
     _add_shape_rules(definitions["DeviceTopologySpec"])
     definitions["NodeTemplateSpec"]["required"] = ["price"]
     return {
@@ -65,12 +67,6 @@ def objects_schema() -> dict[str, Any]:
         "oneOf": list(references),
         "$defs": definitions,
     }
-
-
-def _require_type_fields(definition: dict[str, Any], kind: str, versions: tuple[str, ...]) -> None:
-    head = {"apiVersion": {"enum": list(versions)}, "kind": {"const": kind}}
-    definition["properties"] = {**head, **definition["properties"]}
-    definition["required"] = ["apiVersion", "kind", "metadata", "spec"]
 
 
 def _add_shape_rules(spec: dict[str, Any]) -> None:

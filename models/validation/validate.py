@@ -78,15 +78,13 @@ def validate_manifests(
     ``skip_validation`` leaves out errors about names and limits, never those about structure, and no warnings.
     """
     typed = [manifest for manifest in manifests if manifest.object is not None]
-    own = [problem for manifest in typed for problem in _object_problems(manifest, gates, skip_validation)]
+    own: list[InputProblem] = []
+    for manifest in typed:
+        own += _version_problems(manifest)
+        for problem in validate_object(manifest.kind, manifest.object, gates):
+            if not skip_validation or problem.severity == "warning" or problem.category == STRUCTURE:
+                own.append(input_problem(manifest, problem.path, problem.message, problem.severity))
     return own + cross_checks(typed, skip_validation)
-
-
-def _object_problems(manifest: Manifest, gates: FeatureGates | None, skip_validation: bool) -> Iterator[InputProblem]:
-    yield from _version_problems(manifest)
-    for problem in validate_object(manifest.kind, manifest.object, gates):
-        if not skip_validation or problem.severity == "warning" or problem.category == STRUCTURE:
-            yield input_problem(manifest, problem.path, problem.message, problem.severity)
 
 
 def _version_problems(manifest: Manifest) -> Iterator[InputProblem]:
