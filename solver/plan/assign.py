@@ -67,7 +67,7 @@ def _waiting_by_role(instance: PlanInstance, plan: IntegerPlan) -> Mapping[int, 
             continue
         first = taken[id(choice.gang_sets)]
         taken[id(choice.gang_sets)] += number
-        for members in choice.gang_sets.sets[first : first + number]:
+        for members in choice.gang_sets[first : first + number]:
             for kind, entry in members:
                 waiting[choice.roles[kind.index]].append(entry)
     for role, number in zip(instance.roles, plan.units, strict=False):

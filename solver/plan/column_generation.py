@@ -14,7 +14,7 @@ from enum import IntEnum
 from math import gcd
 from typing import Protocol
 
-from .master import LinearMaster, MasterRelaxation
+from .master import Duals, LinearMaster, MasterRelaxation
 from .master_problem import Column, CouplingRow, MasterProblem, ObjectiveStage, Terms, is_past
 
 # How much of the last duals is in the prices.
@@ -167,9 +167,10 @@ class _GenerationRun:
         return found
 
     def _pricing(self, relaxation: MasterRelaxation) -> tuple[StagePricing, bool]:
-        current = duals_of(relaxation)
         is_smoothed = self.smooth and self.center is not None
-        self.tried = self.center.mixed(current, _CURRENT_DUAL_WEIGHT) if is_smoothed and self.center else current
+        self.tried = relaxation.duals
+        if is_smoothed and self.center:
+            self.tried = self.center.mixed(self.tried, _CURRENT_DUAL_WEIGHT)
         return self.generator.stage_pricing(self.stage, self.tried), is_smoothed
 
     def _round(self, pricing: StagePricing, relaxation: MasterRelaxation) -> bool:
@@ -180,7 +181,7 @@ class _GenerationRun:
         bound = pricing.bound([one.bound for one in priced]) if has_all else None
         if bound is not None and (self.bound is None or bound < self.bound):
             self.bound, self.center = bound, self.tried
-        exact = self.generator.stage_pricing(self.stage, duals_of(relaxation))
+        exact = self.generator.stage_pricing(self.stage, relaxation.duals)
         least = _REDUCED_COST_TOLERANCE * max(1.0, abs(relaxation.value)) * exact.scale
         is_new = False
         for column in (column for one in priced for column in one.columns):
@@ -210,27 +211,6 @@ class _GenerationRun:
 _PRECISION = 1 << 26
 # Duals above so many times that are cut off: sums over a node must stay below what the solvers take.
 _LARGEST_DUAL = 1 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class Duals:
-    """Duals of the units of each class (never below zero), and of the rows' upper sides, in floating point."""
-
-    units: tuple[float, ...]
-    rows: tuple[float, ...]
-
-    def mixed(self, other: Duals, part: float) -> Duals:
-        """Mix with this part of ``other`` (Wentges 1997)."""
-        return Duals(_weighted_mean(self.units, other.units, part), _weighted_mean(self.rows, other.rows, part))
-
-
-def _weighted_mean(one: Sequence[float], other: Sequence[float], part: float) -> tuple[float, ...]:
-    return tuple((1 - part) * mine + part * theirs for mine, theirs in zip(one, other, strict=True))
-
-
-def duals_of(found: MasterRelaxation) -> Duals:
-    """The duals of a solution."""
-    return Duals(found.units, found.rows)
 
 
 class StagePricing:

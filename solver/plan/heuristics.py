@@ -16,7 +16,7 @@ from random import Random
 from time import monotonic
 
 from ..engines.cp_sat import Limits
-from .column_generation import ColumnGenerator, GenerationLimits, Pricer, Prices, PricingLimits, duals_of
+from .column_generation import ColumnGenerator, GenerationLimits, Pricer, Prices, PricingLimits
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
 from .master_problem import (
     Column,
@@ -104,7 +104,7 @@ def fill_whole_gangs(
     pairs = zip(generator.instance.gangs, relaxation.gangs, strict=True)
     whole = tuple(replace(gang, demand=floor(amount + INTEGRALITY_TOLERANCE)) for gang, amount in pairs)
     # A unit that is worth nothing at the duals is still needed for its gang.
-    prices = generator.stage_pricing(stage, duals_of(relaxation), floor=1).prices
+    prices = generator.stage_pricing(stage, relaxation.duals, floor=1).prices
     yield from fill_greedily(generator, prices, deadline, replace(generator.instance, gangs=whole).demands())
 
 
@@ -138,7 +138,7 @@ class LargeNeighbourhoodSearch:
         self._master = generator.master
         self._stage = stage
         self._budget = budget
-        self._pricing = generator.stage_pricing(stage, duals_of(relaxation))
+        self._pricing = generator.stage_pricing(stage, relaxation.duals)
         self._node_values = [worth * self._pricing.scale for worth in relaxation.nodes]
 
     def plans(self, plan: IntegerPlan) -> Iterator[IntegerPlan]:
@@ -188,7 +188,7 @@ class LargeNeighbourhoodSearch:
 
     def _choices(self, emptied: Neighbourhood, plan: IntegerPlan, relaxation: MasterRelaxation) -> list[ColumnBounds]:
         """Columns that stay where they are, and the most promising ones for the free nodes."""
-        pricing = self._generator.stage_pricing(self._stage, duals_of(relaxation))
+        pricing = self._generator.stage_pricing(self._stage, relaxation.duals)
         taken = dict(plan.columns)
         ranked: list[tuple[bool, float, int]] = []
         for index, column in enumerate(self._master.columns):

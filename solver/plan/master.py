@@ -36,18 +36,30 @@ INTEGRALITY_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class MasterRelaxation:
-    """An optimum of the linear program: nodes for each column, gangs, and duals, all in floating point.
+class Duals:
+    """What one more unit of each class is worth (never below zero), and one more of each row's upper side."""
 
-    ``units`` is what one more unit of each class is worth, ``rows`` what one more of each row's upper side is.
-    """
+    units: tuple[float, ...]
+    rows: tuple[float, ...]
+
+    def mixed(self, other: Duals, part: float) -> Duals:
+        """Mix with this part of ``other`` (Wentges 1997)."""
+        return Duals(_weighted_mean(self.units, other.units, part), _weighted_mean(self.rows, other.rows, part))
+
+
+def _weighted_mean(one: Sequence[float], other: Sequence[float], part: float) -> tuple[float, ...]:
+    return tuple((1 - part) * mine + part * theirs for mine, theirs in zip(one, other, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class MasterRelaxation:
+    """An optimum of the linear program: nodes for each column, gangs, and duals, all in floating point."""
 
     value: float
     columns: tuple[float, ...]
     gangs: tuple[float, ...]
     nodes: tuple[float, ...]
-    units: tuple[float, ...]
-    rows: tuple[float, ...]
+    duals: Duals
 
 
 class LinearMaster:
@@ -138,8 +150,10 @@ class LinearMaster:
             tuple(found.variable_values(self._amounts)),
             tuple(found.variable_values(self._gangs)),
             tuple(sign * dual for dual in found.dual_values(self._limits)),
-            tuple(-sign * dual for dual in found.dual_values(self._cover)),
-            tuple(sign * dual for dual in found.dual_values(self._row_limits)),
+            Duals(
+                tuple(-sign * dual for dual in found.dual_values(self._cover)),
+                tuple(sign * dual for dual in found.dual_values(self._row_limits)),
+            ),
         )
 
 
@@ -188,9 +202,8 @@ class _RestrictedMasterModel:
         self._choices = choices
         room = covered_units(instance, [(choice.column, choice.upper) for choice in choices])
         self._amounts = [self.rows.integer(choice.lower, choice.upper) for choice in choices]
-        self._units = [
-            self.rows.integer(0, min(unit.demand, most)) for unit, most in zip(instance.units, room, strict=True)
-        ]
+        pairs = zip(instance.units, room, strict=True)
+        self._units = [self.rows.integer(0, min(unit.demand, most)) for unit, most in pairs]
         self._gangs = [
             self.rows.integer(0, min([gang.demand, *(room[unit] // size for unit, size in gang.members)]))
             for gang in instance.gangs

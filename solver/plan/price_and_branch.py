@@ -20,7 +20,6 @@ from math import floor, inf
 from ..engines.cp_sat import Limits, SolverStatus
 from .column_generation import (
     ColumnGenerator,
-    Duals,
     Effort,
     GenerationInterrupted,
     GenerationLimits,
@@ -29,11 +28,10 @@ from .column_generation import (
     Prices,
     PricingLimits,
     RoundWatch,
-    duals_of,
     value_step,
 )
 from .heuristics import LargeNeighbourhoodSearch, fill_greedily, fill_whole_gangs, filling_deadline, plan_from_columns
-from .master import INTEGRALITY_TOLERANCE, ColumnBounds, LinearMaster, MasterRelaxation, solve_restricted_master
+from .master import INTEGRALITY_TOLERANCE, ColumnBounds, Duals, LinearMaster, MasterRelaxation, solve_restricted_master
 from .master_problem import (
     Column,
     IntegerPlan,
@@ -176,7 +174,7 @@ class _StageSolver:
             if relaxation is None or relaxation.value - before <= _LEAST_IMPROVEMENT * abs(relaxation.value):
                 break
             before = relaxation.value
-            prices = self._generator.stage_pricing(stage, duals_of(relaxation)).prices
+            prices = self._generator.stage_pricing(stage, relaxation.duals).prices
             for column, _ in fill_greedily(self._generator, prices, deadline):
                 self.master.add(column)
 
@@ -242,8 +240,7 @@ class _StageSolver:
             self._choose_from_all(stage)
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound) and not is_past(part.deadline):
-            duals = duals_of(relaxation)
-            completed = prove_by_enumeration(self._generator, stage, duals, self._plan, part.deadline)
+            completed = prove_by_enumeration(self._generator, stage, relaxation.duals, self._plan, part.deadline)
             self._keep_better(stage, completed.plan)
             bound = self._plan.value(stage.terms) if completed.proven else bound
         return bound

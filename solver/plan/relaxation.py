@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec.structs import replace as replace_fields
 
@@ -35,23 +35,20 @@ _MOST_NODES = 4
 _MOST_CLAIMS = 8
 
 
+@dataclass
 class UnplacedRelaxationSearch:
     """Tries changes of one unit in the state that a plan leaves, one of each sort, on the nodes ``among``."""
 
-    def __init__(
-        self,
-        screening: NodeScreening,
-        demand: UnitDemand,
-        state: RemainingResources,
-        among: Container[int],
-        gates: FeatureGates,
-    ) -> None:
-        self._screening = screening
-        self._demand = demand
-        self._state = state
-        self._among = among
+    screening: NodeScreening
+    demand: UnitDemand
+    state: RemainingResources
+    among: Container[int]
+    gates: FeatureGates
+
+    @cached_property
+    def _what_if(self) -> WhatIf:
         # Only the unit is changed: what the cluster has is in the state.
-        self._what_if = WhatIf(Cluster(), demand.unit, gates)
+        return WhatIf(Cluster(), self.demand.unit, self.gates)
 
     def relaxations(self, found: ScreeningResult) -> Iterator[Reason]:
         """Say what would help: less room, fewer devices, devices of others, a change of the pod."""
@@ -69,42 +66,42 @@ class UnplacedRelaxationSearch:
     def _less_room(self, nodes: Sequence[int]) -> str | None:
         if not nodes:
             return None
-        node, missing = least_missing(self._screening, self._demand, self._state, nodes)
-        return f"it fits node {self._screening.name(node)} with {amounts_text(missing)} less"
+        node, missing = least_missing(self.screening, self.demand, self.state, nodes)
+        return f"it fits node {self.screening.name(node)} with {amounts_text(missing)} less"
 
     def _fewer_devices(self, screened: ScreenedNodes) -> Iterator[str]:
         """Ask for so many as there are in one request, or in all that find too few; else for one less."""
         short = [table for table in screened.attempt.rejections if table.is_short]
         together = [short] if len(short) > 1 else []
         for tables in [*([table] for table in short or screened.attempt.rejections), *together]:
-            if all(map(_reduced_count, tables)) and self._fits(self._asking_less(tables), self._state, screened):
+            if all(map(_reduced_count, tables)) and self._fits(self._asking_less(tables), self.state, screened):
                 yield f"it fits node {self._first(screened)} with count {' and '.join(map(self._fewer, tables))}"
 
     def _asking_less(self, tables: Sequence[DemandTable]) -> UnitDemand:
         what_if = self._what_if
         for table in tables:
             what_if = what_if.with_request(table.claim, table.label, partial(_with_count, count=_reduced_count(table)))
-        return replace(self._demand, unit=what_if.unit)
+        return replace(self.demand, unit=what_if.unit)
 
     def _fewer(self, table: DemandTable) -> str:
-        names = self._demand.names
+        names = self.demand.names
         claim = f" of claim {names[table.claim]}" if len(names) > 1 else ""
         return f"{_reduced_count(table)} instead of {table.needed} in request {table.label}{claim}"
 
     def _freed(self, screened: ScreenedNodes) -> Iterator[str]:
         """Free a claim, or else some together, of those that have devices of the node."""
-        holders = self._screening.holders(screened.nodes[0], self._demand, self._state)
-        own = {ref.key for ref in self._demand.unit.claims}
+        holders = self.screening.holders(screened.nodes[0], self.demand, self.state)
+        own = {ref.key for ref in self.demand.unit.claims}
         listed = sorted(holders.keys() - own, key=lambda claim: (holders[claim], claim))[:_MOST_CLAIMS]
         for claim in listed:
-            if self._fits(self._demand, self._state.without([claim]), screened):
+            if self._fits(self.demand, self.state.without([claim]), screened):
                 yield self._without([claim], holders, screened)
                 return
-        if len(listed) > 1 and self._fits(self._demand, self._state.without(listed), screened):
+        if len(listed) > 1 and self._fits(self.demand, self.state.without(listed), screened):
             # Those that need not go are kept, the largest first.
             largest_first = [[claim] for claim in reversed(listed)]
             needed = deletion_filter(
-                largest_first, lambda rest: self._fits(self._demand, self._state.without(rest), screened)
+                largest_first, lambda rest: self._fits(self.demand, self.state.without(rest), screened)
             )
             yield self._without(needed, holders, screened)
 
@@ -115,12 +112,12 @@ class UnplacedRelaxationSearch:
 
     def _other_pod(self) -> str | None:
         """Change what keeps the pod from nodes that have all it needs, the cheapest change first."""
-        names, requests = self._screening.name, self._demand.requests
+        names, requests = self.screening.name, self.demand.requests
         misfits = [
             (position, misfit)
-            for position, misfit in self._screening.suitable_nodes(self._demand)[0].misfits
-            if misfit.id in _RELAXABLE_MISFITS and position in self._among
-            if not self._state.lacks(names(position), requests)
+            for position, misfit in self.screening.suitable_nodes(self.demand)[0].misfits
+            if misfit.id in _RELAXABLE_MISFITS and position in self.among
+            if not self.state.lacks(names(position), requests)
         ]
         if not misfits:
             return None
@@ -131,18 +128,18 @@ class UnplacedRelaxationSearch:
         for position, misfit in misfits:
             causes[CHANGE_COSTS[misfit.id], misfit.message].append(position)
         for cause in sorted(causes)[:_MOST_NODES]:
-            for nodes in self._screening.node_classes(self._demand, self._state, causes[cause])[:MOST_NODE_CLASSES]:
-                if self._screening.fits(self._demand, self._state, nodes[0]):
-                    changes = pod_changes(self._what_if, self._screening.nodes[nodes[0]])
+            for nodes in self.screening.node_classes(self.demand, self.state, causes[cause])[:MOST_NODE_CLASSES]:
+                if self.screening.fits(self.demand, self.state, nodes[0]):
+                    changes = pod_changes(self._what_if, self.screening.nodes[nodes[0]])
                     said = "; ".join(change.message for change in changes)
                     return f"it fits node {names(nodes[0])}: {said}"
         return None
 
     def _fits(self, demand: UnitDemand, state: RemainingResources, screened: ScreenedNodes) -> bool:
-        return self._screening.fits(demand, state, screened.nodes[0])
+        return self.screening.fits(demand, state, screened.nodes[0])
 
     def _first(self, screened: ScreenedNodes) -> str:
-        return self._screening.name(screened.nodes[0])
+        return self.screening.name(screened.nodes[0])
 
 
 # What a pod may be changed in; one that is on a node stays there.

@@ -133,14 +133,10 @@ class _PlanInstanceBuilder:
         )
         contexts = NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
         questions = BundleQuestionBuilder(self._compiler, self._ledger, resources, contexts, residual_roles)
-        questions_by_class = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
-        shared = shared_devices(
-            [questions.reach(node, unit_classes, questions_by_class[node.index]) for node in node_classes]
-        )
+        plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
+        shared = shared_devices([questions.reach(node, unit_classes, plain[node.index]) for node in node_classes])
         goals = self._goals(gangs, roles, residual_roles or roles, node_classes)
-        questions_by_class = {
-            node.index: self._measured(questions_by_class[node.index], node, shared, goals) for node in node_classes
-        }
+        measured = {node.index: self._measured(plain[node.index], node, shared, goals) for node in node_classes}
         first = len(shared.limits)
         residual = goals.residual_workload
         instance = replace(
@@ -152,16 +148,16 @@ class _PlanInstanceBuilder:
         return PlanInstance(
             instance,
             goals.stages(first),
-            DispatchingPricer.of(questions_by_class, len(instance.units)),
+            DispatchingPricer.of(measured, len(instance.units)),
             tuple(unit_classes),
             tuple(roles),
             tuple(gangs.alternatives),
             tuple(node_classes),
-            questions_by_class,
+            measured,
             shared,
             self._compiler,
             gangs.unplaceable,
-            self._narrowed or shared.is_narrowed or may_span_nodes(node_classes, questions_by_class),
+            self._narrowed or shared.is_narrowed or may_span_nodes(node_classes, measured),
         )
 
     def _goals(
@@ -171,10 +167,8 @@ class _PlanInstanceBuilder:
         target_roles: Sequence[GangRole],
         nodes: Sequence[PlanNodeClass],
     ) -> ObjectiveBuilder:
-        request = self._request
-        prices = {
-            node.index: request.catalogue.price(node.template) for node in nodes if request.catalogue and node.template
-        }
+        request, catalogue = self._request, self._request.catalogue
+        prices = {node.index: catalogue.price(node.template) for node in nodes if catalogue and node.template}
         return ObjectiveBuilder(
             request.objective,
             roles,

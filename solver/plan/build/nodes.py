@@ -21,7 +21,7 @@ import msgspec
 from ....models.cluster.cluster import Cluster
 from ....models.cluster.node_fit import pod_fits, selector_test
 from ....models.cluster.pools import Pool, PoolIndex
-from ....models.kubernetes.core import HOSTNAME_LABEL, Node, NodeSelector, PodSpec
+from ....models.kubernetes.core import HOSTNAME_LABEL, Node
 from ....models.kubernetes.extensions import NodeTemplate, node_from_template, slices_from_template
 from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.meta import DeviceId, PoolId
@@ -247,25 +247,19 @@ class _NodeRule:
         self.specs = unit_class.specs
         earlier = [made.node_selector for made in unit_class.earlier if made.node_selector is not None]
         self._tests = [selector_test(selector) for selector in earlier]
-        self.selectors = [*earlier, *(one for spec in self.specs for one in _required_affinity(spec))]
+        affinities = (spec.affinity.node_affinity for spec in self.specs if spec.affinity)
+        self.selectors = [*earlier, *(one.required for one in affinities if one and one.required is not None)]
 
     def allows(self, node: Node) -> bool:
         return all(test(node) for test in self._tests) and not any(pod_fits(spec, node) for spec in self.specs)
-
-
-def _required_affinity(spec: PodSpec) -> Iterator[NodeSelector]:
-    affinity = spec.affinity.node_affinity if spec.affinity else None
-    if affinity is not None and affinity.required is not None:
-        yield affinity.required
 
 
 def _rule_key(unit_class: UnitClass) -> bytes | None:
     """Equal for unit classes with equal rules; None for loose claims, which may go anywhere."""
     if not unit_class.specs and not unit_class.earlier:
         return None
-    return b"".join(
-        [pod_suitability_key(None, unit_class.earlier), *(pod_suitability_key(spec, ()) for spec in unit_class.specs)]
-    )
+    by_pod = (pod_suitability_key(spec, ()) for spec in unit_class.specs)
+    return b"".join([pod_suitability_key(None, unit_class.earlier), *by_pod])
 
 
 def busy_nodes(cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node]) -> frozenset[str]:

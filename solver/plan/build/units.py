@@ -28,16 +28,13 @@ from ....problem.node_classes import group_equal
 from ...engines.copies import connected_groups
 from ..master_problem import CouplingRow, MasterGangClass, Terms
 
-UnitTuple = tuple[QueuedUnit, ...]
-"""Units that go to one node together: one, or several that share a claim without devices."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColocatedUnits:
-    """Units of the queue that go to one node together, with their positions there."""
+    """Units of the queue that go to one node together: one, or several that share a claim without devices."""
 
     positions: tuple[int, ...]
-    units: UnitTuple
+    units: tuple[QueuedUnit, ...]
 
     @property
     def unallocated_claims(self) -> tuple[ClaimRef, ...]:
@@ -224,11 +221,8 @@ _GangSignature = tuple[str | None, tuple[str, ...] | None, tuple[tuple[int, int]
 """Equal for equal whole gangs: domain label, its values, and how many members of each unit class they have."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GangSets:
-    """Sets of units that are placed together; each set has as many of each unit class as any other."""
-
-    sets: tuple[tuple[Member, ...], ...]
+GangSets = tuple[tuple[Member, ...], ...]
+"""Sets of units that are placed together; each set has as many of each unit class as any other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,7 +280,7 @@ class GangBuilder:
         return tuple(sorted(value for value in values if value is not None))
 
     def _whole(self, label: str | None, domains: tuple[str, ...] | None, sets: Sequence[tuple[Member, ...]]) -> None:
-        gang_sets = GangSets(tuple(sets))
+        gang_sets = tuple(sets)
         unit_classes = list(dict.fromkeys(unit_class for unit_class, _ in sets[0]))
         sizes = Counter(unit_class.index for unit_class, _ in sets[0])
         positions = _domain_values(label, domains)
@@ -304,8 +298,8 @@ class GangBuilder:
             if len(choice) == 1:
                 singles[choice[0][0]].append((choice[0],))
             else:
-                ways.append([(unit_class, GangSets((((unit_class, entry),),))) for unit_class, entry in choice])
-        ways += [[(unit_class, GangSets(tuple(sets)))] for unit_class, sets in singles.items()]
+                ways.append([(unit_class, (((unit_class, entry),),)) for unit_class, entry in choice])
+        ways += [[(unit_class, tuple(sets))] for unit_class, sets in singles.items()]
         switches = [self._switch(ways, enough, domain) for domain in _domain_values(gang.domain, domains)]
         if len(switches) > 1:
             self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(switches, 1)), upper=1))
@@ -317,10 +311,10 @@ class GangBuilder:
         for way in ways:
             own: dict[int, int] = {}
             for unit_class, gang_sets in way:
-                number = self._gang(gang_sets, [unit_class], {unit_class.index: 1}, domain, len(gang_sets.sets))
+                number = self._gang(gang_sets, [unit_class], {unit_class.index: 1}, domain, len(gang_sets))
                 placed[number] = unit_class.size
                 own[number] = 1
-            most = max(len(gang_sets.sets) for _, gang_sets in way)
+            most = max(len(gang_sets) for _, gang_sets in way)
             self.rows.append(CouplingRow(Terms(gangs={**own, switch: -most}), upper=0))
         if enough > 0:
             self.rows.append(CouplingRow(Terms(gangs={**placed, switch: -enough}), lower=0))

@@ -176,16 +176,10 @@ _TIE_PRECISION = 1 << 22
 _CUTS = 10
 
 
-class _ResourceUse:
-    """Adds up what a packing uses of the node's resources."""
-
-    def __init__(self, resources: int) -> None:
-        self.use = [0] * resources
-
-    def add(self, offer: KnapsackItem, times: int = 1) -> None:
-        """Count an offer that is taken so often."""
-        for resource, need in enumerate(offer.unit.needs):
-            self.use[resource] += need * times
+def _add_use(use: list[int], offer: KnapsackItem, times: int = 1) -> None:
+    """Count what an offer uses of the node's resources that is taken so often."""
+    for resource, need in enumerate(offer.unit.needs):
+        use[resource] += need * times
 
 
 def relax_at_prices(question: LinearQuestion, resource_prices: tuple[int, ...]) -> LagrangianRelaxation:
@@ -196,21 +190,21 @@ def relax_at_prices(question: LinearQuestion, resource_prices: tuple[int, ...]) 
         - sum(need * price for need, price in zip(offer.unit.needs, resource_prices, strict=True))
         for offer in question.offers
     }
-    tally = _ResourceUse(len(node.left))
+    use = [0] * len(node.left)
     device, last = _fill_one_device(question, worth)
     whole, chosen = _fill_whole_devices(question, worth, device)
-    _count_whole(question, tally, whole, chosen, last)
+    _count_whole(question, use, whole, chosen, last)
     parts = [question.steps(free) for free in node.free if free != node.capacity]
     for part in parts:
-        _count_device(question, tally, part, last)
+        _count_device(question, use, part, last)
     rest = 0
     for offer in question.without:
         if worth[offer.index] > 0:
             rest += worth[offer.index] * offer.most
-            tally.add(offer, offer.most)
+            _add_use(use, offer, offer.most)
     kept = sum(left * price for left, price in zip(node.left, resource_prices, strict=True))
     bound = kept + whole[-1] + sum(device[part] for part in parts) + rest
-    return LagrangianRelaxation(resource_prices, bound, tuple(tally.use), worth, device, whole, parts, rest)
+    return LagrangianRelaxation(resource_prices, bound, tuple(use), worth, device, whole, parts, rest)
 
 
 def _fill_one_device(question: LinearQuestion, worth: dict[int, int]) -> tuple[list[int], list[KnapsackItem | None]]:
@@ -259,7 +253,7 @@ def _fill_whole_devices(
 
 def _count_whole(
     question: LinearQuestion,
-    tally: _ResourceUse,
+    use: list[int],
     whole: list[int],
     chosen: list[KnapsackItem | None],
     last: list[KnapsackItem | None],
@@ -268,18 +262,18 @@ def _count_whole(
     while number:
         offer = chosen[number]
         if offer:
-            tally.add(offer)
+            _add_use(use, offer)
             number -= offer.unit.devices
         else:
-            _count_device(question, tally, len(last) - 1, last)
+            _count_device(question, use, len(last) - 1, last)
             number -= 1
 
 
-def _count_device(question: LinearQuestion, tally: _ResourceUse, filled: int, last: list[KnapsackItem | None]) -> None:
+def _count_device(question: LinearQuestion, use: list[int], filled: int, last: list[KnapsackItem | None]) -> None:
     while filled:
         offer = last[filled]
         if offer:
-            tally.add(offer)
+            _add_use(use, offer)
             filled -= question.steps(offer.size(question.node.capacity))
         else:
             filled -= 1

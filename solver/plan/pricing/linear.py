@@ -61,17 +61,15 @@ class LinearPricer:
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
-        asked = build_linear_question(
-            self.nodes[node_class], self.units, prices.units, limits_by_class, dominance=False
-        )
+        node = self.nodes[node_class]
+        asked = build_linear_question(node, self.units, prices.units, limits_by_class, dominance=False)
         if not asked.offers:
             return ()
         if len(asked.offers) > _MOST_ENUMERATED_ITEMS:
             return None
         relaxed = best_relaxation(asked, limits.deadline)
-        labels = Labeling(
-            asked, relaxed, ENUMERATION_WIDTH, max(0, least_value - 1), counted=True, deadline=limits.deadline
-        )
+        least = max(0, least_value - 1)
+        labels = Labeling(asked, relaxed, ENUMERATION_WIDTH, least, counted=True, deadline=limits.deadline)
         try:
             filled = labels.run(ENUMERATION_WIDTH.labels)
         except DeadlineExceededError:
@@ -206,9 +204,8 @@ def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
     sets = {devices: asking[index] for index, devices in wanted.items() if devices}
     if len(sets) > 1:
         return None
-    there = next(
-        (_device_amounts(own, devices, question.in_use) for devices, own in sets.items()), _DeviceAmounts({}, 1)
-    )
+    known = (_device_amounts(own, devices, question.in_use) for devices, own in sets.items())
+    there = next(known, _DeviceAmounts({}, 1))
     if there is None:
         return None
     units: dict[int, LinearUnit] = {}

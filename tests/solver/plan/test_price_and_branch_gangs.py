@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from support.planning import Scene, fits_column
 
-from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, StagePricing, duals_of, value_step
+from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, StagePricing, value_step
 from drasat.solver.plan.heuristics import fill_greedily, fill_whole_gangs
 from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.master_problem import (
@@ -83,7 +83,7 @@ def test_nodes_are_filled_with_members_of_whole_gangs_alone():
     room = covered_units(scene.instance, filled)
     assert sum(number for _, number in filled) <= 22
     assert all(there <= asked for there, asked in zip(room, wanted, strict=True))
-    pricing = StagePricing(scene.instance, stage, [], duals_of(relaxation))
+    pricing = StagePricing(scene.instance, stage, [], relaxation.duals)
     everything = covered_units(scene.instance, list(fill_greedily(generator, pricing.prices)))
     assert any(there > asked for there, asked in zip(everything, wanted, strict=True))
 
