@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from . import options, output
 from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
-from .output import Exit, print_problems, print_result, print_stderr, run_verb, search_progress, write_stdout
+from .output import Exit, print_problems, print_result, print_stderr, print_table, run_verb, search_progress
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -45,46 +46,26 @@ def command(
 
     All claims without an allocation are allocated: those of pods, and loose claims.
     """
+    from ..solver.engines.registry import effective_policy
     from ..verbs.allocate import allocate
 
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    print_problems(*_check_engine_order(engine, cel_errors))
+    if cel_errors == "kube" and effective_policy(engine, cel_errors) != cel_errors:
+        print_problems(f"warning: engine {engine} visits devices in no order: --cel-errors kube means strict")
     encoding: str = cel_encoding
     if cel_road is not None:
         print_problems("warning: --cel-road is now --cel-encoding, and its value tabulate is now table")
         encoding = "table" if cel_road == "tabulate" else cel_road
-    result, interrupted = run_verb(
-        lambda: allocate(
-            cluster,
-            node=node,
-            namespace=namespace,
-            selector=selector,
-            engine=engine,
-            feature_gates=gates,
-            cel_errors=cel_errors,
-            time_limit=limit,
-            seed=seed,
-            objective=objective,
-            cel_encoding=encoding,
-            timings=timings,
-            watch=search_progress(),
-        )
-    )
+    ask = partial(allocate, cluster, node=node, namespace=namespace, selector=selector, engine=engine)
+    ask = partial(ask, feature_gates=gates, cel_errors=cel_errors, objective=objective, cel_encoding=encoding)
+    result, interrupted = run_verb(partial(ask, time_limit=limit, seed=seed, timings=timings, watch=search_progress()))
     print_problems(*_warnings(cluster, result, node, namespace, selector))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     print_result(result, output, _PRINTERS)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
-
-
-def _check_engine_order(engine: str, cel_errors: options.CelErrors | None) -> Iterator[str]:
-    """Warn that an engine without a visiting order cannot treat CEL errors as the scheduler does."""
-    from ..solver.engines.registry import effective_policy
-
-    if cel_errors == "kube" and effective_policy(engine, cel_errors) != cel_errors:
-        yield f"warning: engine {engine} visits devices in no order: --cel-errors kube means strict"
 
 
 def _warnings(
@@ -110,17 +91,13 @@ def _warnings(
         yield "warning: nothing to allocate: no pod or claim that was asked about is without an allocation"
 
 
-def _print_table(result: AllocationResult) -> None:
-    from ..reports import allocation, tables
+def _print_table(result: AllocationResult, wide: bool = False) -> None:
+    from ..reports import allocation
 
-    write_stdout(tables.format_table(allocation.HEADERS, list(allocation.rows(result.document))))
-    _print_explanations(result)
-
-
-def _print_wide(result: AllocationResult) -> None:
-    from ..reports import allocation, tables
-
-    write_stdout(tables.format_table(allocation.WIDE_HEADERS, list(allocation.wide_rows(result.document))))
+    if wide:
+        print_table(allocation.WIDE_HEADERS, allocation.wide_rows(result.document))
+    else:
+        print_table(allocation.HEADERS, allocation.rows(result.document))
     _print_explanations(result)
 
 
@@ -141,7 +118,7 @@ def _print_allocated_manifests(result: AllocationResult) -> None:
 
 _PRINTERS: dict[str, Callable[[AllocationResult], None]] = {
     "table": _print_table,
-    "wide": _print_wide,
+    "wide": partial(_print_table, wide=True),
     "manifests": _print_allocated_manifests,
     "name": output.print_claim_names,
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
 from .options import check_node_name, load_cluster, unknown_node_warnings
-from .output import Exit, print_problems, print_result, print_stderr, run_verb, write_stdout, write_stdout_lines
+from .output import Exit, print_problems, print_result, print_stderr, print_table, run_verb, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..verbs.capacity import CapacityResult
@@ -51,36 +52,21 @@ def command(
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     seconds = options.parse_seconds(time_limit)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    result, interrupted = run_verb(
-        lambda: capacity(
-            cluster,
-            claim=claim,
-            template=template,
-            pod=pod,
-            node=node,
-            limit=limit,
-            feature_gates=gates,
-            time_limit=seconds,
-            seed=seed,
-            timings=timings,
-        )
-    )
+    ask = partial(capacity, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
+    result, interrupted = run_verb(partial(ask, feature_gates=gates, time_limit=seconds, seed=seed, timings=timings))
     print_problems(*unknown_node_warnings(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
     print_result(result, output, {"table": _print_table, "wide": _print_wide})
-    raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit_code(result))
-
-
-def _exit_code(result: CapacityResult) -> Exit:
-    """Return the code that says whether one more copy fits."""
-    if result.unbounded or result.fits:
-        return Exit.DONE
-    return Exit.NO if result.proven else Exit.UNDECIDED
+    if interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
+    # Whether one more copy fits.
+    none_fits = Exit.NO if result.proven else Exit.UNDECIDED
+    raise typer.Exit(Exit.DONE if result.unbounded or result.fits else none_fits)
 
 
 def _print_table(result: CapacityResult) -> None:
     from ..reports import capacity, tables
 
-    write_stdout(tables.format_table(capacity.HEADERS, list(capacity.rows(result.document))))
+    print_table(capacity.HEADERS, capacity.rows(result.document))
     write_stdout_lines([capacity.summary(result.document)])
     print_stderr(*tables.timing_lines(result.document))
 

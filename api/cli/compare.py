@@ -10,7 +10,7 @@ import typer
 
 from . import options
 from .options import load_cluster
-from .output import Exit, UsageError, print_problems, print_result, run_verb, write_stdout, write_stdout_lines
+from .output import Exit, UsageError, print_problems, print_result, print_table, run_verb, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -115,32 +115,23 @@ def _comparison_exit_code(same: bool, decided: bool) -> Exit:
 
 
 def _print_comparison_table(result: ComparisonResult) -> None:
-    from ..reports import comparison, tables
+    from ..reports import comparison
 
-    write_stdout(
-        tables.format_table(
-            comparison.COMPARISON_HEADERS, list(comparison.comparison_rows(result.document, result.seconds))
-        )
-    )
+    print_table(comparison.COMPARISON_HEADERS, comparison.comparison_rows(result.document, result.seconds))
     write_stdout_lines(comparison.comparison_summary(result.document))
 
 
 def _print_comparison_wide(result: ComparisonResult) -> None:
-    from ..reports import comparison, tables
+    from ..reports import comparison
 
     _print_comparison_table(result)
-    write_stdout(
-        "\n"
-        + tables.format_table(
-            comparison.COMPARISON_UNIT_HEADERS, list(comparison.comparison_unit_rows(result.document))
-        )
-    )
+    print_table(comparison.COMPARISON_UNIT_HEADERS, comparison.comparison_unit_rows(result.document), below=True)
 
 
 def _print_sweep_table(result: SweepResult) -> None:
-    from ..reports import comparison, tables
+    from ..reports import comparison
 
-    write_stdout(tables.format_table(*comparison.sweep_table(result.document)))
+    print_table(*comparison.sweep_table(result.document))
 
 
 Plan = Annotated[bool, typer.Option("--plan", help="Compare planners of the whole queue instead of engines.")]
@@ -221,11 +212,8 @@ def _plan_comparison_warnings(cluster: Cluster, result: PlanComparisonResult) ->
 
 
 def _print_plan_comparison_table(result: PlanComparisonResult) -> None:
-    from ..reports import comparison, tables
+    from ..reports import comparison
 
-    write_stdout(
-        tables.format_table(
-            comparison.PLAN_COMPARISON_HEADERS, list(comparison.plan_comparison_rows(result.document, result.seconds))
-        )
-    )
+    rows = comparison.plan_comparison_rows(result.document, result.seconds)
+    print_table(comparison.PLAN_COMPARISON_HEADERS, rows)
     write_stdout_lines([comparison.plan_comparison_summary(result.document)])

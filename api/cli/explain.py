@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -41,19 +42,8 @@ def command(
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    result, interrupted = run_verb(
-        lambda: explain(
-            cluster,
-            node=node,
-            namespace=namespace,
-            selector=selector,
-            feature_gates=gates,
-            cel_errors=cel_errors,
-            time_limit=limit,
-            seed=seed,
-            timings=timings,
-        )
-    )
+    ask = partial(explain, cluster, node=node, namespace=namespace, selector=selector, feature_gates=gates)
+    result, interrupted = run_verb(partial(ask, cel_errors=cel_errors, time_limit=limit, seed=seed, timings=timings))
     print_problems(*unknown_node_warnings(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
     if not result.units:
         print_problems("warning: nothing to explain: no pod or claim that was asked about is without an allocation")

@@ -9,7 +9,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
 from time import monotonic
@@ -203,6 +203,13 @@ def write_stdout_lines(lines: Iterable[str]) -> None:
     from ..models.formats.errors import one_line
 
     write_stdout("".join(f"{one_line(line)}\n" for line in lines))
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, below: bool = False) -> None:
+    """Print rows under headers; ``below`` something else with a blank line between."""
+    from ..reports.tables import format_table
+
+    write_stdout(("\n" if below else "") + format_table(headers, list(rows)))
 
 
 def _abandon_stdout() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import Exit, UsageError, print_stderr, write_stdout, write_stdout_lines
+from .output import Exit, UsageError, print_stderr, print_table, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..peers.kube_scheduler import PeerStatus
@@ -27,11 +26,10 @@ def command(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from ..peers.kube_scheduler import peer_statuses
-    from ..reports.tables import format_table
 
     found = peer_statuses()
-    write_stdout(format_table(_HEADERS, list(map(_peer_row, found))))
-    print_stderr(*_peer_problems(found))
+    print_table(_HEADERS, map(_peer_row, found))
+    print_stderr(*(f"{peer.name}: {peer.problem}" for peer in found if peer.problem))
     raise typer.Exit(Exit.NO if any(peer.problem for peer in found) else Exit.DONE)
 
 
@@ -41,10 +39,6 @@ def _peer_row(peer: PeerStatus) -> tuple[str, ...]:
         return peer.name, "broken" if peer.program else "not built", "", "", "", program
     told = peer.handshake
     return peer.name, "ready", told.module, told.version, told.go, program
-
-
-def _peer_problems(found: tuple[PeerStatus, ...]) -> Iterator[str]:
-    return (f"{peer.name}: {peer.problem}" for peer in found if peer.problem)
 
 
 @app.command("build")

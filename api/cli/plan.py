@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,8 +19,8 @@ from .output import (
     print_problems,
     print_result,
     print_stderr,
+    print_table,
     run_verb,
-    write_stdout,
     write_stdout_lines,
 )
 
@@ -103,27 +104,11 @@ def command(
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
     target = load_all(mix, recursive=recursive, skip_validation=skip_validation, gates=gates).cluster if mix else None
+    ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
+    ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
+    ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=plan_progress())
     with _thread_pool(workers) as executor:
-        result, interrupted = run_verb(
-            lambda: plan(
-                cluster,
-                objective=objective,
-                gap=part,
-                namespace=namespace,
-                selector=selector,
-                feature_gates=gates,
-                cel_errors=cel_errors,
-                time_limit=limit,
-                seed=seed,
-                buy=buy,
-                only_new=only_new,
-                budget=budget,
-                mix=target,
-                executor=executor,
-                timings=timings,
-                watch=plan_progress(),
-            )
-        )
+        result, interrupted = run_verb(partial(ask, executor=executor))
     print_problems(*_warnings(cluster, result, only_new, cel_errors))
     print_result(result, output, _PRINTERS)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit_code(result))
@@ -158,29 +143,17 @@ def _exit_code(result: PlanResult) -> Exit:
     return Exit.NO if result.outcome in ("Optimal", "Infeasible") else Exit.UNDECIDED
 
 
-def _print_table(result: PlanResult) -> None:
-    from ..reports import plan, tables
+def _print_table(result: PlanResult, wide: bool = False) -> None:
+    """Print the tables, the nodes to buy and a summary; bounds and reasons go to stderr."""
+    from ..reports import plan
 
-    write_stdout(tables.format_table(plan.HEADERS, plan.display_cells(plan.rows(result.document))))
-    _print_summary(result)
-
-
-def _print_wide(result: PlanResult) -> None:
-    from ..reports import plan, tables
-
-    write_stdout(tables.format_table(plan.UNIT_HEADERS, plan.display_cells(plan.unit_rows(result.document))))
-    write_stdout("\n" + tables.format_table(plan.NODE_HEADERS, plan.display_cells(plan.node_rows(result.document))))
-    _print_summary(result)
-
-
-def _print_summary(result: PlanResult) -> None:
-    """Print the nodes to buy and a summary; bounds and reasons go to stderr."""
-    from ..reports import plan, tables
-
+    if wide:
+        print_table(plan.UNIT_HEADERS, plan.display_cells(plan.unit_rows(result.document)))
+        print_table(plan.NODE_HEADERS, plan.display_cells(plan.node_rows(result.document)), below=True)
+    else:
+        print_table(plan.HEADERS, plan.display_cells(plan.rows(result.document)))
     if result.document.bought:
-        write_stdout(
-            "\n" + tables.format_table(plan.BOUGHT_HEADERS, plan.display_cells(plan.bought_rows(result.document)))
-        )
+        print_table(plan.BOUGHT_HEADERS, plan.display_cells(plan.bought_rows(result.document)), below=True)
     write_stdout_lines(["", plan.summary(result.document)])
     _print_explanations(result)
 
@@ -198,7 +171,7 @@ def _print_allocated_manifests(result: PlanResult) -> None:
 
 _PRINTERS: dict[str, Callable[[PlanResult], None]] = {
     "table": _print_table,
-    "wide": _print_wide,
+    "wide": partial(_print_table, wide=True),
     "manifests": _print_allocated_manifests,
     "name": output.print_claim_names,
 }

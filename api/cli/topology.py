@@ -10,7 +10,7 @@ import typer
 
 from . import options
 from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
-from .output import Exit, UsageError, print_problems, print_result, print_stderr, write_stdout
+from .output import Exit, UsageError, print_problems, print_result, print_stderr, print_table, write_stdout
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -92,21 +92,21 @@ def _survey(
 
 
 def _print_table(result: TopologyResult) -> None:
-    from ..reports import tables, topology
+    from ..reports import topology
 
-    write_stdout(tables.format_table(topology.headers(result.document), list(topology.rows(result.document))))
+    print_table(topology.headers(result.document), topology.rows(result.document))
     print_stderr(*topology.remarks(result.document))
 
 
 def _print_wide(result: TopologyResult) -> None:
-    from ..reports import tables, topology
+    from ..reports import topology
 
     _print_table(result)
-    write_stdout("\n" + tables.format_table(topology.DEVICE_HEADERS, list(topology.wide_rows(result.document))))
+    print_table(topology.DEVICE_HEADERS, topology.wide_rows(result.document), below=True)
 
 
-def _print_dot(result: TopologyResult) -> None:
-    write_stdout(result.to_dot())
-
-
-_PRINTERS: dict[str, Callable[[TopologyResult], None]] = {"table": _print_table, "wide": _print_wide, "dot": _print_dot}
+_PRINTERS: dict[str, Callable[[TopologyResult], None]] = {
+    "table": _print_table,
+    "wide": _print_wide,
+    "dot": lambda result: write_stdout(result.to_dot()),
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -38,6 +38,12 @@ class Result(Generic[DocumentT]):
     def to_frame(self) -> pandas.DataFrame:
         """The main table of the result."""
         raise NotImplementedError
+
+    def _frame(self, rows: Iterable[Sequence[object]], columns: Sequence[str]) -> pandas.DataFrame:
+        """Make a frame; pandas is loaded when there is one to be made."""
+        import pandas
+
+        return pandas.DataFrame(rows, columns=list(columns))
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))

@@ -50,11 +50,9 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a device."""
-        import pandas
-
         from ..reports import allocation as report
 
-        return pandas.DataFrame(report.wide_rows(self.document), columns=list(report.WIDE_HEADERS))
+        return self._frame(report.wide_rows(self.document), report.WIDE_HEADERS)
 
     def __repr__(self) -> str:
         done = sum(unit.outcome == "Allocated" for unit in self.units)
@@ -149,24 +147,16 @@ def allocate(
     from ..solver.allocate.allocate import allocate as solve
     from ..solver.engines.outcome import SearchInterrupted
 
+    if cel_road is not None:
+        warnings.warn("cel_road is now cel_encoding, and tabulate is now table", DeprecationWarning, stacklevel=2)
+        cel_encoding = "table" if cel_road == "tabulate" else cel_road
+    policy = cel_errors or _DEFAULT_CEL_ERRORS.get(engine, "strict")
+    ask = partial(
+        solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, constraints=constraints
+    )
+    ask = partial(ask, engine=engine, feature_gates=feature_gates, cel_errors=policy, cel_encoding=cel_encoding)
     try:
-        found = solve(
-            cluster,
-            node=node,
-            namespace=namespace,
-            selector=selector,
-            claims=claims,
-            engine=engine,
-            feature_gates=feature_gates,
-            cel_errors=cel_errors or _DEFAULT_CEL_ERRORS.get(engine, "strict"),
-            time_limit=time_limit,
-            seed=seed,
-            objective=objective,
-            cel_encoding=_cel_encoding(cel_encoding, cel_road),
-            constraints=constraints,
-            progress=progress,
-            watch=watch,
-        )
+        found = ask(objective=objective, time_limit=time_limit, seed=seed, progress=progress, watch=watch)
     except SearchInterrupted as interrupted:
         raise AllocationInterrupted(_allocation_result(interrupted.answer, timings)) from None
     return _allocation_result(found, timings)
@@ -174,14 +164,6 @@ def allocate(
 
 def _allocation_result(found: AllocationOutcome, timings: bool) -> AllocationResult:
     return AllocationResult(allocation_document(found, timings=timings), partial(allocated_manifests, found))
-
-
-def _cel_encoding(cel_encoding: str, cel_road: str | None) -> str:
-    """The encoding asked for, also by the names of the last release."""
-    if cel_road is None:
-        return cel_encoding
-    warnings.warn("cel_road is now cel_encoding, and tabulate is now table", DeprecationWarning, stacklevel=3)
-    return "table" if cel_road == "tabulate" else cel_road
 
 
 def allocation_document(outcome: AllocationOutcome, *, timings: bool = False) -> records.AllocationDocument:

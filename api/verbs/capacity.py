@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -46,11 +47,9 @@ class CapacityResult(Result[CapacityDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a node."""
-        import pandas
-
         from ..reports import capacity as report
 
-        return pandas.DataFrame(report.node_rows(self.document), columns=list(report.NODE_COLUMNS))
+        return self._frame(report.node_rows(self.document), report.NODE_COLUMNS)
 
     def __repr__(self) -> str:
         from ..reports import capacity as report
@@ -112,18 +111,9 @@ def capacity(
     from ..solver.capacity.capacity import capacity as solve
     from ..solver.engines.outcome import SearchInterrupted
 
+    ask = partial(solve, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
     try:
-        found = solve(
-            cluster,
-            claim=claim,
-            template=template,
-            pod=pod,
-            node=node,
-            limit=limit,
-            feature_gates=feature_gates,
-            time_limit=time_limit,
-            seed=seed,
-        )
+        found = ask(feature_gates=feature_gates, time_limit=time_limit, seed=seed)
     except SearchInterrupted as interrupted:
         raise CapacityInterrupted(CapacityResult(_capacity_document(interrupted.answer, timings))) from None
     return CapacityResult(_capacity_document(found, timings))

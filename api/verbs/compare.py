@@ -6,6 +6,7 @@ A sweep compares engines on generated clusters of growing size: it shows how the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     import pandas
 
     from ..solver.compare.engines import EngineComparison, EngineRun, UnitComparison
-    from ..solver.compare.figures import Fragmentation
     from ..solver.compare.plans import PlanComparison, PlannerRun
     from ..solver.engines.outcome import UnitOutcome
 
@@ -46,13 +46,9 @@ class ComparisonResult(Result[records.ComparisonDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row an engine."""
-        import pandas
-
         from ..reports import comparison
 
-        return pandas.DataFrame(
-            comparison.comparison_rows(self.document, self.seconds), columns=list(comparison.COMPARISON_HEADERS)
-        )
+        return self._frame(comparison.comparison_rows(self.document, self.seconds), comparison.COMPARISON_HEADERS)
 
     def __repr__(self) -> str:
         answers = ", ".join(f"{one.engine}: {one.outcome}, {one.admitted} admitted" for one in self.document.engines)
@@ -100,18 +96,8 @@ def compare(
     """
     from ..solver.compare.engines import compare as solve
 
-    found = solve(
-        cluster,
-        engines,
-        node=node,
-        namespace=namespace,
-        selector=selector,
-        feature_gates=feature_gates,
-        cel_errors=cel_errors,
-        time_limit=time_limit,
-        repeat=repeat,
-        seed=seed,
-    )
+    ask = partial(solve, cluster, engines, node=node, namespace=namespace, selector=selector, repeat=repeat)
+    found = ask(feature_gates=feature_gates, cel_errors=cel_errors, time_limit=time_limit, seed=seed)
     return ComparisonResult(
         _comparison_document(found, timings), {run.engine: run.median_seconds for run in found.runs}
     )
@@ -193,12 +179,10 @@ class PlanComparisonResult(Result[records.PlanComparisonDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a planner and order; fragmentation as a part of the free devices, and of all."""
-        import pandas
-
         from ..reports import comparison as report
 
         rows = report.plan_comparison_figures(self.document, self.seconds)
-        return pandas.DataFrame(rows, columns=list(report.PLAN_COMPARISON_COLUMNS))
+        return self._frame(rows, report.PLAN_COMPARISON_COLUMNS)
 
     def __repr__(self) -> str:
         from ..reports import comparison as report
@@ -259,19 +243,9 @@ def compare_plans(
     """
     from ..solver.compare.plans import compare_plans as solve
 
-    found = solve(
-        cluster,
-        planners,
-        orders=orders,
-        objective=objective,
-        gap=gap,
-        namespace=namespace,
-        selector=selector,
-        feature_gates=feature_gates,
-        cel_errors=cel_errors,
-        time_limit=time_limit,
-        seed=seed,
-    )
+    ask = partial(solve, cluster, planners, orders=orders, objective=objective, gap=gap)
+    ask = partial(ask, namespace=namespace, selector=selector, feature_gates=feature_gates, cel_errors=cel_errors)
+    found = ask(time_limit=time_limit, seed=seed)
     seconds = {run.label: run.seconds for run in found.runs}
     return PlanComparisonResult(
         _plan_comparison_document(found, gap, seed, seconds if timings else msgspec.UNSET), seconds
@@ -297,6 +271,11 @@ def _plan_comparison_document(
 
 def _planner_answer(run: PlannerRun) -> records.PlannerAnswer:
     counted = run.figures
+    left = counted.fragmentation
+    fragmentation = None
+    if left is not None:
+        free, wasted = round(left.free, 6), round(left.wasted, 6)
+        fragmentation = records.FragmentationAnswer(free=free, wasted=wasted, of_free=left.of_free, of_all=left.of_all)
     return records.PlannerAnswer(
         label=run.label,
         planner=run.planner,
@@ -307,19 +286,11 @@ def _planner_answer(run: PlannerRun) -> records.PlannerAnswer:
         gangs=counted.gangs,
         used=counted.used,
         devices=counted.devices,
-        fragmentation=_fragmentation_answer(counted.fragmentation),
+        fragmentation=fragmentation,
         decided=run.decided,
         verified=True,
         objective=run.objective,
         notices=run.notices,
-    )
-
-
-def _fragmentation_answer(found: Fragmentation | None) -> records.FragmentationAnswer | None:
-    if found is None:
-        return None
-    return records.FragmentationAnswer(
-        free=round(found.free, 6), wasted=round(found.wasted, 6), of_free=found.of_free, of_all=found.of_all
     )
 
 
@@ -338,14 +309,12 @@ class SweepResult(Result[records.SweepDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a size and engine."""
-        import pandas
-
         rows = [
             (point.size, one.engine, one.outcome, one.admitted, one.steps, one.seconds)
             for point in self.document.points
             for one in point.engines
         ]
-        return pandas.DataFrame(rows, columns=["size", "engine", "outcome", "admitted", "steps", "seconds"])
+        return self._frame(rows, ("size", "engine", "outcome", "admitted", "steps", "seconds"))
 
 
 def parse_sweep(text: str) -> tuple[str, tuple[int, ...]]:
@@ -375,24 +344,20 @@ def sweep(name: str, sizes: Sequence[int], engines: Sequence[str], **options: An
     for size in sizes:
         result = compare(load(SWEEPS[name](size)), running, **options)
         found.append(result)
-        points.append(_sweep_point(size, result))
+        engine_points = tuple(
+            records.SweepEngine(
+                engine=one.engine,
+                outcome=one.outcome,
+                admitted=one.admitted,
+                steps=one.steps,
+                seconds=result.seconds[one.engine],
+            )
+            for one in result.document.engines
+        )
+        points.append(records.SweepPoint(size=size, asked=result.document.asked, engines=engine_points))
         slow = {one.engine for one in result.document.engines if one.outcome == "Unknown"}
         running = [engine for engine in running if engine not in slow]
         if len(running) < 2:
             break
     same, decided = all(one.same_verdict for one in found), all(one.document.decided for one in found)
     return SweepResult(records.SweepDocument(sweep=name, same_verdict=same, decided=decided, points=tuple(points)))
-
-
-def _sweep_point(size: int, result: ComparisonResult) -> records.SweepPoint:
-    engines = tuple(
-        records.SweepEngine(
-            engine=one.engine,
-            outcome=one.outcome,
-            admitted=one.admitted,
-            steps=one.steps,
-            seconds=result.seconds[one.engine],
-        )
-        for one in result.document.engines
-    )
-    return records.SweepPoint(size=size, asked=result.document.asked, engines=engines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -33,11 +34,9 @@ class ExplanationResult(Result[ExplanationDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a reason or relaxation."""
-        import pandas
-
         from ..reports import explanation as report
 
-        return pandas.DataFrame(report.rows(self.document), columns=list(report.COLUMNS))
+        return self._frame(report.rows(self.document), report.COLUMNS)
 
     def __repr__(self) -> str:
         failed = sum(unit.outcome != "Allocated" for unit in self.units)
@@ -91,20 +90,12 @@ def explain(
     from ..solver.engines.outcome import SearchInterrupted
     from ..solver.explain.explain import explain as solve
 
+    ask = partial(
+        solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, constraints=constraints
+    )
+    answer = partial(ask, feature_gates=feature_gates, cel_errors=cel_errors, time_limit=time_limit, seed=seed)
     try:
-        document = solve(
-            cluster,
-            node=node,
-            namespace=namespace,
-            selector=selector,
-            claims=claims,
-            feature_gates=feature_gates,
-            cel_errors=cel_errors,
-            time_limit=time_limit,
-            seed=seed,
-            constraints=constraints,
-            progress=progress,
-        )
+        document = answer(progress=progress)
     except SearchInterrupted as interrupted:
         raise ExplanationInterrupted(_explanation_result(interrupted.answer, timings)) from None
     return _explanation_result(document, timings)

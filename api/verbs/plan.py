@@ -59,12 +59,10 @@ class PlanResult(ResultWithManifests[PlanDocument]):
 
     def to_frame(self, table: Literal["units", "nodes", "owners", "objective"] = "units") -> pandas.DataFrame:
         """One row a unit; or a node, a unit's owner, or a stage of the objective."""
-        import pandas
-
         from ..reports import plan as report
 
         columns, rows = report.FRAMES[table]
-        return pandas.DataFrame(rows(self.document), columns=list(columns))
+        return self._frame(rows(self.document), columns)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -158,24 +156,11 @@ def plan(
     from ..solver.engines.outcome import SearchInterrupted
     from ..solver.plan.plan import plan as solve
 
+    most = None if budget is None else _decimal_budget(budget)
+    ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
+    ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     try:
-        found = solve(
-            cluster,
-            objective=objective,
-            gap=gap,
-            namespace=namespace,
-            selector=selector,
-            feature_gates=feature_gates,
-            cel_errors=cel_errors,
-            time_limit=time_limit,
-            seed=seed,
-            buy=buy,
-            only_new=only_new,
-            budget=None if budget is None else _decimal_budget(budget),
-            mix=mix,
-            executor=executor,
-            watch=watch,
-        )
+        found = ask(time_limit=time_limit, seed=seed, executor=executor, watch=watch)
     except SearchInterrupted as interrupted:
         raise PlanInterrupted(_plan_result(interrupted.answer, cluster, timings)) from None
     return _plan_result(found, cluster, timings)

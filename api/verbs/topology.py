@@ -15,7 +15,7 @@ from ..models.kubernetes.meta import DeviceId
 from ..models.results import topology as records
 from ..models.topology.free_shapes import FreeShape
 from ..models.topology.places import PlacedDevices
-from ..solver.allocate.topology import InstanceSurvey, TopologyOutcome, TopologySurvey
+from ..solver.allocate.topology import InstanceSurvey, TopologySurvey
 from ..solver.allocate.topology import topology as survey
 from . import Result
 from .allocate import AllocationResult
@@ -35,11 +35,9 @@ class TopologyResult(Result[records.TopologyDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a device, those without coordinates left out."""
-        import pandas
-
         from ..reports import topology as report
 
-        return pandas.DataFrame(report.device_rows(self.document), columns=list(report.DEVICE_COLUMNS))
+        return self._frame(report.device_rows(self.document), report.DEVICE_COLUMNS)
 
     def to_dot(self) -> str:
         """One graph for each instance, for Graphviz."""
@@ -104,9 +102,9 @@ def topology(
 
     """
     devices = chosen_devices(chosen) if isinstance(chosen, AllocationResult) else tuple(chosen)
-    return TopologyResult(
-        _topology_document(survey(cluster, names=names, node=node, chosen=devices, feature_gates=feature_gates))
-    )
+    found = survey(cluster, names=names, node=node, chosen=devices, feature_gates=feature_gates)
+    answers = tuple(map(_topology_answer, found.surveys))
+    return TopologyResult(records.TopologyDocument(topologies=answers, feature_gates=found.gates.to_dict()))
 
 
 def chosen_devices(result: AllocationResult) -> tuple[DeviceId, ...]:
@@ -119,12 +117,6 @@ def chosen_devices(result: AllocationResult) -> tuple[DeviceId, ...]:
         for one in claim.allocation.devices.results or ()
         if not one.admin_access
     )
-
-
-def _topology_document(found: TopologyOutcome) -> records.TopologyDocument:
-    """The document of a ``topology``."""
-    answers = tuple(_topology_answer(survey) for survey in found.surveys)
-    return records.TopologyDocument(topologies=answers, feature_gates=found.gates.to_dict())
 
 
 def _topology_answer(survey: TopologySurvey) -> records.TopologyAnswer:
@@ -144,6 +136,12 @@ def _instance_answer(found: InstanceSurvey) -> records.InstanceAnswer:
     places = found.places
     numbers = {device: number for number, device in enumerate(places.devices)}
     free = len(places.devices) - len(found.used) - len(found.chosen)
+    devices = []
+    for device in places.devices:
+        state: records.DeviceState = "used" if device in found.used else "chosen" if device in found.chosen else "free"
+        driver, pool, name = device
+        at = _published_coordinates(device, places)
+        devices.append(records.PlacedDevice(driver=driver, pool=pool, device=name, coordinates=at, state=state))
     return records.InstanceAnswer(
         name=found.instance.name,
         axes=tuple(
@@ -157,19 +155,12 @@ def _instance_answer(found: InstanceSurvey) -> records.InstanceAnswer:
         chosen=len(found.chosen),
         largest=_free_shape_answer(found.largest, places, numbers),
         left=_free_shape_answer(found.left, places, numbers),
-        devices=tuple(_placed_device(device, found) for device in places.devices),
+        devices=tuple(devices),
         unplaced=tuple(
             records.UnplacedDevice(driver=driver, pool=pool, device=device) for driver, pool, device in places.unplaced
         ),
         links=tuple((numbers[one], numbers[other]) for one, other in places.links),
     )
-
-
-def _placed_device(device: DeviceId, found: InstanceSurvey) -> records.PlacedDevice:
-    state: records.DeviceState = "used" if device in found.used else "chosen" if device in found.chosen else "free"
-    driver, pool, name = device
-    coordinates = _published_coordinates(device, found.places)
-    return records.PlacedDevice(driver=driver, pool=pool, device=name, coordinates=coordinates, state=state)
 
 
 def _published_coordinates(device: DeviceId, places: PlacedDevices) -> tuple[int | str | bool, ...]:

@@ -36,11 +36,9 @@ class ValidationResult(Result[ValidationDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a problem."""
-        import pandas
-
         fields = ("severity", "source", "kind", "name", "field", "message")
         rows = [[getattr(problem, field) for field in fields] for problem in self.document.problems]
-        return pandas.DataFrame(rows, columns=list(fields))
+        return self._frame(rows, fields)
 
 
 def validate(
