@@ -151,12 +151,11 @@ def allocate(
         warnings.warn("cel_road is now cel_encoding, and tabulate is now table", DeprecationWarning, stacklevel=2)
         cel_encoding = "table" if cel_road == "tabulate" else cel_road
     policy = cel_errors or _DEFAULT_CEL_ERRORS.get(engine, "strict")
-    ask = partial(
-        solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, constraints=constraints
-    )
+    ask = partial(solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, seed=seed)
     ask = partial(ask, engine=engine, feature_gates=feature_gates, cel_errors=policy, cel_encoding=cel_encoding)
+    ask = partial(ask, objective=objective, constraints=constraints, time_limit=time_limit)
     try:
-        found = ask(objective=objective, time_limit=time_limit, seed=seed, progress=progress, watch=watch)
+        found = ask(progress=progress, watch=watch)
     except SearchInterrupted as interrupted:
         raise AllocationInterrupted(_allocation_result(interrupted.answer, timings)) from None
     return _allocation_result(found, timings)

@@ -90,12 +90,10 @@ def explain(
     from ..solver.engines.outcome import SearchInterrupted
     from ..solver.explain.explain import explain as solve
 
-    ask = partial(
-        solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, constraints=constraints
-    )
-    answer = partial(ask, feature_gates=feature_gates, cel_errors=cel_errors, time_limit=time_limit, seed=seed)
+    ask = partial(solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, seed=seed)
+    ask = partial(ask, feature_gates=feature_gates, cel_errors=cel_errors, constraints=constraints)
     try:
-        document = answer(progress=progress)
+        document = ask(time_limit=time_limit, progress=progress)
     except SearchInterrupted as interrupted:
         raise ExplanationInterrupted(_explanation_result(interrupted.answer, timings)) from None
     return _explanation_result(document, timings)
