@@ -56,13 +56,16 @@ def _compact_parts(model: AllocationModel) -> list[list[Term]]:
             model.post_implied(
                 [(model.takes[alternative, class_.index], 1) for alternative in class_.alternatives], literals[place]
             )
-    return [[*((literal, 1) for literal in literals.values()), *distance_terms(model)], largest_box_losses(model)]
+    spread = [*((literal, 1) for literal in literals.values()), *distance_terms(model)]
+    return [spread, list(largest_box_losses(model))]
 
 
 def _with_unexamined_losses(model: AllocationModel, parts: Sequence[BoundedValue]) -> Sequence[BoundedValue]:
     """Count what was not looked at as lost, and as not proven."""
     places, lost = parts
-    return [places, BoundedValue(lost.value + unexamined_losses(model), lost.bound)]
+    # The largest free boxes of instances that are too large may lose all that is free.
+    unexamined = sum(len(lattice.free) for lattice in lattices(model) if lattice.too_large)
+    return [places, BoundedValue(lost.value + unexamined, lost.bound)]
 
 
 MOST_CELLS = 20_000
@@ -98,23 +101,14 @@ def lattices(model: AllocationModel) -> Iterator[Lattice]:
             yield Lattice(places, free, taken)
 
 
-def largest_box_losses(model: AllocationModel) -> list[Term]:
+def largest_box_losses(model: AllocationModel) -> Iterator[Term]:
     """Terms for the cells that the largest free box of each instance loses, once they are as few as they can be."""
-    return [term for lattice in lattices(model) if not lattice.too_large for term in _box_loss(model, lattice)]
-
-
-def unexamined_losses(model: AllocationModel) -> int:
-    """Cells that the largest free boxes of instances that are too large may lose: all that is free, at most."""
-    return sum(len(lattice.free) for lattice in lattices(model) if lattice.too_large)
-
-
-def _box_loss(model: AllocationModel, lattice: Lattice) -> Iterator[Term]:
-    before = largest_free_size(lattice.places, lattice.free)
-    takers: dict[Cell, list[int]] = {
-        lattice.places.cells[device]: _taken_literals(model, lattice.classes.get(device)) for device in lattice.free
-    }
-    for literal, size in post_free_box(model.rows, lattice.places, takers, before):
-        yield literal, before - size
+    for lattice in lattices(model):
+        if not lattice.too_large:
+            places, before = lattice.places, largest_free_size(lattice.places, lattice.free)
+            takers = {places.cells[one]: _taken_literals(model, lattice.classes.get(one)) for one in lattice.free}
+            for literal, size in post_free_box(model.rows, places, takers, before):
+                yield literal, before - size
 
 
 def _taken_literals(model: AllocationModel, class_: SymmetryClass | None) -> list[int]:

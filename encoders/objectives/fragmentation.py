@@ -165,18 +165,15 @@ def _device_size(problem: Problem, in_use: InUse, device: int) -> int:
         return _thousandths(FULL_SIZE)
     totals = problem.landscape.totals
     parts = [amount * FULL_SIZE // totals[row] for row, amount in amounts if totals[row] > 0]
-    return min(1000, max(1, _thousandths(sum(parts) // max(1, _card_rows(problem, device)))))
+    counters, cards = problem.counters, cards_of_device(problem, device)
+    number = sum((pool, name) in cards for pool, (name, _) in zip(counters.pool_of_row, counters.names, strict=True))
+    return min(1000, max(1, _thousandths(sum(parts) // max(1, number))))
 
 
 def _remaining_weight(problem: Problem, in_use: InUse, row: int) -> int:
     total = problem.capacities.totals[row]
     left = max(0, total - in_use.consumed.get(row, 0))
     return problem.landscape.weights[row] * left // total if total > 0 else 0
-
-
-def _card_rows(problem: Problem, device: int) -> int:
-    counters, parts = problem.counters, cards_of_device(problem, device)
-    return sum((pool, name) in parts for pool, (name, _) in zip(counters.pool_of_row, counters.names, strict=True))
 
 
 def _thousandths(size: int) -> int:
@@ -205,14 +202,12 @@ def _matching_group(problem: Problem, sizes: dict[int, int], devices: Iterable[i
         by_card[cards_of_device(problem, device) or device].append(device)
     if len(by_card) < 2:
         return None
-    largest = [max(sizes[device] for device in members) for members in by_card.values()]
-    members = frozenset(
-        device
-        for size, members in zip(largest, by_card.values(), strict=True)
-        for device in members
-        if sizes[device] == size
-    )
-    return MatchingGroup(members, sum(largest))
+    largest, members = 0, set[int]()
+    for own in by_card.values():
+        size = max(sizes[device] for device in own)
+        members.update(device for device in own if sizes[device] == size)
+        largest += size
+    return MatchingGroup(frozenset(members), largest)
 
 
 FRAGMENTATION = AllocationStage(

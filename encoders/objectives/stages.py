@@ -15,13 +15,13 @@ weight for each pair of devices that violates it (SOFT-2).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...problem.conditions import has_no_penalty
 from ...problem.constraints import draws_counters
 from ...problem.problem import BoundedValue, Problem
-from ..symmetry import MergedProblem, MergedRequest
+from ..symmetry import MergedRequest
 from .stage import AllocationStage, Card, ChosenDevices, cards_of_device, held_terms
 
 if TYPE_CHECKING:
@@ -30,39 +30,23 @@ if TYPE_CHECKING:
     from ..symmetry import MergedRelation
 
 
-from collections.abc import Iterable
-
 from .compact import COMPACT
 from .fragmentation import FRAGMENTATION
 
 
-def _untouched_cards(merged: MergedProblem) -> Callable[[Card], bool]:
-    """Tell cards apart of which nothing is drawn."""
-    problem = merged.problem
-    touched = {
-        (pool, name)
-        for pool, (name, _), total, left in zip(
-            problem.counters.pool_of_row,
-            problem.counters.names,
-            problem.landscape.totals,
-            merged.in_use.available,
-            strict=True,
-        )
-        if total != left
-    }
-    return lambda card: card not in touched
-
-
 def _opened_parts(model: AllocationModel) -> list[list[Term]]:
     problem, in_use = model.merged.problem, model.merged.in_use
-    is_untouched = _untouched_cards(model.merged)
+    counters, totals = problem.counters, problem.landscape.totals
+    drawn = zip(counters.pool_of_row, counters.names, totals, in_use.available, strict=True)
+    touched = {(pool, name) for pool, (name, _), total, left in drawn if total != left}
     terms: list[Term] = []
     opening: dict[Card, list[Term]] = defaultdict(list)
     for class_ in model.reduced.classes:
         parts = cards_of_device(problem, class_.representative)
         if parts:
-            for card in filter(is_untouched, parts if draws_counters(problem, in_use, class_.representative) else ()):
-                opening[card] += held_terms(model, class_)
+            if draws_counters(problem, in_use, class_.representative):
+                for card in parts - touched:
+                    opening[card] += held_terms(model, class_)
         elif class_.representative not in problem.shared:
             terms += held_terms(model, class_)
         elif not in_use.shares.get(class_.representative):
@@ -110,13 +94,8 @@ def _ranks_by_request(model: AllocationModel, parts: Sequence[BoundedValue]) -> 
 
 def _uses_first_alternatives(problem: Problem, picked: ChosenDevices) -> bool:
     """Tell whether every list request is served by its first alternative."""
-    later = {
-        demand
-        for claim in problem.claims
-        for request in claim.requests
-        if request.listed
-        for demand in request.demands[1:]
-    }
+    listed = (request for claim in problem.claims for request in claim.requests if request.listed)
+    later = {demand for request in listed for demand in request.demands[1:]}
     return all(demand not in later for demand, _ in picked)
 
 
