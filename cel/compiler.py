@@ -69,7 +69,7 @@ _CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "
 # What these give for an empty list only the static type tells.
 _BY_STATIC_TYPE = frozenset({"sum"})
 # Their second argument is a regular expression.
-_PATTERNS = frozenset({"find", "findAll", "matches"})
+PATTERNS = frozenset({"find", "findAll", "matches"})
 
 
 class ExpressionCompiler:
@@ -107,7 +107,7 @@ class ExpressionCompiler:
 
     def function(self, name: str, args: Sequence[Code], *, member: bool = False, pos: int = -1) -> Code:
         """A call of a strict function."""
-        prepared = name in _PATTERNS and len(args) > 1 and type(args[1].constant) is str
+        prepared = name in PATTERNS and len(args) > 1 and type(args[1].constant) is str
         dispatcher, static = self.dispatcher(name, len(args), member=member, prepared=prepared), self.static(pos)
         if static is not None and name in _BY_STATIC_TYPE:
             dispatcher = Dispatcher(name, (static,), len(args), member=member, prepared=prepared)

@@ -56,7 +56,19 @@ def compile_quantifier(decisive: bool, condition_cost: int) -> CompileRule:
         loop = _MacroLoop(compiler, macro, source, condition_cost)
         predicate = yield from loop.visit(macro.condition)
         # One unit for reading the accumulator beside the predicate.
-        run = _quantifier(loop.iterate, compiler.emit.part(predicate.run, 1), decisive)
+        iterate, holds = loop.iterate, compiler.emit.part(predicate.run, 1)
+
+        def run(frame: Frame) -> bool:
+            errors = _HeldError(latest=False)
+            items = iterate(frame)
+            for _ in items:
+                if errors.holds(holds, frame) is decisive:
+                    # The condition of the loop is looked at once more where elements are left; that has a cost.
+                    next(items, None)
+                    return decisive
+            errors.check()
+            return not decisive
+
         return bounded_code(run, source, predicate)
 
     return compile_
@@ -66,7 +78,15 @@ def compile_exists_one(compiler: ExpressionCompiler, macro: Macro, source: Code)
     """The code of ``exists_one``."""
     loop = _MacroLoop(compiler, macro, source, end=2)
     predicate = yield from loop.visit(macro.condition)
-    return bounded_code(_exists_one(loop.iterate, compiler.emit.hit(predicate.run, 2)), source, predicate)
+    iterate, holds = loop.iterate, compiler.emit.hit(predicate.run, 2)
+
+    def run(frame: Frame) -> bool:
+        errors = _HeldError(latest=True)
+        hits = sum(errors.holds(holds, frame) is True for _ in iterate(frame))
+        errors.check()
+        return hits == 1
+
+    return bounded_code(run, source, predicate)
 
 
 def compile_list(compiler: ExpressionCompiler, macro: Macro, source: Code) -> Walk[Code]:
@@ -88,18 +108,46 @@ def compile_map(compiler: ExpressionCompiler, macro: Macro, source: Code) -> Wal
     loop = _MacroLoop(compiler, macro, source)
     condition, parts = yield from loop.visit_filter(macro)
     body = yield from loop.visit(macro.body)
-    # Reading the accumulator 1, and the call 1.
+    # Reading the accumulator 1, which is all that is done after an error, and the call 1.
     accumulator = compiler.emit.part(compiler.emit.constant(None), 1)
-    key = compiler.emit.part(loop.first_variable().run, 1)
-    return bounded_code(_collect_map(loop.iterate, condition, accumulator, key, body.run), source, body, *parts)
+    iterate, key, value = loop.iterate, compiler.emit.part(loop.first_variable().run, 1), body.run
+
+    def run(frame: Frame) -> Value:
+        made: dict[object, Value] = {}
+
+        def add(frame: Frame, failed: bool) -> None:
+            accumulator(frame)
+            if not failed:
+                put_key(made, key(frame), value(frame))
+
+        _collect(iterate, condition, add, frame)
+        return CelMap.of(made)
+
+    return bounded_code(run, source, body, *parts)
 
 
 def compile_entries(compiler: ExpressionCompiler, macro: Macro, source: Code) -> Walk[Code]:
-    """The code of ``transformMapEntry``."""
+    """The code of ``transformMapEntry``: the body gives a map whose entries are added; no key may come twice."""
     loop = _MacroLoop(compiler, macro, source)
     condition, parts = yield from loop.visit_filter(macro)
     body = yield from loop.visit(macro.body)
-    run = _collect_entries(loop.iterate, condition, compiler.emit.part(body.run, 2))
+    iterate, added = loop.iterate, compiler.emit.part(body.run, 2)
+
+    def run(frame: Frame) -> Value:
+        made: dict[object, Value] = {}
+
+        def add(frame: Frame, _failed: bool) -> None:
+            entries = added(frame)
+            if type(entries) is not CelMap:
+                raise no_overload_error("cel.@mapInsert", (CelMap.of(made), entries))
+            for key, value in entries.items():
+                if stored_key(key) in made:
+                    raise CelRuntimeError(f"insert failed: key {display_key(key)} already exists")
+                put_key(made, key, value)
+
+        _collect(iterate, condition, add, frame)
+        return CelMap.of(made)
+
     return bounded_code(run, source, body, *parts)
 
 
@@ -204,35 +252,6 @@ class _HeldError:
             self.kept = error
 
 
-def _quantifier(iterate: Iterate, predicate: Closure, decisive: bool) -> Closure:
-    """``all`` (False decides) and ``exists`` (True decides)."""
-
-    def run(frame: Frame) -> bool:
-        errors = _HeldError(latest=False)
-        items = iterate(frame)
-        for _ in items:
-            if errors.holds(predicate, frame) is decisive:
-                # The condition of the loop is looked at once more where elements are left; that has a cost.
-                next(items, None)
-                return decisive
-        errors.check()
-        return not decisive
-
-    return run
-
-
-def _exists_one(iterate: Iterate, predicate: Closure) -> Closure:
-    """Whether the predicate holds exactly once."""
-
-    def run(frame: Frame) -> bool:
-        errors = _HeldError(latest=True)
-        hits = sum(errors.holds(predicate, frame) is True for _ in iterate(frame))
-        errors.check()
-        return hits == 1
-
-    return run
-
-
 _Add: TypeAlias = Callable[[Frame, bool], None]
 """Adds to what is accumulated; its second argument says whether that is an error already."""
 
@@ -259,45 +278,5 @@ def _collect_list(iterate: Iterate, condition: Closure | None, body: Closure) ->
         made: list[Value] = []
         _collect(iterate, condition, lambda frame, _failed: made.append(body(frame)), frame)
         return made
-
-    return run
-
-
-def _collect_map(
-    iterate: Iterate, condition: Closure | None, accumulator: Closure, key: Closure, body: Closure
-) -> Closure:
-    """``transformMap``; ``accumulator`` is what reading the accumulator costs, all that is done after an error."""
-
-    def run(frame: Frame) -> Value:
-        made: dict[object, Value] = {}
-
-        def add(frame: Frame, failed: bool) -> None:
-            accumulator(frame)
-            if not failed:
-                put_key(made, key(frame), body(frame))
-
-        _collect(iterate, condition, add, frame)
-        return CelMap.of(made)
-
-    return run
-
-
-def _collect_entries(iterate: Iterate, condition: Closure | None, body: Closure) -> Closure:
-    """``transformMapEntry``: the body gives a map whose entries are added; no key may come twice."""
-
-    def run(frame: Frame) -> Value:
-        made: dict[object, Value] = {}
-
-        def add(frame: Frame, _failed: bool) -> None:
-            entries = body(frame)
-            if type(entries) is not CelMap:
-                raise no_overload_error("cel.@mapInsert", (CelMap.of(made), entries))
-            for key, value in entries.items():
-                if stored_key(key) in made:
-                    raise CelRuntimeError(f"insert failed: key {display_key(key)} already exists")
-                put_key(made, key, value)
-
-        _collect(iterate, condition, add, frame)
-        return CelMap.of(made)
 
     return run

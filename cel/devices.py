@@ -55,7 +55,8 @@ class DeviceShape:
         self.driver = driver
         self.shareable = shareable
         self.fields = fields
-        self.oversized = len(driver) > _MOST_DOMAIN or len(fields) > _MOST_FIELDS or any(map(_long_name, fields))
+        long_names = any(len(field.domain) > _MOST_DOMAIN or len(field.id) > _MOST_ID for field in fields)
+        self.oversized = len(driver) > _MOST_DOMAIN or len(fields) > _MOST_FIELDS or long_names
         # Worked out once, as devices are very many: what can be unreadable or long, what is to be read, and where
         # expressions find it.
         kinds = [(position, name, kind) for position, (name, kind) in enumerate(published)]
@@ -175,10 +176,6 @@ def prepare_device(device: Device, driver: str) -> PreparedDevice:
 
 # Limits of the API: characters of domains and names, fields of a device.
 _MOST_DOMAIN, _MOST_ID, _MOST_FIELDS = 63, 32, 32
-
-
-def _long_name(field: Field) -> bool:
-    return len(field.domain) > _MOST_DOMAIN or len(field.id) > _MOST_ID
 
 
 def _build_shape(

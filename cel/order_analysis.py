@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from . import syntax, types
 from .checker import Checked, result_position
-from .devices import CAPACITY, Path, shortest_paths
+from .devices import CAPACITY, shortest_paths
 from .order_flow import (
     DEVICES,
     LONGEST_PATH,
@@ -57,11 +57,8 @@ class OrderAnalysis:
             syntax.Has: self._has, syntax.Bind: self._bind, syntax.Postfix: self._postfix,
         }  # fmt: skip
         self._steps: dict[type, Callable[[Any, Flow], Walk[Flow]]] = {
-            Select: self._select,
-            syntax.Index: self._index,
-            syntax.Method: self._method,
-            syntax.Macro: self._macro,
-        }
+            Select: self._select, syntax.Index: self._index, syntax.Method: self._method, syntax.Macro: self._macro,
+        }  # fmt: skip
 
     @contextmanager
     def scope(self, names: dict[str, Flow]) -> Iterator[None]:
@@ -86,9 +83,8 @@ class OrderAnalysis:
 
     def _list(self, node: syntax.ListLiteral) -> Walk[Flow]:
         elements = yield from visit_all(node.elements)
-        return Flow(
-            items=self.reads.shallow(union_of_flows(elements), OrderEffect.FREE), order=order_if_within(*elements)
-        )
+        items = self.reads.shallow(union_of_flows(elements), OrderEffect.FREE)
+        return Flow(items=items, order=order_if_within(*elements))
 
     # --- operators
 
@@ -178,11 +174,6 @@ def apply_function_rule(name: str, reads: Reads, args: Sequence[Flow], type_: Ty
     return _RULES.get(name.removeprefix("."), opaque_function)(reads, args, type_)
 
 
-def opaque_function(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
-    """Whatever its arguments are, they are read, and their order may matter."""
-    return _order_free_function(OrderEffect.FREE)(reads, args, type_)
-
-
 def _order_free_function(allowed: OrderEffect) -> FlowRule:
     """A function that takes lists in any order."""
 
@@ -191,6 +182,10 @@ def _order_free_function(allowed: OrderEffect) -> FlowRule:
         return typed_flow(type_, order_if_within(*args, allowed=allowed))
 
     return rule
+
+
+opaque_function = _order_free_function(OrderEffect.FREE)
+"""Whatever its arguments are, they are read, and their order may matter."""
 
 
 def _includes(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
@@ -204,16 +199,10 @@ def _size(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
     return typed_flow(type_, order_if_within(*args, allowed=OrderEffect.CLASSES))
 
 
-def _has_value(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
-    """Whether there is an attribute was read when it was selected; all else of a device is always there."""
-    return typed_flow(type_, order_if_within(*args))
-
-
 def _fallback(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
     """``or`` and ``orValue``: one or the other."""
-    return reads.shallow(
-        union_of_flows([_unwrap_optional(args[0]), args[1]]), max(order_if_within(args[0]), args[1].order)
-    )
+    either = union_of_flows([_unwrap_optional(args[0]), args[1]])
+    return reads.shallow(either, max(order_if_within(args[0]), args[1].order))
 
 
 def _unwrap_optional(flow: Flow) -> Flow:
@@ -261,11 +250,10 @@ def _extreme(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
     """``min`` and ``max``: of values that cannot be compared, the first ones win."""
     reads.consume(*args)
     element = args[0].element()
+    order = order_if_within(*args)
     if args[0].order is OrderEffect.BAG and _is_exact(element):
-        return typed_flow(
-            type_, _bag_order(args[0]) if reads.demand(element.parts, _value_kinds(element)) else OrderEffect.ORDERED
-        )
-    return typed_flow(type_, order_if_within(*args))
+        order = _bag_order(args[0]) if reads.demand(element.parts, _value_kinds(element)) else OrderEffect.ORDERED
+    return typed_flow(type_, order)
 
 
 def _sort(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
@@ -299,13 +287,9 @@ def _is_exact(element: Flow) -> bool:
 
 
 def _is_plain(element: Flow) -> bool:
-    """Whether only values of fields and of exact types are among these."""
-    return all(map(_is_value, element.parts)) and element.rest <= _EXACT.keys()
-
-
-def _is_value(part: Path) -> bool:
-    """Attributes are never doubles (ATTR-2)."""
-    return len(part) >= LONGEST_PATH or part in _FIELD_PATHS
+    """Whether only values of fields and of exact types are among these; attributes are never doubles (ATTR-2)."""
+    are_values = all(len(part) >= LONGEST_PATH or part in _FIELD_PATHS for part in element.parts)
+    return are_values and element.rest <= _EXACT.keys()
 
 
 def _value_kinds(element: Flow) -> frozenset[str]:
@@ -320,15 +304,14 @@ def concatenation_flow(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
     return Flow(items=reads.shallow(union_of_flows(one.element() for one in args)), order=worst_order(args))
 
 
-def membership_flow(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
-    """``in``."""
-    return _includes(reads, args[::-1], type_)
-
-
-_OPERATORS = {"+": concatenation_flow, "in": membership_flow}
+_OPERATORS: dict[str, FlowRule] = {
+    "+": concatenation_flow,
+    "in": lambda reads, args, type_: _includes(reads, args[::-1], type_),
+}
 _RULES: dict[str, FlowRule] = {
     "size": _size,
-    "hasValue": _has_value,
+    # Whether there is an attribute was read when it was selected; all else of a device is always there.
+    "hasValue": lambda reads, args, type_: typed_flow(type_, order_if_within(*args)),
     **dict.fromkeys(("dyn", "optional.of"), lambda reads, args, type_: args[0]),
     "value": lambda reads, args, type_: _unwrap_optional(args[0]),
     **dict.fromkeys(("or", "orValue"), _fallback),
@@ -346,18 +329,14 @@ _RULES: dict[str, FlowRule] = {
 _Handler: TypeAlias = "Callable[[OrderAnalysis, Macro, Flow], Walk[Flow]]"
 
 
-def _names(step: Macro, source: Flow) -> dict[str, Flow]:
-    """What the loop binds. Each element is one whatever the order, but its place in a list made of devices is not."""
-    if len(step.variables) == 1:
-        return {step.variables[0]: source.element()}
-    key = Flow(rest=source.element().rest | {types.INT}, order=order_if_within(source))
-    return dict(zip(step.variables, (key, source.element(value=True)), strict=True))
-
-
 def _visit(analysis: OrderAnalysis, step: Macro, source: Flow) -> Generator[Node, Flow, tuple[OrderEffect, Flow]]:
     """The order of what a loop decides at each step, and what its body gives: the first variable where it has none."""
     analysis.reads.touch(source)
-    names = _names(step, source)
+    names = {step.variables[0]: source.element()}
+    if len(step.variables) > 1:
+        # Each element is one whatever the order, but its place in a list made of devices is not.
+        key = Flow(rest=source.element().rest | {types.INT}, order=order_if_within(source))
+        names = dict(zip(step.variables, (key, source.element(value=True)), strict=True))
     decided, body = OrderEffect.FREE, names[step.variables[0]]
     with analysis.scope(names):
         if step.condition is not None:

@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
 from . import values
 from .checker import Checked
 from .closures import ABSENT, Emitter, Frame
-from .compiler import Compiled, compile_tree, on_fresh_stack
+from .compiler import PATTERNS, Compiled, compile_tree, on_fresh_stack
 from .cost import SizeOf, estimate
 from .declarations import UNKNOWN_RANGE, Range, declared_types
 from .environment import Environment, dra_environment, generic_environment
 from .errors import CelCompileError, CelError, CelRuntimeError
 from .meter import COST_LIMIT, Meter, current_meter
+from .operators import checked_uint
 from .parser import parse, require_text
 from .syntax import Bind, Call, Macro, Method, Node, Postfix, Step, children
 from .types import DYN, Type
@@ -92,10 +93,11 @@ class Program:
             lambda: environment.compile(text) if check else _parse_unchecked(text, environment)
         )
         self._names = tuple(environment.declarations.variables)
-        self._plain: Compiled = self._compile(Emitter())
+        self._plain: Compiled = self.part(self.checked.tree, self._names)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.text, self.variables, self._check, self._mixed_literals, self._scope)
+        make = partial(Program, check=self._check, mixed_literals=self._mixed_literals, scope=self._scope)
+        return make, (self.text, self.variables)
 
     def __repr__(self) -> str:
         return f"Program({self.text!r})"
@@ -118,21 +120,17 @@ class Program:
     def _metered(self) -> Compiled:
         from .metering import MeteredEmitter  # most evaluations need not count
 
-        return self._compile(MeteredEmitter())
+        return self.part(self.checked.tree, self._names, MeteredEmitter())
 
-    def _compile(self, emitter: Emitter) -> Compiled:
-        return self._compile_part(self.checked.tree, self._names, emitter)
+    def part(self, node: Node, names: Sequence[str], emitter: Emitter | None = None) -> Compiled:
+        """A part of the expression, or one made of its parts, as a closure over so-named variables.
 
-    def part(self, node: Node, names: Sequence[str]) -> Compiled:
-        """A part of the expression, or one made of its parts, as a closure over so-named variables; it counts nothing.
+        It counts nothing, unless the emitter makes it count.
 
         What functions it calls and where is as the checker found it for the whole.
         """
-        return self._compile_part(node, names, Emitter())
-
-    def _compile_part(self, node: Node, names: Sequence[str], emitter: Emitter) -> Compiled:
         functions = self._environment.declarations.functions
-        return compile_tree(node, names, functions, self.checked.overloads, emitter)
+        return compile_tree(node, names, functions, self.checked.overloads, emitter or Emitter())
 
     def estimate_with(self, sizes: SizeOf, unknown: Range = UNKNOWN_RANGE) -> Range:
         """As ``estimate``, for inputs of other sizes than declared, and values of no declared size."""
@@ -210,12 +208,6 @@ def _parse_unchecked(text: str, environment: Environment) -> Checked:
 @lru_cache(maxsize=64)
 def _generic_environment(variables: tuple[tuple[str, Type], ...], mixed_literals: bool) -> Environment:
     return generic_environment(dict(variables), mixed_literals=mixed_literals)
-
-
-def _rebuild(
-    text: str, variables: Mapping[str, Type] | None, check: bool, mixed_literals: bool, scope: Callable[[], Environment]
-) -> Program:
-    return Program(text, variables, check=check, mixed_literals=mixed_literals, scope=scope)
 
 
 HINT = (
@@ -306,12 +298,6 @@ def _int(value: int, _depth: int) -> int:
     raise CelRuntimeError(f"integer overflow: {value if abs(value) < 1 << 80 else 'a huge number'} is out of int64")
 
 
-def _uint(value: UInt, _depth: int) -> UInt:
-    if 0 <= value <= values.UINT_MAX:
-        return value
-    raise CelRuntimeError("unsigned integer overflow")
-
-
 def _check_depth(depth: int) -> int:
     if depth > _MOST_NESTING:
         raise CelRuntimeError(f"value nested deeper than {_MOST_NESTING} levels")
@@ -343,7 +329,7 @@ def _nanoseconds(span: timedelta) -> int:
 _CONVERSIONS: dict[type, Callable[[Any, int], Value]] = {
     **dict.fromkeys((type(None), bool, float, str, bytes), lambda value, _depth: value),
     int: _int,
-    UInt: _uint,
+    UInt: lambda value, _depth: checked_uint(value),
     list: _list,
     tuple: _list,
     dict: _map,
@@ -354,15 +340,11 @@ _CONVERSIONS: dict[type, Callable[[Any, int], Value]] = {
 }
 
 
-# Their work depends on what the pattern is, not on how long.
-_PATTERNS = frozenset({"find", "findAll", "matches"})
-
-
 def cost_shows_work(tree: Node) -> bool:
     """Whether an expression can do no work that its cost does not show.
 
     It may where it can put a value more than once into another, time and again: to compare or to print what comes of
-    that costs next to nothing and takes for ever. A search for a pattern may take long too.
+    that costs next to nothing and takes for ever. The work of a search depends on what the pattern is, not on how long.
     """
     pending: list[Node] = [tree]
     while pending:
@@ -377,6 +359,6 @@ def cost_shows_work(tree: Node) -> bool:
 _HIDING: dict[type[Node | Step], Callable[[Any], bool]] = {
     Bind: lambda node: True,
     Macro: lambda step: step.body is not None,
-    Call: lambda node: node.function in _PATTERNS,
-    Method: lambda step: step.name in _PATTERNS,
+    Call: lambda node: node.function in PATTERNS,
+    Method: lambda step: step.name in PATTERNS,
 }

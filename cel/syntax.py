@@ -251,15 +251,11 @@ def position(node: Node) -> int:
     return place(node) if place else node.pos
 
 
-def _middle(node: Logical) -> int:
-    """The outermost operator of the balanced tree that cel-go makes of ``&&`` and ``||`` in a row."""
-    return node.positions[len(node.positions) // 2]
-
-
 _PLACES: dict[type, Callable[[Any], int]] = {
     Postfix: lambda node: node.steps[-1].pos,
     Chain: lambda node: node.rest[-1][2],
-    Logical: _middle,
+    # The outermost operator of the balanced tree that cel-go makes of && and || in a row.
+    Logical: lambda node: node.positions[len(node.positions) // 2],
 }
 R = TypeVar("R")
 Walk: TypeAlias = Generator[Node, R, R]

@@ -54,7 +54,7 @@ class Type:
         return _text(self, {})
 
 
-_FULL_NAMES = {
+FULL_NAMES = {
     "null": "null_type",
     "any": "google.protobuf.Any",
     "timestamp": "google.protobuf.Timestamp",
@@ -64,7 +64,7 @@ _FULL_NAMES = {
 
 def full_name(type_: Type) -> str:
     """As Kubernetes writes it where it complains of a result: ``google.protobuf.Duration``."""
-    return _text(type_, _FULL_NAMES)
+    return _text(type_, FULL_NAMES)
 
 
 def _text(type_: Type, names: Mapping[str, str]) -> str:

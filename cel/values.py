@@ -45,7 +45,6 @@ class Optional:
         self.present = present
 
     def __eq__(self, other: object) -> bool:
-
         return isinstance(other, Optional) and equal(self, other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -124,7 +123,6 @@ class CelMap(Mapping[Value, Value]):
         return len(self.entries)
 
     def __eq__(self, other: object) -> bool:
-
         if isinstance(other, Mapping):
             return equal(self, other if isinstance(other, CelMap) else CelMap(other.items()))
         return NotImplemented
@@ -175,12 +173,9 @@ def register(
         BY_REFERENCE.add(python)
 
 
-_SPELLINGS = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration", "null": "null_type"}
-
-
 def type_spelling(type_: Type) -> str:
     """The name of a type as expressions and messages show it, without parameters."""
-    return _SPELLINGS.get(type_.name, type_.name)
+    return types.FULL_NAMES.get(type_.name, type_.name)
 
 
 def type_name(value: Value) -> str:

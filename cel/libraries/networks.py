@@ -253,8 +253,11 @@ def parse_url(text: str) -> Url:
         raise ValueError("empty url")
     if text == "*":
         return Url(text, path=text)
-    scheme, rest = _split_scheme(text)
-    rest, _, query = rest.partition("?")
+    match = _SCHEME.match(text)
+    if text[0] == ":":
+        raise ValueError("missing protocol scheme")
+    scheme = match[0][:-1].lower() if match else ""
+    rest, _, query = text[match.end() if match else 0 :].partition("?")
     host = ""
     if not rest.startswith("/"):
         if scheme:
@@ -291,15 +294,6 @@ def _with_url_error(text: str, read: Callable[[str], _T], part: str) -> _T:
     except ValueError as error:
         reason = f"parse {go_quote(text)}: {error}"
         raise CelRuntimeError(f"URL parse error during conversion from string: {reason}") from None
-
-
-def _split_scheme(text: str) -> tuple[str, str]:
-    match = _SCHEME.match(text)
-    if match:
-        return match[0][:-1].lower(), text[match.end() :]
-    if text[0] == ":":
-        raise ValueError("missing protocol scheme")
-    return "", text
 
 
 def _check_escapes(text: str) -> None:

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from drasat.cel import devices  # noqa: F401 - makes quantities values
 from drasat.cel.errors import CelCostError, CelRuntimeError
 from drasat.cel.operators import BY_NAME, NAMES, OPERATORS, UNARY_NAMES, Dispatcher
 from drasat.cel.values import CelMap, Duration, Timestamp, UInt
