@@ -32,13 +32,15 @@ def _format(template: str, args: Sequence[Value]) -> str:
             continue
         if used >= len(args):
             raise CelRuntimeError(f"index {used} out of range")
+        value = args[used]
         printers, complaint = CLAUSES[letter]
-        printer = printers.get(type(args[used]))
+        printer = printers.get(type(value))
         if printer is None:
-            fail(f"{complaint}, was given {type_name(args[used])}")
-        parts.append(printer(args[used], precision))
+            fail(f"{complaint}, was given {type_name(value)}")
+        printed = printer(value, precision)
+        parts.append(printed)
         used += 1
-        length += len(parts[-1])
+        length += len(printed)
         check_size(length, MOST_CHARACTERS)
     return "".join(parts)
 
@@ -54,13 +56,14 @@ def read_clauses(template: str, *, static: bool = False) -> Iterator[tuple[str, 
         end, precision = start + 1, _DEFAULT_PRECISION
         if end == len(template):
             raise CelRuntimeError("unexpected end of string")
-        if template[end] == "%":
+        letter = template[end]
+        if letter == "%":
             yield template[begun:end], "", precision
             begun = end = end + 1
             continue
-        if template[end] == ".":
+        if letter == ".":
             end, precision = _precision(template, end + 1, static)
-        letter = template[end]
+            letter = template[end]
         if letter not in CLAUSES:
             wrong = letter if static else letter.encode("utf-8", "surrogatepass")[:1].decode("latin-1")
             raise CelRuntimeError(f'{_PARSE}unrecognized formatting clause "{wrong}"')
