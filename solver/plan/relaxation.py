@@ -112,12 +112,12 @@ class UnplacedRelaxationSearch:
 
     def _other_pod(self) -> str | None:
         """Change what keeps the pod from nodes that have all it needs, the cheapest change first."""
-        names, requests = self.screening.name, self.demand.requests
+        name_of, requests = self.screening.name, self.demand.requests
         misfits = [
             (position, misfit)
             for position, misfit in self.screening.suitable_nodes(self.demand)[0].misfits
             if misfit.id in _RELAXABLE_MISFITS and position in self.among
-            if not self.state.lacks(names(position), requests)
+            if not self.state.lacks(name_of(position), requests)
         ]
         if not misfits:
             return None
@@ -132,7 +132,7 @@ class UnplacedRelaxationSearch:
                 if self.screening.fits(self.demand, self.state, nodes[0]):
                     changes = pod_changes(self._what_if, self.screening.nodes[nodes[0]])
                     said = "; ".join(change.message for change in changes)
-                    return f"it fits node {names(nodes[0])}: {said}"
+                    return f"it fits node {name_of(nodes[0])}: {said}"
         return None
 
     def _fits(self, demand: UnitDemand, state: RemainingResources, screened: ScreenedNodes) -> bool:

@@ -320,14 +320,14 @@ def list_configurations(
 ) -> UnitConfigurations | None:
     """List all that one copy could take, whatever soft entries say; None if that is too much."""
     alternatives = {alternative.demands[0]: alternative.index for alternative in reduced.merged.alternatives}
-    there = {
-        alternative.index: alternatives[one.first_demand + alternative.demands[0]]
-        for alternative in one.merged.alternatives
-    }
-    classes, own = _copy_symmetry_classes(reduced, {outer: inner for inner, outer in there.items()})
-    of_alternative = tuple(tuple(class_.index for class_ in own if number in class_.alternatives) for number in there)
+    own = one.merged.alternatives
+    there = {alternative.index: alternatives[one.first_demand + alternative.demands[0]] for alternative in own}
+    classes, inside = _copy_symmetry_classes(reduced, {outer: inner for inner, outer in there.items()})
+    of_alternative = tuple(
+        tuple(class_.index for class_ in inside if number in class_.alternatives) for number in there
+    )
     merged = replace(one.merged, relations=tuple(relation for relation in one.merged.relations if relation.record.hard))
-    model = build_model(SymmetryReducedProblem(merged, tuple(own), of_alternative), ENCODERS, deadline=deadline)
+    model = build_model(SymmetryReducedProblem(merged, tuple(inside), of_alternative), ENCODERS, deadline=deadline)
     places = {
         (there[alternative], classes[class_]): variable for (alternative, class_), variable in model.takes.items()
     }

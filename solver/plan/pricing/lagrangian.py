@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
+from operator import attrgetter
 
 from ..master import mathopt
 from ..master_problem import is_past
@@ -352,10 +353,7 @@ class _PriceSearch:
         return min(best, low, high, key=_relaxation_bound)
 
 
-def _relaxation_bound(relaxed: LagrangianRelaxation) -> int:
-    return relaxed.bound
-
-
+_relaxation_bound = attrgetter("bound")
 # Rounds at most, and the distance from the lowest bound, relative to it, that does not matter.
 _ROUNDS = 24
 _CLOSE_GAP = 5e-4
