@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, settings
 
-from drasat.cli import main as entry
+from drasat import __main__ as entry
 
 # How fast inputs are made says how busy the machine is, and in a new checkout tables of characters come first.
 settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -29,7 +29,7 @@ def drasat(monkeypatch, capsys):
     def run(*argv):
         monkeypatch.setattr("sys.argv", ["drasat", *map(str, argv)])
         with pytest.raises(SystemExit) as end:
-            entry.run_application()
+            entry.main()
         streams = capsys.readouterr()
         return Done(end.value.code, streams.out, streams.err)
 

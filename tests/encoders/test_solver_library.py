@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from drasat.encoders.solver_library import defer_interrupts
+from drasat.encoders.solver_library import CpSatRun, defer_interrupts
 
 
 def interrupt():
@@ -84,3 +84,9 @@ def test_the_library_is_whole_after_an_interrupt(tmp_path):
         [sys.executable, "-c", STOPPED_WHILE_LOADING], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.returncode) == ("interrupted True\n", 0), done.stderr
+
+
+def test_a_run_that_has_not_begun_can_be_stopped():
+    run = CpSatRun()
+    run.stop()
+    assert run.response is None

@@ -89,7 +89,7 @@ def placed_at_random(cluster, asked, rng):
     while open_nodes and placed < LIMIT * len(cluster.nodes):
         node = rng.choice(open_nodes)
         try:
-            done = len(engine.fill(engine.scene(node, None), ledger, 1, None).copies)
+            done = len(engine.fill(engine.query(node, None), ledger, 1, None).copies)
         except FatalProblemError:
             done = 0
         placed += done

@@ -6,7 +6,7 @@ import sys
 import pytest
 from support.data import cases
 
-from drasat.cli import main as entry
+from drasat import __main__ as entry
 
 HEAVY = {"pandas", "networkx", "numpy", "ortools", "rich", "drasat.cel", "drasat.solver", "drasat.verbs"}
 
@@ -39,7 +39,7 @@ def test_help_loads_nothing_heavy(argv):
 def test_the_name_is_the_one_it_was_called_by(monkeypatch, capsys, name, verb, shown):
     monkeypatch.setattr("sys.argv", [name, verb, "--help"])
     with pytest.raises(SystemExit):
-        entry.run_application()
+        entry.main()
     assert shown in capsys.readouterr().out
 
 
@@ -49,7 +49,7 @@ def test_completion_scripts_ask_for_what_is_answered(monkeypatch, capsys, name, 
     monkeypatch.setattr("sys.argv", [name])
     monkeypatch.setenv(f"{variable}_COMPLETE", f"source_{shell}")
     with pytest.raises(SystemExit) as end:
-        entry.run_application()
+        entry.main()
     assert end.value.code == 0
     assert f"{variable}_COMPLETE=complete_{shell}" in capsys.readouterr().out
 
@@ -75,7 +75,7 @@ def test_the_shell_completes_verbs_options_and_values(monkeypatch, capsys, name,
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
     with pytest.raises(SystemExit):
-        entry.run_application()
+        entry.main()
     streams = capsys.readouterr()
     assert (set(streams.out.split()), streams.err) == (offered, "")
 

@@ -101,7 +101,7 @@ class Measures:
         offered = {}
         for device, entry in self.devices.items():
             pool = self.pool_of[device]
-            if self.usage.is_dedicated(device) or device in taken or not entry.reachable or pool.status != COMPLETE:
+            if device in self.usage.dedicated or device in taken or not entry.reachable or pool.status != COMPLETE:
                 continue
             draws = self.draws(device)
             drawn_pool = [amount for key, amount in left.items() if key[0] == pool.id]
@@ -164,7 +164,7 @@ class Measures:
 
     def draws(self, device, always=False):
         """Counter and amount of all that the device would draw now; ``always``: as if nobody shared it yet."""
-        if not always and self.is_shared(device) and self.usage.in_use(device) and not self.usage.is_dedicated(device):
+        if not always and self.is_shared(device) and self.usage.in_use(device) and device not in self.usage.dedicated:
             return []
         return _draws(self.pool_of[device], self.devices[device].device)
 
