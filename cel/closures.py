@@ -11,28 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
+from . import values
 from .declarations import Overload
 from .errors import CelCostError, CelRuntimeError
 from .operators import Dispatcher
-from .values import (
-    NONE,
-    CelMap,
-    Duration,
-    Optional,
-    Timestamp,
-    TypeValue,
-    UInt,
-    Value,
-    equal,
-    put_key,
-    runtime_type,
-    stored_key,
-    unequal,
-)
+from .values import runtime_type
 
 Frame: TypeAlias = list[Any]
-Step: TypeAlias = Callable[[Frame, Value], Value]
-Closure: TypeAlias = Callable[[Frame], Value]
+Step: TypeAlias = Callable[[Frame, values.Value], values.Value]
+Closure: TypeAlias = Callable[[Frame], values.Value]
 Iterate: TypeAlias = Callable[[Frame], Iterator[None]]
 """Starts the iteration of a macro; each step has set the variables."""
 ABSENT: Final = object()
@@ -42,14 +29,14 @@ ABSENT: Final = object()
 class Emitter:
     """Makes closures that do not count."""
 
-    def constant(self, value: Value) -> Closure:
+    def constant(self, value: values.Value) -> Closure:
         """A value known beforehand."""
         return lambda frame: value
 
     def unknown(self, name: str) -> Closure:
         """A name that nothing declares."""
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             raise CelRuntimeError(f"no such attribute(s): {name}")
 
         return run
@@ -58,7 +45,7 @@ class Emitter:
         """A variable, not yet observed."""
         unknown = self.unknown(name)
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             value = frame[slot]
             return unknown(frame) if value is ABSENT else value
 
@@ -67,7 +54,7 @@ class Emitter:
     def read_lazy(self, slot: int) -> Closure:
         """A variable of ``cel.bind``, computed when first read, once; errors too."""
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             value = frame[slot]
             if type(value) is _UnreadVariable:
                 value = frame[slot] = value.settle(frame)
@@ -92,7 +79,7 @@ class Emitter:
             only = steps[0]
             return lambda frame: only(frame, base(frame))
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             value = base(frame)
             for step in steps:
                 value = step(frame, value)
@@ -100,7 +87,7 @@ class Emitter:
 
         return run
 
-    def constant_step(self, key: Value, optional: bool) -> Step:
+    def constant_step(self, key: values.Value, optional: bool) -> Step:
         """``.key`` or ``.?key``."""
         if optional:
             return lambda frame, value: select_optional(value, key)
@@ -110,8 +97,8 @@ class Emitter:
         """``[key]`` or ``[?key]``; nothing is computed for an optional that is empty."""
         choose = select_optional if optional else select
 
-        def step(frame: Frame, value: Value) -> Value:
-            if type(value) is Optional and not value.present:
+        def step(frame: Frame, value: values.Value) -> values.Value:
+            if type(value) is values.Optional and not value.present:
                 return value
             return choose(value, check_key(key(frame)))
 
@@ -142,7 +129,7 @@ class Emitter:
         """Operators of one precedence, from the left."""
         calls = [(function.binary, operand) for function, operand, _ in rest]
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             value = first(frame)
             for apply, operand in calls:
                 value = apply(value, operand(frame))
@@ -155,7 +142,7 @@ class Emitter:
 
         def run(frame: Frame) -> bool:
             try:
-                return stored_key(element(frame)) in constants
+                return values.stored_key(element(frame)) in constants
             except TypeError:  # A list or a map is none of them.
                 return False
 
@@ -164,7 +151,7 @@ class Emitter:
     def logical(self, operands: Sequence[Closure], decisive: bool) -> Closure:
         """``&&`` (False decides) or ``||`` (True decides): an error counts only where no operand decides."""
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             error: CelRuntimeError | None = None
             for operand in operands:
                 try:
@@ -187,7 +174,7 @@ class Emitter:
     def conditional(self, branches: Sequence[tuple[Closure, Closure]], otherwise: Closure) -> Closure:
         """``c1 ? v1 : c2 ? v2 : otherwise``."""
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             for condition, value in branches:
                 verdict = condition(frame)
                 if verdict is True:
@@ -203,7 +190,7 @@ class Emitter:
         if not optional:
             return lambda frame: [element(frame) for element in elements]
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             made = []
             for index, element in enumerate(elements):
                 value = element(frame)
@@ -218,23 +205,23 @@ class Emitter:
     def map_literal(self, entries: Sequence[tuple[Closure, Closure]], optional: frozenset[int]) -> Closure:
         """``{k: v, ?k: v}``: an empty optional adds nothing; of equal keys the last wins."""
 
-        def run(frame: Frame) -> Value:
-            made: dict[object, Value] = {}
+        def run(frame: Frame) -> values.Value:
+            made: dict[object, values.Value] = {}
             for index, (key, value) in enumerate(entries):
                 name, found = key(frame), value(frame)
                 if index in optional:
                     if not _require_optional(found, f"entry '{name}'").present:
                         continue
                     found = found.value
-                put_key(made, name, found)
-            return CelMap.of(made)
+                values.put_key(made, name, found)
+            return values.CelMap.of(made)
 
         return run
 
     def bind(self, slot: int, init: Closure, body: Closure) -> Closure:
         """``cel.bind``: ``init`` is computed when the variable is first read, once."""
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             frame[slot] = _UnreadVariable(init)
             return body(frame)
 
@@ -243,9 +230,9 @@ class Emitter:
     def fallback(self, operand: Closure, other: Closure, unwrap: bool) -> Closure:
         """``operand.or(other)``, or ``orValue`` with ``unwrap``: ``other`` only where there is no value."""
 
-        def run(frame: Frame) -> Value:
+        def run(frame: Frame) -> values.Value:
             value = operand(frame)
-            if type(value) is not Optional:
+            if type(value) is not values.Optional:
                 raise CelRuntimeError("no such overload")
             if not value.present:
                 return other(frame)
@@ -274,7 +261,7 @@ class _UnreadVariable:
     def __init__(self, init: Closure) -> None:
         self.init = init
 
-    def settle(self, frame: Frame) -> Value:
+    def settle(self, frame: Frame) -> values.Value:
         """The value, or what stands for its error."""
         try:
             return self.init(frame)
@@ -293,8 +280,8 @@ class _FailedVariable:
         self.error = error
 
 
-def _require_optional(value: Value, place: str) -> Optional:
-    if type(value) is not Optional:
+def _require_optional(value: values.Value, place: str) -> values.Optional:
+    if type(value) is not values.Optional:
         raise CelRuntimeError(f"cannot initialize optional {place} from non-optional value {go_name(value)}")
     return value
 
@@ -311,19 +298,19 @@ def fast_path(slot: int, keys: tuple[str, ...], slow: Closure) -> Closure:
         return slow
     first, second, third = (*keys, "", "")[:3]
 
-    def run_one(frame: Frame) -> Value:
+    def run_one(frame: Frame) -> values.Value:
         try:
             return frame[slot].entries[first]
         except (KeyError, AttributeError):
             return slow(frame)
 
-    def run_two(frame: Frame) -> Value:
+    def run_two(frame: Frame) -> values.Value:
         try:
             return frame[slot].entries[first].entries[second]
         except (KeyError, AttributeError):
             return slow(frame)
 
-    def run_three(frame: Frame) -> Value:
+    def run_three(frame: Frame) -> values.Value:
         try:
             return frame[slot].entries[first].entries[second].entries[third]
         except (KeyError, AttributeError):
@@ -335,13 +322,13 @@ def fast_path(slot: int, keys: tuple[str, ...], slow: Closure) -> Closure:
 def fast_binary(name: str, left: Closure, right: Closure) -> Closure | None:
     """The closure of an operator that has a shorter way; None where it has not."""
 
-    def run_equal(frame: Frame) -> Value:
+    def run_equal(frame: Frame) -> values.Value:
         a, b = left(frame), right(frame)
-        return a == b if type(a) is str and type(b) is str else equal(a, b)
+        return a == b if type(a) is str and type(b) is str else values.equal(a, b)
 
     if name == "_==_":
         return run_equal
-    return (lambda frame: unequal(left(frame), right(frame))) if name == "_!=_" else None
+    return (lambda frame: values.unequal(left(frame), right(frame))) if name == "_!=_" else None
 
 
 # --- selection: what selects from a map selects from every other value but lists too, and then finds no key; once a
@@ -352,56 +339,56 @@ _GO_NAMES = {
     type(None): "types.Null",
     bool: "types.Bool",
     int: "types.Int",
-    UInt: "types.Uint",
+    values.UInt: "types.Uint",
     float: "types.Double",
     str: "types.String",
     bytes: "types.Bytes",
-    Timestamp: "types.Timestamp",
-    Duration: "types.Duration",
-    TypeValue: "*types.Type",
-    Optional: "*types.Optional",
+    values.Timestamp: "types.Timestamp",
+    values.Duration: "types.Duration",
+    values.TypeValue: "*types.Type",
+    values.Optional: "*types.Optional",
     list: "*types.baseList",
     tuple: "*types.baseList",
-    CelMap: "*types.baseMap",
+    values.CelMap: "*types.baseMap",
 }
-_KEYS = frozenset({bool, int, UInt, float, str})
+_KEYS = frozenset({bool, int, values.UInt, float, str})
 
 
-def go_name(value: Value) -> str:
+def go_name(value: values.Value) -> str:
     """The name of a value's Go type, which some of cel-go's texts show."""
     return _GO_NAMES.get(type(value)) or f"cel.{runtime_type(type(value)).name.rpartition('.')[2]}"
 
 
-def display_key(key: Value) -> str:
+def display_key(key: values.Value) -> str:
     """A key as ``no such key`` spells it; a double as Go's ``%v``: whole without a point, an exponent from 1e21 on."""
     if type(key) is float:
         return str(int(key)) if key.is_integer() and abs(key) < 1e21 else repr(key)
     return str(key).lower() if type(key) is bool else str(key)
 
 
-def check_key(key: Value) -> Value:
+def check_key(key: values.Value) -> values.Value:
     """The key, or ``CelRuntimeError`` when values of its type select nothing."""
     if type(key) in _KEYS:
         return key
     raise CelRuntimeError(f"invalid qualifier type: {go_name(key)}")
 
 
-def _position(elements: Sequence[Value], key: Value) -> Value:
+def _position(elements: Sequence[values.Value], key: values.Value) -> values.Value:
     """The element at an index, ``MISSING`` beyond the ends; doubles without a fraction are indexes too."""
     if type(key) is float:
         if not key.is_integer() or not -(2.0**63) <= key < 2.0**63:
             raise CelRuntimeError(f"unsupported index value {display_key(key)} in list")
         key = int(key)
-    elif type(key) not in (int, UInt):
+    elif type(key) not in (int, values.UInt):
         raise CelRuntimeError(f"unsupported index type '{runtime_type(type(key)).name}' in list")
     return elements[key] if 0 <= key < len(elements) else MISSING
 
 
-def lookup(value: Value, key: Value) -> Value:
+def lookup(value: values.Value, key: values.Value) -> values.Value:
     """What ``key`` selects in ``value``, or ``MISSING``."""
-    if type(value) is CelMap:
+    if type(value) is values.CelMap:
         try:
-            return value.entries[stored_key(key)]
+            return value.entries[values.stored_key(key)]
         except KeyError:
             return MISSING
     if type(value) is list or type(value) is tuple:
@@ -409,9 +396,9 @@ def lookup(value: Value, key: Value) -> Value:
     return MISSING
 
 
-def select(value: Value, key: Value) -> Value:
+def select(value: values.Value, key: values.Value) -> values.Value:
     """``value[key]``; ``CelRuntimeError`` where there is nothing."""
-    if type(value) is Optional:
+    if type(value) is values.Optional:
         return select_optional(value, key)
     found = lookup(value, key)
     if found is not MISSING:
@@ -421,18 +408,18 @@ def select(value: Value, key: Value) -> Value:
     raise CelRuntimeError(f"no such key: {display_key(key)}")
 
 
-def select_optional(value: Value, key: Value) -> Optional:
+def select_optional(value: values.Value, key: values.Value) -> values.Optional:
     """``value[?key]``."""
-    if type(value) is Optional:
+    if type(value) is values.Optional:
         if not value.present:
-            return NONE
+            return values.NONE
         value = value.value
     found = lookup(value, key)
-    return NONE if found is MISSING else Optional(found)
+    return values.NONE if found is MISSING else values.Optional(found)
 
 
-def has_field(value: Value, key: Value) -> bool:
+def has_field(value: values.Value, key: values.Value) -> bool:
     """``has(value.key)``."""
-    if type(value) is Optional:
+    if type(value) is values.Optional:
         return value.present and lookup(value.value, key) is not MISSING
     return lookup(value, key) is not MISSING

@@ -19,19 +19,9 @@ from typing import TypeAlias
 from ..problem.messages import Justification, Placeholder, check_deadline
 from ..problem.obstacles import Obstacle
 from ..problem.problem import Constraint, Problem, Relation
+from . import symmetry
 from .expressions.posting import OrderLiterals
 from .rows import CpSatRows, Term
-from .symmetry import (
-    MergedAlternative,
-    MergedConstraint,
-    MergedProblem,
-    MergedRelation,
-    Signature,
-    SymmetryClass,
-    SymmetryReducedProblem,
-    UnitCopies,
-    no_signature,
-)
 
 
 class EncodingError(Exception):
@@ -47,7 +37,7 @@ class LazyConstraint:
     vectors of counts that fail, where they are few enough to be judged beforehand.
     """
 
-    relation: MergedRelation
+    relation: symmetry.MergedRelation
     order: OrderLiterals
     guard: int | None
     antimonotone: bool = False
@@ -71,7 +61,7 @@ class AllocationModel:
     only while its literal in ``guards`` is true, for explanations.
     """
 
-    def __init__(self, reduced: SymmetryReducedProblem, *, guarded: bool = False) -> None:
+    def __init__(self, reduced: symmetry.SymmetryReducedProblem, *, guarded: bool = False) -> None:
         self.reduced = reduced
         self.rows = CpSatRows()
         self.guards: dict[Justification, int] = {}
@@ -91,7 +81,7 @@ class AllocationModel:
         self.takes = dict(self._takes())
 
     @property
-    def merged(self) -> MergedProblem:
+    def merged(self) -> symmetry.MergedProblem:
         """Requests and alternatives."""
         return self.reduced.merged
 
@@ -106,7 +96,7 @@ class AllocationModel:
                 most = min(sizes[class_], needed) if sizes[class_] else alternative.copies
                 yield (alternative.index, class_), self.rows.integer(0, most)
 
-    def used(self, class_: SymmetryClass) -> int:
+    def used(self, class_: symmetry.SymmetryClass) -> int:
         """Return the literal that says that anything of a symmetry class is taken."""
         literal = self._used.get(class_.index)
         if literal is None:
@@ -140,20 +130,20 @@ class AllocationModel:
             literal = self.guards[justification] = self.rows.boolean()
         return literal
 
-    def soft_literal(self, relation: MergedRelation) -> int:
+    def soft_literal(self, relation: symmetry.MergedRelation) -> int:
         """Return the literal that says that a soft relation holds; it may be false although it does."""
         literal = self._kept.get(relation.index)
         if literal is None:
             literal = self._kept[relation.index] = self.rows.boolean()
         return literal
 
-    def enforcement_literal(self, relation: MergedRelation) -> int | None:
+    def enforcement_literal(self, relation: symmetry.MergedRelation) -> int | None:
         """Return the literal under which the rows of a relation hold, None if they hold always."""
         return self.guard(justify_relation(relation)) if relation.record.hard else self.soft_literal(relation)
 
     def add_lazy_constraint(
         self,
-        relation: MergedRelation,
+        relation: symmetry.MergedRelation,
         counts: Sequence[Sequence[Term]],
         *,
         antimonotone: bool = False,
@@ -181,21 +171,21 @@ class AllocationModel:
         """Tell whether the claims that an alternative belongs to may be left out."""
         return self.merged.claim_of(self.merged.alternatives[alternative]) in self.units
 
-    def claims_served(self, alternative: MergedAlternative) -> CountExpression:
+    def claims_served(self, alternative: symmetry.MergedAlternative) -> CountExpression:
         """Return how many of the claims that an alternative belongs to are served."""
         return self.units.served(self.merged.requests[alternative.request].claims)
 
-    def served_request_copies(self, alternative: MergedAlternative) -> CountExpression:
+    def served_request_copies(self, alternative: symmetry.MergedAlternative) -> CountExpression:
         """Return how many copies of the alternative's request are served, by this alternative or another one."""
         return self.claims_served(alternative).scaled(alternative.per_claim)
 
-    def served_copies(self, alternative: MergedAlternative) -> CountExpression:
+    def served_copies(self, alternative: symmetry.MergedAlternative) -> CountExpression:
         """Return how many copies the alternative serves."""
         choice = self.choices[alternative.index]
         return self.served_request_copies(alternative) if choice is None else CountExpression(0, ((choice, 1),))
 
     def post_served_multiple(
-        self, alternative: MergedAlternative, terms: Sequence[Term], factor: int, guard: int | None
+        self, alternative: symmetry.MergedAlternative, terms: Sequence[Term], factor: int, guard: int | None
     ) -> None:
         """Post ``sum(terms) == factor * copies that the alternative serves``."""
         served = self.served_copies(alternative)
@@ -205,7 +195,7 @@ class AllocationModel:
 
 
 def build_model(
-    reduced: SymmetryReducedProblem,
+    reduced: symmetry.SymmetryReducedProblem,
     encoders: Sequence[Encoder],
     *,
     guarded: bool = False,
@@ -234,7 +224,7 @@ class Encoder:
     id: str
     description: str
     post: Callable[[AllocationModel], None]
-    sign: Callable[[MergedProblem], Signature | None] = no_signature
+    sign: Callable[[symmetry.MergedProblem], symmetry.Signature | None] = symmetry.no_signature
     sees: str = ""
 
 
@@ -296,7 +286,7 @@ class OptionalUnits:
     it is served; copies are equal, so that the first ones are.
     """
 
-    def __init__(self, rows: CpSatRows, units: Sequence[UnitCopies]) -> None:
+    def __init__(self, rows: CpSatRows, units: Sequence[symmetry.UnitCopies]) -> None:
         self.placed = [rows.integer(0, len(unit.claims)) for unit in units]
         self._rows = rows
         self._units = units
@@ -352,7 +342,7 @@ class OptionalUnits:
         )
 
 
-def justify_request(merged: MergedProblem, alternative: MergedAlternative) -> Justification:
+def justify_request(merged: symmetry.MergedProblem, alternative: symmetry.MergedAlternative) -> Justification:
     """Justify that a request must be served at all."""
     request = merged.requests[alternative.request]
     first = merged.problem.demands[alternative.demands[0]]
@@ -371,7 +361,7 @@ def justify_request(merged: MergedProblem, alternative: MergedAlternative) -> Ju
     return Justification(kind, message, first.claim, subject=request.index)
 
 
-def justify_constraint(constraint: MergedConstraint) -> Justification:
+def justify_constraint(constraint: symmetry.MergedConstraint) -> Justification:
     """Justify an entry of ``constraints``, by its number in the claim."""
     record = constraint.record
     equal, entry = _equal_copies_text(len(constraint.claims)), f"{record.kind} {record.attribute}"
@@ -384,7 +374,7 @@ def entry_label(record: Constraint | Relation) -> str:
     return record.label.replace("constraint #", "constraint ") or f"constraint {record.position}"
 
 
-def justify_relation(relation: MergedRelation) -> Justification:
+def justify_relation(relation: symmetry.MergedRelation) -> Justification:
     """Justify an entry that is judged on complete sets, by its number among the entries of its claims."""
     record = relation.record
     message = (
@@ -420,7 +410,9 @@ def justify_limit(claim: int, most: int) -> Justification:
     return Justification("resultLimit", ("claim ", Placeholder.CLAIM, f" gets at most {most} devices"), claim)
 
 
-def justify_obstacle(merged: MergedProblem, alternative: MergedAlternative, obstacle: Obstacle) -> Justification:
+def justify_obstacle(
+    merged: symmetry.MergedProblem, alternative: symmetry.MergedAlternative, obstacle: Obstacle
+) -> Justification:
     """Justify what keeps devices away from a request whatever else is chosen."""
     if not obstacle.own:
         return Justification(obstacle.filter, (obstacle.text,), subject=obstacle)

@@ -14,19 +14,7 @@ from itertools import chain
 from math import gcd, lcm
 from operator import ne
 
-from .formula_nodes import (
-    CONJUNCTION,
-    FALSE,
-    ONE,
-    TRUE,
-    Amount,
-    FormulaNodes,
-    GatedSum,
-    Handle,
-    RowTerms,
-    SumTerm,
-    as_integer,
-)
+from . import formula_nodes
 
 
 class Formulas:
@@ -36,26 +24,28 @@ class Formulas:
     """
 
     def __init__(self, most: Sequence[int], least_total: int, most_total: int) -> None:
-        self.nodes = FormulaNodes(most, least_total, most_total)
+        self.nodes = formula_nodes.FormulaNodes(most, least_total, most_total)
 
     def __len__(self) -> int:
         """Number of different formulas so far, a formula and its negation being one."""
         return len(self.nodes.sum_of)
 
-    def present(self, item: int) -> Handle:
+    def present(self, item: int) -> formula_nodes.Handle:
         """At least one device of the item is chosen."""
-        return self._at_least(((item, TRUE, 1),), 1)
+        return self._at_least(((item, formula_nodes.TRUE, 1),), 1)
 
-    def equal(self, sum_: GatedSum, value: Amount) -> Handle:
+    def equal(self, sum_: formula_nodes.GatedSum, value: formula_nodes.Amount) -> formula_nodes.Handle:
         """Return the formula that the sum has this value."""
         return self.between(sum_, value, value)
 
-    def between(self, sum_: GatedSum, least: Amount | None, most: Amount | None) -> Handle:
+    def between(
+        self, sum_: formula_nodes.GatedSum, least: formula_nodes.Amount | None, most: formula_nodes.Amount | None
+    ) -> formula_nodes.Handle:
         """Return ``least <= sum <= most``, exactly; None: no bound."""
         sum_ = self._simplified(sum_)
         if not sum_.terms:
             above = least is None or sum_.constant >= least
-            return TRUE if above and (most is None or sum_.constant <= most) else FALSE
+            return formula_nodes.TRUE if above and (most is None or sum_.constant <= most) else formula_nodes.FALSE
         coefficients = [coefficient for _, _, coefficient in sum_.terms]
         scale = lcm(*(coefficient.denominator for coefficient in coefficients))
         whole = [int(coefficient * scale) for coefficient in coefficients]
@@ -71,79 +61,86 @@ class Formulas:
             bounds.append(~self._at_least(terms, upper + 1))
         return bounds[0] if len(bounds) == 1 else self.conj(bounds)
 
-    def conj(self, handles: Iterable[Handle]) -> Handle:
+    def conj(self, handles: Iterable[formula_nodes.Handle]) -> formula_nodes.Handle:
         """Return the formula that all hold."""
         return conjunction(self.nodes, handles)
 
-    def disj(self, handles: Iterable[Handle]) -> Handle:
+    def disj(self, handles: Iterable[formula_nodes.Handle]) -> formula_nodes.Handle:
         """Return the formula that any holds."""
         return ~self.conj([~handle for handle in handles])
 
-    def implies(self, condition: Handle, consequence: Handle) -> Handle:
+    def implies(self, condition: formula_nodes.Handle, consequence: formula_nodes.Handle) -> formula_nodes.Handle:
         """Return the formula that the second holds if the first does."""
         return ~self.conj((condition, ~consequence))
 
-    def choose(self, condition: Handle, then: Handle, otherwise: Handle) -> Handle:
+    def choose(
+        self, condition: formula_nodes.Handle, then: formula_nodes.Handle, otherwise: formula_nodes.Handle
+    ) -> formula_nodes.Handle:
         """Return the second formula where the first holds, and the third elsewhere."""
         if then == otherwise:
             return then
         return self.conj((self.implies(condition, then), self.implies(~condition, otherwise)))
 
-    def gated(self, sum_: GatedSum, gate: Handle) -> GatedSum:
+    def gated(self, sum_: formula_nodes.GatedSum, gate: formula_nodes.Handle) -> formula_nodes.GatedSum:
         """Return the sum while the gate holds, else 0."""
         terms = [(item, self.conj((one, gate)), coefficient) for item, one, coefficient in sum_.terms]
-        return GatedSum.of_terms(0, [*terms, (ONE, gate, sum_.constant)])
+        return formula_nodes.GatedSum.of_terms(0, [*terms, (formula_nodes.ONE, gate, sum_.constant)])
 
-    def range_of(self, sum_: GatedSum) -> tuple[Amount, Amount]:
+    def range_of(self, sum_: formula_nodes.GatedSum) -> tuple[formula_nodes.Amount, formula_nodes.Amount]:
         """Return a least and a greatest value; exact for sums without gates, else perhaps out of reach."""
         sum_ = self._simplified(sum_)
         scale = lcm(*(coefficient.denominator for _, _, coefficient in sum_.terms))
         least, most = self.nodes.extent(tuple((item, gate, int(one * scale)) for item, gate, one in sum_.terms))
-        return as_integer(sum_.constant + Fraction(least, scale)), as_integer(sum_.constant + Fraction(most, scale))
+        return formula_nodes.as_integer(sum_.constant + Fraction(least, scale)), formula_nodes.as_integer(
+            sum_.constant + Fraction(most, scale)
+        )
 
-    def holds(self, handle: Handle, counts: Sequence[int]) -> bool:
+    def holds(self, handle: formula_nodes.Handle, counts: Sequence[int]) -> bool:
         """Tell whether a formula holds when ``counts[item]`` devices are chosen; see also ``FormulaEvaluator``."""
         return FormulaEvaluator(self.nodes, handle).holds(counts)
 
-    def _at_least(self, terms: RowTerms, bound: int) -> Handle:
+    def _at_least(self, terms: formula_nodes.RowTerms, bound: int) -> formula_nodes.Handle:
         """Return ``sum of the terms >= bound``; coefficients have no common divisor, the first is positive."""
         least, most = self.nodes.ranges[self.nodes.sum(terms)]
         if bound <= least:
-            return TRUE
+            return formula_nodes.TRUE
         if bound > most:
-            return FALSE
+            return formula_nodes.FALSE
         smallest = min(coefficient for _, _, coefficient in terms)
         if 0 < bound <= smallest:
             return self._any(terms)
-        if 0 < smallest > most - bound and all(item == ONE for item, _, _ in terms):
+        if 0 < smallest > most - bound and all(item == formula_nodes.ONE for item, _, _ in terms):
             return self.conj(gate for _, gate, _ in terms)
         return self.nodes.threshold(self.nodes.sum(terms), bound)
 
-    def _any(self, terms: RowTerms) -> Handle:
+    def _any(self, terms: formula_nodes.RowTerms) -> formula_nodes.Handle:
         """Return the formula that any term is more than zero; no coefficient is less."""
-        plain = tuple((item, TRUE, 1) for item, gate, _ in terms if gate == TRUE)
-        gated = [(item, gate) for item, gate, _ in terms if gate != TRUE]
+        plain = tuple((item, formula_nodes.TRUE, 1) for item, gate, _ in terms if gate == formula_nodes.TRUE)
+        gated = [(item, gate) for item, gate, _ in terms if gate != formula_nodes.TRUE]
         if not gated:
             return self.nodes.threshold(self.nodes.sum(plain), 1)
         chosen = [self._at_least(plain, 1)] if plain else []
         return self.disj(
-            [*chosen, *(gate if item == ONE else self.conj((self.present(item), gate)) for item, gate in gated)]
+            [
+                *chosen,
+                *(gate if item == formula_nodes.ONE else self.conj((self.present(item), gate)) for item, gate in gated),
+            ]
         )
 
-    def _simplified(self, sum_: GatedSum) -> GatedSum:
+    def _simplified(self, sum_: formula_nodes.GatedSum) -> formula_nodes.GatedSum:
         """Leave out gates that only say that the item is there."""
         terms = [self._ungated(term) for term in sum_.terms]
-        return GatedSum.of_terms(sum_.constant, terms) if any(map(ne, terms, sum_.terms)) else sum_
+        return formula_nodes.GatedSum.of_terms(sum_.constant, terms) if any(map(ne, terms, sum_.terms)) else sum_
 
-    def _ungated(self, term: SumTerm) -> SumTerm:
+    def _ungated(self, term: formula_nodes.SumTerm) -> formula_nodes.SumTerm:
         item, gate, coefficient = term
-        if gate == TRUE or self.nodes.bound_of[gate] != 1:
+        if gate == formula_nodes.TRUE or self.nodes.bound_of[gate] != 1:
             return term
         ((wanted, other, _), *more) = self.nodes.terms[self.nodes.sum_of[gate]]
-        if more or other != TRUE:
+        if more or other != formula_nodes.TRUE:
             return term
-        if item == wanted or (item == ONE and self.nodes.most[wanted] == 1):
-            return wanted, TRUE, coefficient
+        if item == wanted or (item == formula_nodes.ONE and self.nodes.most[wanted] == 1):
+            return wanted, formula_nodes.TRUE, coefficient
         return term
 
 
@@ -151,47 +148,51 @@ class Formulas:
 _SMALL = 16
 
 
-def conjunction(nodes: FormulaNodes, handles: Iterable[Handle]) -> Handle:
+def conjunction(nodes: formula_nodes.FormulaNodes, handles: Iterable[formula_nodes.Handle]) -> formula_nodes.Handle:
     """Return the formula that all hold: flat, without repetitions, ``FALSE`` if two parts contradict each other.
 
     Of thresholds on one sum the sharpest are kept. "None of these" and "none of those" become one sum that is zero.
     """
     parts = _ConjunctionParts(nodes)
     if not all(map(parts.add, handles)) or not parts.join_absent():
-        return FALSE
+        return formula_nodes.FALSE
     children = parts.handles()
     if len(children) < 2:
-        return children[0] if children else TRUE
+        return children[0] if children else formula_nodes.TRUE
     return nodes.conjunction(tuple(sorted(children)))
 
 
 class _ConjunctionParts:
     """Parts of one conjunction: the sharpest threshold below and above of each sum, and other formulas."""
 
-    def __init__(self, nodes: FormulaNodes) -> None:
+    def __init__(self, nodes: formula_nodes.FormulaNodes) -> None:
         self._nodes = nodes
-        self._at_least: dict[int, Handle] = {}
-        self._below: dict[int, Handle] = {}
-        self._others: set[Handle] = set()
-        self._dissolved: set[Handle] = set()
+        self._at_least: dict[int, formula_nodes.Handle] = {}
+        self._below: dict[int, formula_nodes.Handle] = {}
+        self._others: set[formula_nodes.Handle] = set()
+        self._dissolved: set[formula_nodes.Handle] = set()
 
-    def add(self, handle: Handle) -> bool:
+    def add(self, handle: formula_nodes.Handle) -> bool:
         """Take a part in; False if the whole is thereby false."""
-        if handle >= 0 and self._nodes.sum_of[handle] == CONJUNCTION and len(self._nodes.children[handle]) <= _SMALL:
+        if (
+            handle >= 0
+            and self._nodes.sum_of[handle] == formula_nodes.CONJUNCTION
+            and len(self._nodes.children[handle]) <= _SMALL
+        ):
             # Parts of a conjunction are never small conjunctions themselves.
             self._dissolved.add(handle)
             return ~handle not in self._others and all(map(self._take, self._nodes.children[handle]))
         return self._take(handle)
 
-    def _take(self, handle: Handle) -> bool:
+    def _take(self, handle: formula_nodes.Handle) -> bool:
         node = handle if handle >= 0 else ~handle
         number = self._nodes.sum_of[node]
-        if number != CONJUNCTION:
+        if number != formula_nodes.CONJUNCTION:
             return self._bound(handle, node, number)
         self._others.add(handle)
-        return handle != FALSE and ~handle not in self._others and ~handle not in self._dissolved
+        return handle != formula_nodes.FALSE and ~handle not in self._others and ~handle not in self._dissolved
 
-    def _bound(self, handle: Handle, node: int, number: int) -> bool:
+    def _bound(self, handle: formula_nodes.Handle, node: int, number: int) -> bool:
         bounds = self._nodes.bound_of
         if handle >= 0:
             least = self._at_least.get(number)
@@ -224,7 +225,7 @@ class _ConjunctionParts:
         wanted = (number for number in self._at_least if counts_only[number])
         return least < 1 and not any(terms.keys() >= set(nodes.terms[number]) for number in wanted)
 
-    def handles(self) -> list[Handle]:
+    def handles(self) -> list[formula_nodes.Handle]:
         """Return the parts that are left."""
         return [*self._at_least.values(), *self._below.values(), *self._others]
 
@@ -232,27 +233,27 @@ class _ConjunctionParts:
 class FormulaEvaluator:
     """Evaluates one formula for many vectors of counts."""
 
-    def __init__(self, nodes: FormulaNodes, handle: Handle) -> None:
+    def __init__(self, nodes: formula_nodes.FormulaNodes, handle: formula_nodes.Handle) -> None:
         self._nodes = nodes
         self._handle = handle
-        self._order = [node for node in nodes.below(handle) if node != TRUE]
+        self._order = [node for node in nodes.below(handle) if node != formula_nodes.TRUE]
 
     def holds(self, counts: Sequence[int]) -> bool:
         """Tell whether the formula holds when ``counts[item]`` devices are chosen of each item."""
         nodes = self._nodes
-        truth = {TRUE: True, FALSE: False}
+        truth = {formula_nodes.TRUE: True, formula_nodes.FALSE: False}
         for node in self._order:
             number = nodes.sum_of[node]
-            if number == CONJUNCTION:
+            if number == formula_nodes.CONJUNCTION:
                 value = all(map(truth.__getitem__, nodes.children[node]))
             else:
                 value = self._sum(number, counts, truth) >= nodes.bound_of[node]
             truth[node], truth[~node] = value, not value
         return truth[self._handle]
 
-    def _sum(self, number: int, counts: Sequence[int], truth: dict[Handle, bool]) -> int:
+    def _sum(self, number: int, counts: Sequence[int], truth: dict[formula_nodes.Handle, bool]) -> int:
         return sum(
-            coefficient if item == ONE else coefficient * counts[item]
+            coefficient if item == formula_nodes.ONE else coefficient * counts[item]
             for item, gate, coefficient in self._nodes.terms[number]
             if truth[gate]
         )
@@ -265,7 +266,7 @@ _MOST_NESTING = 12
 _SHORTENED = " ... (shortened)"
 
 
-def formula_text(formulas: Formulas, handle: Handle, name_of_item: Callable[[int], str]) -> str:
+def formula_text(formulas: Formulas, handle: formula_nodes.Handle, name_of_item: Callable[[int], str]) -> str:
     """Return a sentence that says when a formula holds, of at most 2,000 characters; long lists are shortened."""
     sentence = _FormulaText(formulas, name_of_item).of(handle, _MOST_NESTING)
     return (
@@ -281,33 +282,33 @@ class _FormulaText:
         self._name = name_of_item
         self._left = _MOST_CHARACTERS
 
-    def of(self, handle: Handle, depth: int) -> str:
+    def of(self, handle: formula_nodes.Handle, depth: int) -> str:
         """Say one formula; ``depth``: so many inside one another."""
         if depth == 0 or self._left < 0:
             return "..."
-        if handle in (TRUE, FALSE):
-            return "always" if handle == TRUE else "never"
+        if handle in (formula_nodes.TRUE, formula_nodes.FALSE):
+            return "always" if handle == formula_nodes.TRUE else "never"
         node = handle if handle >= 0 else ~handle
-        if self._nodes.sum_of[node] != CONJUNCTION:
+        if self._nodes.sum_of[node] != formula_nodes.CONJUNCTION:
             sentence = self._bounds([handle], depth)
             self._left -= len(sentence)
             return sentence
         children = self._nodes.children[node]
         return self._all(children, depth) if handle >= 0 else self._any([~child for child in children], depth)
 
-    def _all(self, handles: Iterable[Handle], depth: int) -> str:
+    def _all(self, handles: Iterable[formula_nodes.Handle], depth: int) -> str:
         """Say a conjunction, both bounds of a sum together."""
-        bounds: dict[tuple[int, Handle | None], list[Handle]] = {}
+        bounds: dict[tuple[int, formula_nodes.Handle | None], list[formula_nodes.Handle]] = {}
         for handle in handles:
             number = self._nodes.sum_of[handle if handle >= 0 else ~handle]
-            bounds.setdefault((number, handle if number == CONJUNCTION else None), []).append(handle)
+            bounds.setdefault((number, handle if number == formula_nodes.CONJUNCTION else None), []).append(handle)
         parts = list(bounds.values())
         said = [
             self._bounds(one, depth) if len(one) > 1 else self._inner(one[0], depth) for one in parts[:_MOST_MEMBERS]
         ]
         return _join_texts(said, " and ", len(parts), "conditions")
 
-    def _any(self, handles: Sequence[Handle], depth: int) -> str:
+    def _any(self, handles: Sequence[formula_nodes.Handle], depth: int) -> str:
         """Say a disjunction; parts that limit something are said as the condition of the others."""
         limits = [handle for handle in handles if self._is_limit(handle)]
         others = [handle for handle in handles if not self._is_limit(handle)]
@@ -321,14 +322,16 @@ class _FormulaText:
         conditions = [self._inner(~one, depth) for one in limits[:_MOST_MEMBERS]]
         return f"{then} if {_join_texts(conditions, ' and ', len(limits), 'conditions')}"
 
-    def _is_limit(self, handle: Handle) -> bool:
-        return handle < 0 and self._nodes.sum_of[~handle] != CONJUNCTION
+    def _is_limit(self, handle: formula_nodes.Handle) -> bool:
+        return handle < 0 and self._nodes.sum_of[~handle] != formula_nodes.CONJUNCTION
 
-    def _inner(self, handle: Handle, depth: int) -> str:
+    def _inner(self, handle: formula_nodes.Handle, depth: int) -> str:
         said = self.of(handle, depth - 1)
-        return f"({said})" if self._nodes.sum_of[handle if handle >= 0 else ~handle] == CONJUNCTION else said
+        return (
+            f"({said})" if self._nodes.sum_of[handle if handle >= 0 else ~handle] == formula_nodes.CONJUNCTION else said
+        )
 
-    def _bounds(self, handles: Iterable[Handle], depth: int) -> str:
+    def _bounds(self, handles: Iterable[formula_nodes.Handle], depth: int) -> str:
         """Say thresholds on one sum."""
         least = most = None
         for handle in handles:
@@ -352,10 +355,12 @@ class _FormulaText:
         said = [self._term(*term, depth) for term in terms[:_MOST_MEMBERS]]
         return _join_texts(said, " + ", len(terms), "terms")
 
-    def _term(self, item: int, gate: Handle, coefficient: int, depth: int) -> str:
-        counted = str(coefficient) if item == ONE else self._name(item)
-        factor = f"{coefficient}*" if item != ONE and coefficient != 1 else ""
-        return f"{factor}{counted}" if gate == TRUE else f"({factor}{counted} if {self.of(gate, depth - 1)})"
+    def _term(self, item: int, gate: formula_nodes.Handle, coefficient: int, depth: int) -> str:
+        counted = str(coefficient) if item == formula_nodes.ONE else self._name(item)
+        factor = f"{coefficient}*" if item != formula_nodes.ONE and coefficient != 1 else ""
+        return (
+            f"{factor}{counted}" if gate == formula_nodes.TRUE else f"({factor}{counted} if {self.of(gate, depth - 1)})"
+        )
 
 
 def _range_text(least: int | None, most: int | None) -> str:

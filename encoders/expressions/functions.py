@@ -15,38 +15,17 @@ from ...cel.libraries.kubernetes import ComputedQuantity as QuantitySum
 from ...cel.values import Duration, UInt, Value, equal
 from ...models.kubernetes.quantity import Quantity
 from . import lists as bags
+from . import numbers
+from . import values as cel_values
 from .formula_nodes import FALSE, TRUE, Handle
 from .lists import FOLDS, as_bag, bag_is_empty, bag_total, bag_values
-from .numbers import (
-    NUMBER_RULES,
-    NUMERIC,
-    QUANTITIES,
-    NumberRule,
-    as_compared_number,
-    equal_numbers,
-    fits_double,
-    number_cases,
-)
 from .scopes import Closures, Operation
-from .values import (
-    FAILED_SYMBOL,
-    Bag,
-    KnownValue,
-    Leaf,
-    LinearNumber,
-    NotLoweredError,
-    Symbol,
-    SymbolBuilder,
-    exact_equality,
-    known_symbol,
-    single_case,
-)
 
 _ZEROS: dict[type, Value] = {
     **{kind: kind(0) for kind in (int, UInt, float, Duration, Quantity)},
     QuantitySum: QuantitySum.of(Quantity(0)),
 }
-_FAMILIES: tuple[frozenset[type], ...] = (NUMERIC, QUANTITIES, frozenset({Duration}))
+_FAMILIES: tuple[frozenset[type], ...] = (numbers.NUMERIC, numbers.QUANTITIES, frozenset({Duration}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +39,23 @@ class LeafMatch:
 _ALWAYS_MATCHES, _NEVER_MATCHES, _MATCH_FAILS = LeafMatch(TRUE), LeafMatch(FALSE), LeafMatch(FALSE, TRUE)
 
 
-def match_leaves(cases: SymbolBuilder, a: Leaf, b: Leaf) -> LeafMatch:
+def match_leaves(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> LeafMatch:
     """``a == b``."""
-    if type(a) is Bag or type(b) is Bag:
+    if type(a) is cel_values.Bag or type(b) is cel_values.Bag:
         return _match_lists(cases, a, b)
-    if type(a) is LinearNumber or type(b) is LinearNumber:
-        left, right = as_compared_number(a), as_compared_number(b)
+    if type(a) is cel_values.LinearNumber or type(b) is cel_values.LinearNumber:
+        left, right = numbers.as_compared_number(a), numbers.as_compared_number(b)
         if left and right and any(left.kind in family and right.kind in family for family in _FAMILIES):
             return _match_numbers(cases, left, right)
         # What is left of numbers are doubles without a value, and no number equals those.
     return _match_values(sample_value(a), sample_value(b))
 
 
-def sample_value(leaf: Leaf) -> Value:
+def sample_value(leaf: cel_values.Leaf) -> Value:
     """A value of the type of a leaf: all are alike to what is of another type."""
-    if type(leaf) is LinearNumber:
+    if type(leaf) is cel_values.LinearNumber:
         return _ZEROS[leaf.kind]
-    return leaf.value if type(leaf) is KnownValue else []
+    return leaf.value if type(leaf) is cel_values.KnownValue else []
 
 
 def _match_values(a: Value, b: Value) -> LeafMatch:
@@ -86,30 +65,32 @@ def _match_values(a: Value, b: Value) -> LeafMatch:
         return _MATCH_FAILS
 
 
-def _match_numbers(cases: SymbolBuilder, a: LinearNumber, b: LinearNumber) -> LeafMatch:
+def _match_numbers(
+    cases: cel_values.SymbolBuilder, a: cel_values.LinearNumber, b: cel_values.LinearNumber
+) -> LeafMatch:
     if b.kind is QuantitySum:
         # Held by reference, which nothing compares with.
         return _MATCH_FAILS
-    if float in (a.kind, b.kind) and not (fits_double(cases, a) and fits_double(cases, b)):
-        raise NotLoweredError("an integer that is rounded to be compared with a double")
-    return LeafMatch(equal_numbers(cases, a, b))
+    if float in (a.kind, b.kind) and not (numbers.fits_double(cases, a) and numbers.fits_double(cases, b)):
+        raise cel_values.NotLoweredError("an integer that is rounded to be compared with a double")
+    return LeafMatch(numbers.equal_numbers(cases, a, b))
 
 
-def _match_lists(cases: SymbolBuilder, a: Leaf, b: Leaf) -> LeafMatch:
+def _match_lists(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> LeafMatch:
     left, right = as_bag(a), as_bag(b)
     if left is None or right is None:
         return _match_values(sample_value(a), sample_value(b))
     if not left.cells or not right.cells:
         return LeafMatch(bag_is_empty(cases, left if left.cells else right))
     if not left.is_literal or not right.is_literal:
-        raise NotLoweredError("lists compared, whose order depends on that of the devices")
+        raise cel_values.NotLoweredError("lists compared, whose order depends on that of the devices")
     if len(left.cells) != len(right.cells):
         return _NEVER_MATCHES
     pairs = zip(left.cells, right.cells, strict=True)
     return LeafMatch(cases.formulas.conj([_match_inside(cases, one.value, other.value) for one, other in pairs]))
 
 
-def _match_inside(cases: SymbolBuilder, a: Symbol, b: Symbol) -> Handle:
+def _match_inside(cases: cel_values.SymbolBuilder, a: cel_values.Symbol, b: cel_values.Symbol) -> Handle:
     """Elements of two lists, where what cannot be compared counts as equal."""
     conj, disj = cases.formulas.conj, cases.formulas.disj
     found = []
@@ -120,13 +101,13 @@ def _match_inside(cases: SymbolBuilder, a: Symbol, b: Symbol) -> Handle:
     return disj(found)
 
 
-def equals(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol:
+def equals(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol:
     """``==``."""
     found = match_leaves(cases, a, b)
     return cases.boolean(found.true, found.error)
 
 
-def differs(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol:
+def differs(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol:
     """``!=``, which holds where ``==`` fails."""
     return cases.boolean(~match_leaves(cases, a, b).true)
 
@@ -139,18 +120,18 @@ class _BagMembers:
     """The values in a list, those that can be looked up apart from the others."""
 
     keyed: dict[Hashable, Handle]
-    others: Sequence[tuple[Leaf, Handle]]
-    all: Sequence[tuple[Leaf, Handle]]
+    others: Sequence[tuple[cel_values.Leaf, Handle]]
+    all: Sequence[tuple[cel_values.Leaf, Handle]]
 
 
-def _bag_members(cases: SymbolBuilder, bag: Bag) -> _BagMembers:
+def _bag_members(cases: cel_values.SymbolBuilder, bag: cel_values.Bag) -> _BagMembers:
     found: _BagMembers | None = bag.remembered.get("members")
     if found is None:
         keyed: dict[Hashable, list[Handle]] = {}
-        others: list[tuple[Leaf, Handle]] = []
+        others: list[tuple[cel_values.Leaf, Handle]] = []
         every = bag_values(cases, bag)
         for leaf, handle in every:
-            key = exact_equality(leaf.value) if type(leaf) is KnownValue else None
+            key = cel_values.exact_equality(leaf.value) if type(leaf) is cel_values.KnownValue else None
             if key is None:
                 others.append((leaf, handle))
             else:
@@ -160,21 +141,26 @@ def _bag_members(cases: SymbolBuilder, bag: Bag) -> _BagMembers:
     return found
 
 
-_ComparisonOrder: TypeAlias = Callable[[Leaf, Leaf], tuple[Leaf, Leaf]]
+_ComparisonOrder: TypeAlias = Callable[[cel_values.Leaf, cel_values.Leaf], tuple[cel_values.Leaf, cel_values.Leaf]]
 
 
-def _wanted_first(wanted: Leaf, element: Leaf) -> tuple[Leaf, Leaf]:
+def _wanted_first(wanted: cel_values.Leaf, element: cel_values.Leaf) -> tuple[cel_values.Leaf, cel_values.Leaf]:
     return wanted, element
 
 
-def _element_first(wanted: Leaf, element: Leaf) -> tuple[Leaf, Leaf]:
+def _element_first(wanted: cel_values.Leaf, element: cel_values.Leaf) -> tuple[cel_values.Leaf, cel_values.Leaf]:
     return element, wanted
 
 
-def contains(cases: SymbolBuilder, bag: Bag, wanted: Leaf, order: _ComparisonOrder = _wanted_first) -> Handle:
+def contains(
+    cases: cel_values.SymbolBuilder,
+    bag: cel_values.Bag,
+    wanted: cel_values.Leaf,
+    order: _ComparisonOrder = _wanted_first,
+) -> Handle:
     """The formula that a list has an element equal to ``wanted``; ``order`` tells which stands left of ``==``."""
     members = _bag_members(cases, bag)
-    key = exact_equality(wanted.value) if type(wanted) is KnownValue else None
+    key = cel_values.exact_equality(wanted.value) if type(wanted) is cel_values.KnownValue else None
     rest = members.all if key is None else members.others
     cases.budget.spend(1 + len(rest))
     found = [] if key is None else [members.keyed.get(key, FALSE)]
@@ -185,13 +171,17 @@ def contains(cases: SymbolBuilder, bag: Bag, wanted: Leaf, order: _ComparisonOrd
     return cases.formulas.disj(found)
 
 
-def is_in(cases: SymbolBuilder, wanted: Leaf, container: Leaf) -> Symbol | None:
+def is_in(
+    cases: cel_values.SymbolBuilder, wanted: cel_values.Leaf, container: cel_values.Leaf
+) -> cel_values.Symbol | None:
     """``in``; maps have no rule."""
     bag = as_bag(container)
     return None if bag is None else cases.boolean(contains(cases, bag, wanted))
 
 
-def includes(cases: SymbolBuilder, value: Leaf, wanted: Leaf) -> Symbol | None:
+def includes(
+    cases: cel_values.SymbolBuilder, value: cel_values.Leaf, wanted: cel_values.Leaf
+) -> cel_values.Symbol | None:
     """``includes``: of a list or of a single value."""
     bag = as_bag(value)
     if bag is None:
@@ -202,18 +192,20 @@ def includes(cases: SymbolBuilder, value: Leaf, wanted: Leaf) -> Symbol | None:
 # --- sets
 
 
-def _all_in(cases: SymbolBuilder, wanted: Bag, bag: Bag) -> Handle:
+def _all_in(cases: cel_values.SymbolBuilder, wanted: cel_values.Bag, bag: cel_values.Bag) -> Handle:
     disj = cases.formulas.disj
     return cases.formulas.conj(
         [disj((~handle, contains(cases, bag, leaf))) for leaf, handle in bag_values(cases, wanted)]
     )
 
 
-def _set_rule(condition: Callable[[SymbolBuilder, Bag, Bag], Handle]) -> Callable[[SymbolBuilder, Leaf, Leaf], Symbol]:
-    def rule(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol:
+def _set_rule(
+    condition: Callable[[cel_values.SymbolBuilder, cel_values.Bag, cel_values.Bag], Handle],
+) -> Callable[[cel_values.SymbolBuilder, cel_values.Leaf, cel_values.Leaf], cel_values.Symbol]:
+    def rule(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol:
         left, right = as_bag(a), as_bag(b)
         if left is None or right is None:
-            return FAILED_SYMBOL
+            return cel_values.FAILED_SYMBOL
         return cases.boolean(condition(cases, left, right))
 
     return rule
@@ -230,39 +222,41 @@ _TYPE_ONLY_FUNCTIONS: frozenset[str] = frozenset({"_._", "_?._", "has", "type"})
 """Functions to which all numbers are alike, and all lists."""
 
 
-def _list_rule(rule: Callable[[SymbolBuilder, Bag], Symbol]) -> NumberRule:
+def _list_rule(rule: Callable[[cel_values.SymbolBuilder, cel_values.Bag], cel_values.Symbol]) -> numbers.NumberRule:
     """A rule for a function of one list."""
 
-    def apply(cases: SymbolBuilder, leaf: Leaf) -> Symbol | None:
-        return rule(cases, leaf) if type(leaf) is Bag else None
+    def apply(cases: cel_values.SymbolBuilder, leaf: cel_values.Leaf) -> cel_values.Symbol | None:
+        return rule(cases, leaf) if type(leaf) is cel_values.Bag else None
 
     return apply
 
 
-def _flatten_rule(cases: SymbolBuilder, leaf: Leaf, *depths: Leaf) -> Symbol | None:
-    levels = [depth.value for depth in depths if type(depth) is KnownValue and type(depth.value) is int]
-    if type(leaf) is not Bag or len(levels) < len(depths):
+def _flatten_rule(
+    cases: cel_values.SymbolBuilder, leaf: cel_values.Leaf, *depths: cel_values.Leaf
+) -> cel_values.Symbol | None:
+    levels = [depth.value for depth in depths if type(depth) is cel_values.KnownValue and type(depth.value) is int]
+    if type(leaf) is not cel_values.Bag or len(levels) < len(depths):
         return None
     return bags.flattened_bag(cases, leaf, *levels)
 
 
-def _element_rule(optional: bool) -> NumberRule:
-    def apply(cases: SymbolBuilder, leaf: Leaf, key: Leaf) -> Symbol | None:
-        if type(leaf) is not Bag or type(key) is not KnownValue:
+def _element_rule(optional: bool) -> numbers.NumberRule:
+    def apply(cases: cel_values.SymbolBuilder, leaf: cel_values.Leaf, key: cel_values.Leaf) -> cel_values.Symbol | None:
+        if type(leaf) is not cel_values.Bag or type(key) is not cel_values.KnownValue:
             return None
         return bags.element_at(cases, leaf, key.value, optional=optional)
 
     return apply
 
 
-def _join_rule(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
+def _join_rule(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol | None:
     left, right = as_bag(a), as_bag(b)
     if left is None or right is None:
-        return FAILED_SYMBOL
+        return cel_values.FAILED_SYMBOL
     return bags.concatenated_bags(cases, left, right)
 
 
-_LIST_RULES: dict[tuple[str, int], NumberRule] = {
+_LIST_RULES: dict[tuple[str, int], numbers.NumberRule] = {
     ("size", 1): _list_rule(bags.bag_size),
     ("reverse", 1): _list_rule(bags.reversed_bag),
     ("first", 1): _list_rule(bags.first_element),
@@ -272,10 +266,10 @@ _LIST_RULES: dict[tuple[str, int], NumberRule] = {
     ("_[_]", 2): _element_rule(optional=False),
     ("_[?_]", 2): _element_rule(optional=True),
     ("_+_", 2): _join_rule,
-    ("dyn", 1): NUMBER_RULES["dyn", 1],
+    ("dyn", 1): numbers.NUMBER_RULES["dyn", 1],
     **{(name, 1): _list_rule(fold) for name, fold in FOLDS.items()},
 }
-_ANY_RULES: dict[tuple[str, int], NumberRule] = {
+_ANY_RULES: dict[tuple[str, int], numbers.NumberRule] = {
     ("_==_", 2): equals,
     ("_!=_", 2): differs,
     ("@in", 2): is_in,
@@ -284,70 +278,74 @@ _ANY_RULES: dict[tuple[str, int], NumberRule] = {
     ("sets.contains", 2): set_contains,
     ("sets.intersects", 2): set_intersects,
     ("sets.equivalent", 2): set_equivalent,
-    ("optional.of", 1): lambda cases, leaf: bags.optional_of(cases, single_case(leaf)),
+    ("optional.of", 1): lambda cases, leaf: bags.optional_of(cases, cel_values.single_case(leaf)),
 }
 
 
 class StrictFunctions:
     """Applies the strict functions of one expression."""
 
-    def __init__(self, cases: SymbolBuilder, closures: Closures) -> None:
+    def __init__(self, cases: cel_values.SymbolBuilder, closures: Closures) -> None:
         self._cases = cases
         self._closures = closures
 
-    def apply(self, operation: Operation, symbols: Sequence[Symbol]) -> Symbol:
+    def apply(self, operation: Operation, symbols: Sequence[cel_values.Symbol]) -> cel_values.Symbol:
         """The function of these arguments."""
         return self._cases.combine(symbols, lambda leaves: self._on_leaves(operation, leaves))
 
-    def _on_leaves(self, operation: Operation, leaves: tuple[Leaf, ...]) -> Symbol:
+    def _on_leaves(self, operation: Operation, leaves: tuple[cel_values.Leaf, ...]) -> cel_values.Symbol:
         kinds = set(map(type, leaves))
-        if kinds <= {KnownValue}:
+        if kinds <= {cel_values.KnownValue}:
             return self._evaluated(operation, leaves)
-        found = self._by_rule(operation, leaves, listed=Bag in kinds)
+        found = self._by_rule(operation, leaves, listed=cel_values.Bag in kinds)
         return self._spread(operation, leaves) if found is None else found
 
-    def _evaluated(self, operation: Operation, leaves: tuple[Leaf, ...]) -> Symbol:
-        values = [leaf.value for leaf in leaves if type(leaf) is KnownValue]
+    def _evaluated(self, operation: Operation, leaves: tuple[cel_values.Leaf, ...]) -> cel_values.Symbol:
+        values = [leaf.value for leaf in leaves if type(leaf) is cel_values.KnownValue]
         return self._closures.evaluator(operation.node, operation.names, values).symbol()
 
-    def _by_rule(self, operation: Operation, leaves: tuple[Leaf, ...], *, listed: bool) -> Symbol | None:
+    def _by_rule(
+        self, operation: Operation, leaves: tuple[cel_values.Leaf, ...], *, listed: bool
+    ) -> cel_values.Symbol | None:
         key = (operation.name, len(leaves))
-        if key == ("sum", 1) and type(leaves[0]) is Bag:
-            return bag_total(self._cases, leaves[0], self._evaluated(operation, (KnownValue([]),)))
-        rule = _ANY_RULES.get(key) or (_LIST_RULES if listed else NUMBER_RULES).get(key)
+        if key == ("sum", 1) and type(leaves[0]) is cel_values.Bag:
+            return bag_total(self._cases, leaves[0], self._evaluated(operation, (cel_values.KnownValue([]),)))
+        rule = _ANY_RULES.get(key) or (_LIST_RULES if listed else numbers.NUMBER_RULES).get(key)
         return None if rule is None else rule(self._cases, *leaves)
 
-    def _spread(self, operation: Operation, leaves: tuple[Leaf, ...]) -> Symbol:
+    def _spread(self, operation: Operation, leaves: tuple[cel_values.Leaf, ...]) -> cel_values.Symbol:
         """By the cases of the one number, or list written out, that has the fewest."""
         if operation.name in _TYPE_ONLY_FUNCTIONS:
-            return self._evaluated(operation, tuple(KnownValue(sample_value(leaf)) for leaf in leaves))
+            return self._evaluated(operation, tuple(cel_values.KnownValue(sample_value(leaf)) for leaf in leaves))
         place, cases = min(self._expansions(leaves), key=lambda found: len(found[1]), default=(-1, []))
         if place < 0:
-            raise NotLoweredError(f"{operation.name} of what depends on the counts in too many ways")
+            raise cel_values.NotLoweredError(f"{operation.name} of what depends on the counts in too many ways")
         before, after = leaves[:place], leaves[place + 1 :]
         return self._cases.gather((guard, self._on_leaves(operation, (*before, leaf, *after))) for guard, leaf in cases)
 
-    def _expansions(self, leaves: tuple[Leaf, ...]) -> Iterator[tuple[int, Sequence[tuple[Handle, Leaf]]]]:
+    def _expansions(
+        self, leaves: tuple[cel_values.Leaf, ...]
+    ) -> Iterator[tuple[int, Sequence[tuple[Handle, cel_values.Leaf]]]]:
         for place, leaf in enumerate(leaves):
-            if type(leaf) is KnownValue:
+            if type(leaf) is cel_values.KnownValue:
                 continue
             try:
                 yield place, self._expanded(leaf)
-            except NotLoweredError:
+            except cel_values.NotLoweredError:
                 continue
 
-    def _expanded(self, leaf: Leaf) -> Sequence[tuple[Handle, Leaf]]:
-        if type(leaf) is LinearNumber:
-            return number_cases(self._cases, leaf)
-        if type(leaf) is Bag and leaf.is_literal:
+    def _expanded(self, leaf: cel_values.Leaf) -> Sequence[tuple[Handle, cel_values.Leaf]]:
+        if type(leaf) is cel_values.LinearNumber:
+            return numbers.number_cases(self._cases, leaf)
+        if type(leaf) is cel_values.Bag and leaf.is_literal:
             return self._cases.combine([cell.value for cell in leaf.cells], self._listed).cases
-        raise NotLoweredError("a list whose length depends on the counts")
+        raise cel_values.NotLoweredError("a list whose length depends on the counts")
 
-    def _listed(self, leaves: tuple[Leaf, ...]) -> Symbol:
+    def _listed(self, leaves: tuple[cel_values.Leaf, ...]) -> cel_values.Symbol:
         """A list written out, of these elements."""
-        place = next((place for place, leaf in enumerate(leaves) if type(leaf) is not KnownValue), None)
+        place = next((place for place, leaf in enumerate(leaves) if type(leaf) is not cel_values.KnownValue), None)
         if place is None:
-            return known_symbol([leaf.value for leaf in leaves if type(leaf) is KnownValue])
+            return cel_values.known_symbol([leaf.value for leaf in leaves if type(leaf) is cel_values.KnownValue])
         before, after = leaves[:place], leaves[place + 1 :]
         return self._cases.gather(
             (guard, self._listed((*before, leaf, *after))) for guard, leaf in self._expanded(leaves[place])

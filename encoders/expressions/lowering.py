@@ -15,34 +15,11 @@ from ...cel import syntax
 from ...cel.program import Program
 from ...cel.syntax import Macro, Method, Node, Postfix, Step
 from ...cel.values import Optional, Value
+from . import scopes, values
 from .bounds import require_within_limit
 from .formula_nodes import FALSE, TRUE, Handle
 from .formulas import Formulas
 from .macros import ExpressionLowering, NodeRule, StepRule, lower_macro
-from .scopes import (
-    DEVICES,
-    DeferredSymbol,
-    Operation,
-    SymbolEnvironment,
-    binary_operation,
-    limited_work,
-    literal_operation,
-    operation_of,
-)
-from .values import (
-    FAILED_SYMBOL,
-    FALSE_SYMBOL,
-    TRUE_SYMBOL,
-    Bag,
-    BagCell,
-    KnownValue,
-    Leaf,
-    NotLoweredError,
-    StepBudget,
-    Symbol,
-    known_symbol,
-    single_case,
-)
 
 MOST_LOWERING_STEPS = 500_000
 """A budget that ends within seconds."""
@@ -70,15 +47,17 @@ def lower_expression(
     must be different values. Raises ``NotLoweredError``, also where more than ``budget`` steps would be needed, or
     where evaluating might exceed the limit of costs.
     """
-    steps = StepBudget(budget)
+    steps = values.StepBudget(budget)
     require_within_limit(expression, items, formulas)
     lowering = ExpressionLowering(expression, formulas, steps, _NODE_RULES, _STEP_RULES)
-    devices = single_case(Bag([BagCell(known_symbol(value), item) for item, value in enumerate(items)]))
-    with limited_work():
+    devices = values.single_case(
+        values.Bag([values.BagCell(values.known_symbol(value), item) for item, value in enumerate(items)])
+    )
+    with scopes.limited_work():
         try:
-            symbol = lowering.value(expression.checked.tree, SymbolEnvironment({DEVICES: devices}))
+            symbol = lowering.value(expression.checked.tree, scopes.SymbolEnvironment({scopes.DEVICES: devices}))
         except RecursionError:
-            raise NotLoweredError("nested too deeply") from None
+            raise values.NotLoweredError("nested too deeply") from None
     verdict = lowering.cases.verdict(symbol)
     return LoweredExpression(verdict.true, verdict.error, steps.ordered)
 
@@ -86,9 +65,11 @@ def lower_expression(
 _Rebuild: TypeAlias = Callable[[tuple[Node, ...]], Node]
 
 
-def _lower_bind(lowering: ExpressionLowering, node: syntax.Bind, environment: SymbolEnvironment) -> Symbol:
+def _lower_bind(
+    lowering: ExpressionLowering, node: syntax.Bind, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
     """``cel.bind``: what its variable stands for is looked at only where it is read."""
-    pending = DeferredSymbol(lambda: lowering.value(node.init, environment))
+    pending = scopes.DeferredSymbol(lambda: lowering.value(node.init, environment))
     return lowering.value(node.body, environment.with_({node.variable: pending}))
 
 
@@ -96,19 +77,23 @@ def _lower_bind(lowering: ExpressionLowering, node: syntax.Bind, environment: Sy
 
 
 def _lower_list_literal(
-    lowering: ExpressionLowering, node: syntax.ListLiteral, environment: SymbolEnvironment
-) -> Symbol:
+    lowering: ExpressionLowering, node: syntax.ListLiteral, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
     """A list written out, of as many elements unless some are optional."""
     symbols = [lowering.value(element, environment) for element in node.elements]
     if node.optional:
         return _lower_literal(
             lowering, node, node.elements, symbols, lambda parts: syntax.ListLiteral(parts, node.optional, node.pos)
         )
-    bag = Bag([BagCell(Symbol(symbol.cases) if symbol.error != FALSE else symbol) for symbol in symbols])
-    return lowering.cases.failing(lowering.formulas.disj([symbol.error for symbol in symbols]), single_case(bag))
+    bag = values.Bag(
+        [values.BagCell(values.Symbol(symbol.cases) if symbol.error != FALSE else symbol) for symbol in symbols]
+    )
+    return lowering.cases.failing(lowering.formulas.disj([symbol.error for symbol in symbols]), values.single_case(bag))
 
 
-def _lower_map_literal(lowering: ExpressionLowering, node: syntax.MapLiteral, environment: SymbolEnvironment) -> Symbol:
+def _lower_map_literal(
+    lowering: ExpressionLowering, node: syntax.MapLiteral, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
     parts = [part for entry in node.entries for part in entry]
     symbols = [lowering.value(part, environment) for part in parts]
 
@@ -119,44 +104,50 @@ def _lower_map_literal(lowering: ExpressionLowering, node: syntax.MapLiteral, en
 
 
 def _lower_literal(
-    lowering: ExpressionLowering, node: Node, parts: Sequence[Node], symbols: Sequence[Symbol], rebuild: _Rebuild
-) -> Symbol:
-    return lowering.apply(id(node), lambda: literal_operation(parts, rebuild), symbols)
+    lowering: ExpressionLowering, node: Node, parts: Sequence[Node], symbols: Sequence[values.Symbol], rebuild: _Rebuild
+) -> values.Symbol:
+    return lowering.apply(id(node), lambda: scopes.literal_operation(parts, rebuild), symbols)
 
 
 # --- operators
 
 
 def _lower_strict_operand(
-    lowering: ExpressionLowering, node: syntax.Unary | syntax.Has, environment: SymbolEnvironment
-) -> Symbol:
-    return lowering.apply(id(node), lambda: operation_of(node), (lowering.value(node.operand, environment),))
+    lowering: ExpressionLowering, node: syntax.Unary | syntax.Has, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
+    return lowering.apply(id(node), lambda: scopes.operation_of(node), (lowering.value(node.operand, environment),))
 
 
-def _lower_call(lowering: ExpressionLowering, node: syntax.Call, environment: SymbolEnvironment) -> Symbol:
+def _lower_call(
+    lowering: ExpressionLowering, node: syntax.Call, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
     symbols = [lowering.value(arg, environment) for arg in node.args]
-    return lowering.apply(id(node), lambda: operation_of(node), symbols)
+    return lowering.apply(id(node), lambda: scopes.operation_of(node), symbols)
 
 
-def _lower_chain(lowering: ExpressionLowering, node: syntax.Chain, environment: SymbolEnvironment) -> Symbol:
+def _lower_chain(
+    lowering: ExpressionLowering, node: syntax.Chain, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
     """Operators of one precedence, from the left."""
     left = lowering.value(node.first, environment)
     for place, (operator, operand, pos) in enumerate(node.rest):
         constant = operator == "in" and type(operand) is syntax.ListLiteral and not lowering.scopes.free(operand)
         if constant and type(operand) is syntax.ListLiteral and not operand.elements:
             # The language does not even look at the left side.
-            left = FALSE_SYMBOL
+            left = values.FALSE_SYMBOL
             continue
         right = lowering.value(operand, environment)
         left = lowering.apply((id(node), place), _binary(operator, operand, pos, constant), (left, right))
     return left
 
 
-def _binary(operator: str, operand: Node, pos: int, constant: bool) -> Callable[[], Operation]:
-    return lambda: binary_operation(operator, operand, pos, constant=constant)
+def _binary(operator: str, operand: Node, pos: int, constant: bool) -> Callable[[], scopes.Operation]:
+    return lambda: scopes.binary_operation(operator, operand, pos, constant=constant)
 
 
-def _lower_logical(lowering: ExpressionLowering, node: syntax.Logical, environment: SymbolEnvironment) -> Symbol:
+def _lower_logical(
+    lowering: ExpressionLowering, node: syntax.Logical, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
     """``&&`` (false decides) and ``||`` (true decides): errors count where no operand decides."""
     decisive = node.operator == "||"
     conj, disj = lowering.formulas.conj, lowering.formulas.disj
@@ -167,19 +158,19 @@ def _lower_logical(lowering: ExpressionLowering, node: syntax.Logical, environme
         deciding.append(verdict.true if decisive else verdict.false)
         failing.append(verdict.error)
         if deciding[-1] == TRUE:
-            return TRUE_SYMBOL if decisive else FALSE_SYMBOL
+            return values.TRUE_SYMBOL if decisive else values.FALSE_SYMBOL
     decided = disj(deciding)
     error = conj((disj(failing), ~decided))
     return lowering.cases.boolean(decided if decisive else conj((~decided, ~error)), error)
 
 
 def _lower_conditional(
-    lowering: ExpressionLowering, node: syntax.Conditional, environment: SymbolEnvironment
-) -> Symbol:
+    lowering: ExpressionLowering, node: syntax.Conditional, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
     """``c1 ? v1 : c2 ? v2 : otherwise``; what no counts lead to is not looked at."""
     conj = lowering.formulas.conj
     left: Handle = TRUE
-    branches: list[tuple[Handle, Symbol]] = []
+    branches: list[tuple[Handle, values.Symbol]] = []
     errors: list[Handle] = []
     for condition, value in node.branches:
         verdict = lowering.cases.verdict(lowering.value(condition, environment))
@@ -198,7 +189,7 @@ def _lower_conditional(
 # --- chains of steps
 
 
-def _lower_postfix(lowering: ExpressionLowering, node: Postfix, environment: SymbolEnvironment) -> Symbol:
+def _lower_postfix(lowering: ExpressionLowering, node: Postfix, environment: scopes.SymbolEnvironment) -> values.Symbol:
     """Selections, methods and macros; those before anything depends on the counts are evaluated at once."""
     prefixes = lowering.scopes.prefixes(node)
     done = 0
@@ -211,25 +202,25 @@ def _lower_postfix(lowering: ExpressionLowering, node: Postfix, environment: Sym
 
 
 def _lower_method(
-    lowering: ExpressionLowering, step: Method, receiver: Symbol, environment: SymbolEnvironment
-) -> Symbol:
+    lowering: ExpressionLowering, step: Method, receiver: values.Symbol, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
     if step.name in ("or", "orValue") and len(step.args) == 1:
         return lowering.cases.combine(
             (receiver,), lambda leaves: _lower_optional_or(lowering, step, leaves[0], environment)
         )
     symbols = [receiver, *(lowering.value(arg, environment) for arg in step.args)]
-    return lowering.apply(id(step), lambda: operation_of(step), symbols)
+    return lowering.apply(id(step), lambda: scopes.operation_of(step), symbols)
 
 
 def _lower_optional_or(
-    lowering: ExpressionLowering, step: Method, leaf: Leaf, environment: SymbolEnvironment
-) -> Symbol:
+    lowering: ExpressionLowering, step: Method, leaf: values.Leaf, environment: scopes.SymbolEnvironment
+) -> values.Symbol:
     """The other value is evaluated only where there is none."""
-    if type(leaf) is not KnownValue or type(leaf.value) is not Optional:
-        return FAILED_SYMBOL
+    if type(leaf) is not values.KnownValue or type(leaf.value) is not Optional:
+        return values.FAILED_SYMBOL
     if not leaf.value.present:
         return lowering.value(step.args[0], environment)
-    return known_symbol(leaf.value.value) if step.name == "orValue" else single_case(leaf)
+    return values.known_symbol(leaf.value.value) if step.name == "orValue" else values.single_case(leaf)
 
 
 _NODE_RULES: dict[type[Node], NodeRule] = {
@@ -248,10 +239,10 @@ _NODE_RULES: dict[type[Node], NodeRule] = {
 """Nodes that depend on the counts; others there are none."""
 _STEP_RULES: dict[type[Step], StepRule] = {
     syntax.Select: lambda lowering, step, receiver, _environment: lowering.apply(
-        id(step), lambda: operation_of(step), (receiver,)
+        id(step), lambda: scopes.operation_of(step), (receiver,)
     ),
     syntax.Index: lambda lowering, step, receiver, environment: lowering.apply(
-        id(step), lambda: operation_of(step), (receiver, lowering.value(step.key, environment))
+        id(step), lambda: scopes.operation_of(step), (receiver, lowering.value(step.key, environment))
     ),
     Method: _lower_method,
     Macro: lower_macro,

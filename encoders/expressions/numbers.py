@@ -15,76 +15,70 @@ from typing import Any, TypeAlias
 from ...cel.libraries.kubernetes import ComputedQuantity as QuantitySum
 from ...cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value
 from ...models.kubernetes.quantity import NANO, Quantity
+from . import values as cel_values
 from .formula_nodes import FALSE, ONE, TRUE, Amount, GatedSum, Handle, SumTerm
-from .values import (
-    FAILED_SYMBOL,
-    KnownValue,
-    Leaf,
-    LinearNumber,
-    NotLoweredError,
-    Symbol,
-    SymbolBuilder,
-    known_symbol,
-    single_case,
-)
 
-NumberRule: TypeAlias = Callable[..., Symbol | None]
+NumberRule: TypeAlias = Callable[..., cel_values.Symbol | None]
 _INTEGERS: frozenset[type] = frozenset({int, UInt})
 _MOST_QUOTIENTS = 256
 # Values beside numbers that some operator takes together with a number or a duration.
 _OPERANDS: frozenset[type] = frozenset({float, Timestamp})
 
 
-def _number_pair(a: Leaf, b: Leaf) -> tuple[LinearNumber, LinearNumber] | None:
+def _number_pair(
+    a: cel_values.Leaf, b: cel_values.Leaf
+) -> tuple[cel_values.LinearNumber, cel_values.LinearNumber] | None:
     left, right = as_number(a), as_number(b)
     return None if left is None or right is None else (left, right)
 
 
-def _type_mismatch(*leaves: Leaf) -> Symbol | None:
+def _type_mismatch(*leaves: cel_values.Leaf) -> cel_values.Symbol | None:
     """The error of an operator that does not go together with one of the types, if that is so."""
-    values = [leaf.value for leaf in leaves if type(leaf) is KnownValue and as_number(leaf) is None]
-    return FAILED_SYMBOL if any(type(value) not in _OPERANDS for value in values) else None
+    values = [leaf.value for leaf in leaves if type(leaf) is cel_values.KnownValue and as_number(leaf) is None]
+    return cel_values.FAILED_SYMBOL if any(type(value) not in _OPERANDS for value in values) else None
 
 
 def _addition_rule(sign: int) -> NumberRule:
-    def rule(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
+    def rule(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol | None:
         numbers = _number_pair(a, b)
         if numbers is None:
             return _type_mismatch(a, b)
         left, right = numbers
         if left.kind is not right.kind or left.kind not in _ADDABLE_NUMBERS:
-            return FAILED_SYMBOL
+            return cel_values.FAILED_SYMBOL
         return checked_result(cases, left.kind, left.sum + right.sum.scaled(sign))
 
     return rule
 
 
-def _multiply(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
+def _multiply(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol | None:
     numbers = _number_pair(a, b)
     if numbers is None:
         return _type_mismatch(a, b)
     left, right = numbers
     if left.kind is not right.kind or left.kind not in NUMERIC:
-        return FAILED_SYMBOL
+        return cel_values.FAILED_SYMBOL
     if left.sum.terms and right.sum.terms:
         return None
     factor, other = (right, left) if left.sum.terms else (left, right)
     return _scaled_number(cases, other, factor.sum.constant)
 
 
-def _scaled_number(cases: SymbolBuilder, number: LinearNumber, factor: Amount) -> Symbol | None:
+def _scaled_number(
+    cases: cel_values.SymbolBuilder, number: cel_values.LinearNumber, factor: Amount
+) -> cel_values.Symbol | None:
     """A double times what is not positive may be the negative zero."""
     if number.kind is float and factor <= 0:
         return None
     return checked_result(cases, number.kind, number.sum.scaled(factor))
 
 
-def _negate(cases: SymbolBuilder, a: Leaf) -> Symbol | None:
+def _negate(cases: cel_values.SymbolBuilder, a: cel_values.Leaf) -> cel_values.Symbol | None:
     number = as_number(a)
     return checked_result(cases, number.kind, -number.sum) if number and number.kind in (int, Duration) else None
 
 
-def _divide(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
+def _divide(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol | None:
     numbers = _number_pair(a, b)
     if numbers is None or numbers[1].sum.terms or numbers[0].kind is not numbers[1].kind:
         return None
@@ -97,10 +91,12 @@ def _divide(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
     return None
 
 
-def _quotient(cases: SymbolBuilder, number: LinearNumber, divisor: int) -> Symbol | None:
+def _quotient(
+    cases: cel_values.SymbolBuilder, number: cel_values.LinearNumber, divisor: int
+) -> cel_values.Symbol | None:
     """Rounded towards zero: at least k > 0 from k times the divisor on, at least k <= 0 above (k - 1) times that."""
     if divisor == 0:
-        return FAILED_SYMBOL
+        return cel_values.FAILED_SYMBOL
     if divisor == -1:
         return checked_result(cases, number.kind, -number.sum)
     total = number.sum.scaled(1 if divisor > 0 else -1)
@@ -115,15 +111,17 @@ def _quotient(cases: SymbolBuilder, number: LinearNumber, divisor: int) -> Symbo
     )
 
 
-def _comparison_rule(compare: Callable[[SymbolBuilder, LinearNumber, LinearNumber], Handle]) -> NumberRule:
-    def rule(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
+def _comparison_rule(
+    compare: Callable[[cel_values.SymbolBuilder, cel_values.LinearNumber, cel_values.LinearNumber], Handle],
+) -> NumberRule:
+    def rule(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol | None:
         left, right = as_compared_number(a), as_compared_number(b)
         if left is None or right is None:
             return _type_mismatch(a, b)
         numbers = (left, right)
         kinds = {left.kind, right.kind}
         if not (kinds <= NUMERIC or kinds == {Duration}):
-            return FAILED_SYMBOL
+            return cel_values.FAILED_SYMBOL
         if float in kinds and not all(fits_double(cases, number) for number in numbers):
             return None
         return cases.boolean(compare(cases, *numbers))
@@ -131,62 +129,66 @@ def _comparison_rule(compare: Callable[[SymbolBuilder, LinearNumber, LinearNumbe
     return rule
 
 
-def _below(cases: SymbolBuilder, a: LinearNumber, b: LinearNumber) -> Handle:
+def _below(cases: cel_values.SymbolBuilder, a: cel_values.LinearNumber, b: cel_values.LinearNumber) -> Handle:
     return ~at_least(cases, a, b)
 
 
-def _at_most(cases: SymbolBuilder, a: LinearNumber, b: LinearNumber) -> Handle:
+def _at_most(cases: cel_values.SymbolBuilder, a: cel_values.LinearNumber, b: cel_values.LinearNumber) -> Handle:
     return at_least(cases, b, a)
 
 
-def _above(cases: SymbolBuilder, a: LinearNumber, b: LinearNumber) -> Handle:
+def _above(cases: cel_values.SymbolBuilder, a: cel_values.LinearNumber, b: cel_values.LinearNumber) -> Handle:
     return ~at_least(cases, b, a)
 
 
 # --- quantities
 
 
-def _quantity_pair(a: Leaf, b: Leaf) -> tuple[LinearNumber, LinearNumber] | None:
+def _quantity_pair(
+    a: cel_values.Leaf, b: cel_values.Leaf
+) -> tuple[cel_values.LinearNumber, cel_values.LinearNumber] | None:
     numbers = _number_pair(a, b)
     return numbers if numbers and all(number.kind in QUANTITIES for number in numbers) else None
 
 
 def _quantity_addition_rule(sign: int) -> NumberRule:
-    def rule(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
+    def rule(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol | None:
         numbers = _number_pair(a, b)
         if numbers is None or numbers[0].kind not in QUANTITIES:
             return None
         left, right = numbers
         if right.kind not in QUANTITIES and right.kind is not int:
-            return FAILED_SYMBOL
+            return cel_values.FAILED_SYMBOL
         unit = NANO if right.kind is int else 1
-        return single_case(LinearNumber(QuantitySum, left.sum + right.sum.scaled(sign * unit)))
+        return cel_values.single_case(cel_values.LinearNumber(QuantitySum, left.sum + right.sum.scaled(sign * unit)))
 
     return rule
 
 
-def _quantity_comparison_rule(compare: Callable[[SymbolBuilder, LinearNumber, LinearNumber], Handle]) -> NumberRule:
-    def rule(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
+def _quantity_comparison_rule(
+    compare: Callable[[cel_values.SymbolBuilder, cel_values.LinearNumber, cel_values.LinearNumber], Handle],
+) -> NumberRule:
+    def rule(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol | None:
         numbers = _quantity_pair(a, b)
         return None if numbers is None else cases.boolean(compare(cases, *numbers))
 
     return rule
 
 
-def _compare_to(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
+def _compare_to(cases: cel_values.SymbolBuilder, a: cel_values.Leaf, b: cel_values.Leaf) -> cel_values.Symbol | None:
     numbers = _quantity_pair(a, b)
     if numbers is None:
         return None
     at_most, at_least_ = _at_most(cases, *numbers), at_least(cases, *numbers)
     signs = ((~at_least_, -1), (cases.formulas.conj((at_most, at_least_)), 0), (~at_most, 1))
-    return cases.each((handle, KnownValue(sign)) for handle, sign in signs if handle != FALSE)
+    return cases.each((handle, cel_values.KnownValue(sign)) for handle, sign in signs if handle != FALSE)
 
 
 # --- conversions
 
 
 def _integer_rule(kind: type) -> NumberRule:
-    def rule(cases: SymbolBuilder, a: Leaf) -> Symbol | None:
+    def rule(cases: cel_values.SymbolBuilder, a: cel_values.Leaf) -> cel_values.Symbol | None:
         number = as_number(a)
         if number is None or number.kind not in _INTEGERS:
             return None
@@ -195,7 +197,7 @@ def _integer_rule(kind: type) -> NumberRule:
     return rule
 
 
-def _to_double(cases: SymbolBuilder, a: Leaf) -> Symbol | None:
+def _to_double(cases: cel_values.SymbolBuilder, a: cel_values.Leaf) -> cel_values.Symbol | None:
     number = as_number(a)
     if number is None or number.kind not in NUMERIC or not fits_double(cases, number):
         return None
@@ -237,32 +239,32 @@ def amount_of(value: Value) -> Amount | None:
     return None if measure is None else measure(value)
 
 
-def as_number(leaf: Leaf) -> LinearNumber | None:
+def as_number(leaf: cel_values.Leaf) -> cel_values.LinearNumber | None:
     """A leaf as a number."""
-    if type(leaf) is LinearNumber:
+    if type(leaf) is cel_values.LinearNumber:
         return leaf
-    if type(leaf) is not KnownValue:
+    if type(leaf) is not cel_values.KnownValue:
         return None
     found = amount_of(leaf.value)
-    return None if found is None else LinearNumber(type(leaf.value), GatedSum.of_number(found))
+    return None if found is None else cel_values.LinearNumber(type(leaf.value), GatedSum.of_number(found))
 
 
-def as_compared_number(leaf: Leaf) -> LinearNumber | None:
+def as_compared_number(leaf: cel_values.Leaf) -> cel_values.LinearNumber | None:
     """As ``as_number``, where zero has no sign."""
-    if type(leaf) is KnownValue and type(leaf.value) is float and leaf.value == 0:
-        return LinearNumber(float, GatedSum())
+    if type(leaf) is cel_values.KnownValue and type(leaf.value) is float and leaf.value == 0:
+        return cel_values.LinearNumber(float, GatedSum())
     return as_number(leaf)
 
 
 def checked_result(
-    cases: SymbolBuilder, kind: type, total: GatedSum, levels: tuple[tuple[Amount, Handle], ...] = ()
-) -> Symbol | None:
+    cases: cel_values.SymbolBuilder, kind: type, total: GatedSum, levels: tuple[tuple[Amount, Handle], ...] = ()
+) -> cel_values.Symbol | None:
     """The result of an operation, an error where it is out of range; None where a double would have to be rounded."""
     if kind is float and not is_exact(cases, total.constant, total.terms):
         return None
     if not total.terms and kind in _VALUES:
         return _constant_symbol(kind, total.constant)
-    number = single_case(LinearNumber(kind, total, levels))
+    number = cel_values.single_case(cel_values.LinearNumber(kind, total, levels))
     if kind not in _BOUNDS:
         return number
     least, most = _BOUNDS[kind]
@@ -272,12 +274,12 @@ def checked_result(
     return cases.failing(~cases.formulas.between(total, least, most), number)
 
 
-def _constant_symbol(kind: type, value: Amount) -> Symbol:
+def _constant_symbol(kind: type, value: Amount) -> cel_values.Symbol:
     least, most = _BOUNDS.get(kind, (value, value))
-    return known_symbol(_VALUES[kind](value)) if least <= value <= most else Symbol((), TRUE)
+    return cel_values.known_symbol(_VALUES[kind](value)) if least <= value <= most else cel_values.Symbol((), TRUE)
 
 
-def is_exact(cases: SymbolBuilder, constant: Amount, terms: Sequence[SumTerm]) -> bool:
+def is_exact(cases: cel_values.SymbolBuilder, constant: Amount, terms: Sequence[SumTerm]) -> bool:
     """Whether doubles add up to a sum without rounding, in any order."""
     parts = [Fraction(part) for part in (constant, *(part for _, _, part in terms)) if part]
     # All partial sums are multiples of one power of two, and have few enough digits.
@@ -295,7 +297,7 @@ def _trailing_zeros(number: int) -> int:
     return (number & -number).bit_length() - 1
 
 
-def fits_double(cases: SymbolBuilder, number: LinearNumber) -> bool:
+def fits_double(cases: cel_values.SymbolBuilder, number: cel_values.LinearNumber) -> bool:
     """Whether all values of the number are doubles."""
     if number.kind is float:
         return True
@@ -303,7 +305,7 @@ def fits_double(cases: SymbolBuilder, number: LinearNumber) -> bool:
     return low >= -_MOST_EXACT and high <= _MOST_EXACT
 
 
-def at_least(cases: SymbolBuilder, a: LinearNumber, b: LinearNumber) -> Handle:
+def at_least(cases: cel_values.SymbolBuilder, a: cel_values.LinearNumber, b: cel_values.LinearNumber) -> Handle:
     """The formula ``a >= b``."""
     if a.levels and not b.sum.terms:
         return next((handle for value, handle in a.levels if value >= b.sum.constant), FALSE)
@@ -312,19 +314,21 @@ def at_least(cases: SymbolBuilder, a: LinearNumber, b: LinearNumber) -> Handle:
     return cases.formulas.between(a.sum - b.sum, 0, None)
 
 
-def equal_numbers(cases: SymbolBuilder, a: LinearNumber, b: LinearNumber) -> Handle:
+def equal_numbers(cases: cel_values.SymbolBuilder, a: cel_values.LinearNumber, b: cel_values.LinearNumber) -> Handle:
     """The formula ``a == b``."""
     if a.levels or b.levels:
         return cases.formulas.conj((at_least(cases, a, b), at_least(cases, b, a)))
     return cases.formulas.equal(a.sum - b.sum, 0)
 
 
-def number_by_levels(cases: SymbolBuilder, kind: type, levels: list[tuple[Amount, Handle]]) -> Symbol:
+def number_by_levels(
+    cases: cel_values.SymbolBuilder, kind: type, levels: list[tuple[Amount, Handle]]
+) -> cel_values.Symbol:
     """The number that has the greatest value whose condition holds; each condition follows from the next."""
     terms = [(ONE, handle, value - before) for (before, _), (value, handle) in pairwise(levels)]
     found = checked_result(cases, kind, GatedSum.of_terms(levels[0][0], terms), tuple(levels))
     if found is None:
-        raise NotLoweredError("doubles that are far apart")
+        raise cel_values.NotLoweredError("doubles that are far apart")
     return found
 
 
@@ -343,37 +347,39 @@ NUMBER_RULES: dict[tuple[str, int], NumberRule] = {
     ("isGreaterThan", 2): _quantity_comparison_rule(_above),
     ("isLessThan", 2): _quantity_comparison_rule(_below),
     ("compareTo", 2): _compare_to,
-    ("sign", 1): lambda cases, a: _compare_to(cases, a, LinearNumber(QuantitySum, GatedSum())),
+    ("sign", 1): lambda cases, a: _compare_to(cases, a, cel_values.LinearNumber(QuantitySum, GatedSum())),
     ("int", 1): _integer_rule(int),
     ("uint", 1): _integer_rule(UInt),
     ("double", 1): _to_double,
-    ("dyn", 1): lambda _cases, a: single_case(a),
+    ("dyn", 1): lambda _cases, a: cel_values.single_case(a),
 }
 """Rules by cel-go's name and the number of arguments."""
 
 
-def number_cases(cases: SymbolBuilder, number: LinearNumber) -> list[tuple[Handle, Leaf]]:
+def number_cases(
+    cases: cel_values.SymbolBuilder, number: cel_values.LinearNumber
+) -> list[tuple[Handle, cel_values.Leaf]]:
     """All values that a number may have; ``NotLoweredError`` where they are too many or not known."""
     make = _VALUES.get(number.kind)
     if make is None:
-        raise NotLoweredError("an amount that depends on the counts, used as a value")
+        raise cel_values.NotLoweredError("an amount that depends on the counts, used as a value")
     if number.levels:
         handles = [*(handle for _, handle in number.levels), FALSE]
         cases.budget.spend(len(handles))
         return [
-            (cases.formulas.conj((handle, ~after)), KnownValue(make(value)))
+            (cases.formulas.conj((handle, ~after)), cel_values.KnownValue(make(value)))
             for (value, handle), after in zip(number.levels, handles[1:], strict=True)
         ]
     if not number.sum.terms:
-        return [(TRUE, KnownValue(make(number.sum.constant)))]
+        return [(TRUE, cel_values.KnownValue(make(number.sum.constant)))]
     # What all values of a sum are apart, at least.
     parts = [Fraction(part) for _, _, part in number.sum.terms]
     denominator = math.lcm(*(part.denominator for part in parts))
     step = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
     low, high = (math.ceil((bound - number.sum.constant) / step) for bound in cases.formulas.range_of(number.sum))
     if high - low >= _MOST_CASES:
-        raise NotLoweredError(f"a number with more than {_MOST_CASES} values, used otherwise than in sums")
+        raise cel_values.NotLoweredError(f"a number with more than {_MOST_CASES} values, used otherwise than in sums")
     cases.budget.spend(high - low + 1)
     values = [number.sum.constant + step * position for position in range(low, high + 1)]
-    found = [(cases.formulas.equal(number.sum, value), KnownValue(make(value))) for value in values]
+    found = [(cases.formulas.equal(number.sum, value), cel_values.KnownValue(make(value))) for value in values]
     return [case for case in found if case[0] != FALSE]

@@ -12,27 +12,11 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from ...cel import syntax
+from ...cel import syntax as cel_syntax
 from ...cel.closures import Closure, Frame
 from ...cel.errors import CelCostError, CelRuntimeError
 from ...cel.meter import Meter, current_meter
 from ...cel.program import Program
-from ...cel.syntax import (
-    Call,
-    Chain,
-    Has,
-    Ident,
-    Index,
-    Literal,
-    Method,
-    Node,
-    Postfix,
-    Select,
-    Step,
-    Unary,
-    Walk,
-    children,
-    walk,
-)
 from ...cel.values import Value
 from .values import FAILED_SYMBOL, NotLoweredError, StepBudget, Symbol, known_symbol
 
@@ -84,10 +68,10 @@ _NO_VARIABLES: VariableNames = frozenset()
 class Scopes:
     """The free variables of every node of a tree; names that nothing binds are those of types."""
 
-    def __init__(self, tree: Node, variables: VariableNames) -> None:
+    def __init__(self, tree: cel_syntax.Node, variables: VariableNames) -> None:
         self._bound = variables | _bound(tree)
         self._free: dict[int, VariableNames] = {}
-        self._handlers: dict[type, Callable[[Any], Walk[VariableNames] | VariableNames]] = {
+        self._handlers: dict[type, Callable[[Any], cel_syntax.Walk[VariableNames] | VariableNames]] = {
             **dict.fromkeys(
                 (
                     syntax.Literal, syntax.ListLiteral, syntax.MapLiteral, syntax.Struct, syntax.Unary, syntax.Chain,
@@ -95,9 +79,9 @@ class Scopes:
                 ),
                 self._plain,
             ),
-            syntax.Ident: self._ident, syntax.Bind: self._bind, Postfix: self._postfix,
+            syntax.Ident: self._ident, syntax.Bind: self._bind, cel_syntax.Postfix: self._postfix,
         }  # fmt: skip
-        self._steps: dict[type, Callable[[Any], Walk[VariableNames]]] = {
+        self._steps: dict[type, Callable[[Any], cel_syntax.Walk[VariableNames]]] = {
             syntax.Select: self._step,
             syntax.Index: self._step,
             syntax.Method: self._step,
@@ -105,28 +89,28 @@ class Scopes:
         }
         self._ordered: dict[int, tuple[str, ...]] = {}
         self._prefixes: dict[int, tuple[VariableNames, ...]] = {}
-        walk(self._handlers, tree)
+        cel_syntax.walk(self._handlers, tree)
 
-    def free(self, node: Node) -> VariableNames:
+    def free(self, node: cel_syntax.Node) -> VariableNames:
         """The variables that a node reads and does not bind itself."""
         return self._free[id(node)]
 
-    def ordered(self, node: Node) -> tuple[str, ...]:
+    def ordered(self, node: cel_syntax.Node) -> tuple[str, ...]:
         """The free variables of a node, sorted."""
         found = self._ordered.get(id(node))
         if found is None:
             found = self._ordered[id(node)] = tuple(sorted(self._free[id(node)]))
         return found
 
-    def prefixes(self, node: Postfix) -> tuple[VariableNames, ...]:
+    def prefixes(self, node: cel_syntax.Postfix) -> tuple[VariableNames, ...]:
         """The free variables of the operand, of the operand with one step, with two, ..."""
         return self._prefixes[id(node)]
 
-    def add(self, node: Node, names: VariableNames) -> None:
+    def add(self, node: cel_syntax.Node, names: VariableNames) -> None:
         """Take in a node made of parts of the tree."""
         self._free[id(node)] = names
 
-    def _keep(self, node: Node, names: VariableNames) -> VariableNames:
+    def _keep(self, node: cel_syntax.Node, names: VariableNames) -> VariableNames:
         self._free[id(node)] = names
         return names
 
@@ -135,18 +119,18 @@ class Scopes:
             raise NotLoweredError("a name with a leading dot")
         return self._keep(node, frozenset({node.name}) & self._bound)
 
-    def _plain(self, node: Node) -> Walk[VariableNames]:
+    def _plain(self, node: cel_syntax.Node) -> cel_syntax.Walk[VariableNames]:
         names = _NO_VARIABLES
-        for child in children(node):
+        for child in cel_syntax.children(node):
             names |= yield child
         return self._keep(node, names)
 
-    def _bind(self, node: syntax.Bind) -> Walk[VariableNames]:
+    def _bind(self, node: syntax.Bind) -> cel_syntax.Walk[VariableNames]:
         init = yield node.init
         body = yield node.body
         return self._keep(node, init | (body - {node.variable}))
 
-    def _postfix(self, node: Postfix) -> Walk[VariableNames]:
+    def _postfix(self, node: cel_syntax.Postfix) -> cel_syntax.Walk[VariableNames]:
         names = yield node.operand
         prefixes = [names]
         for step in node.steps:
@@ -155,28 +139,28 @@ class Scopes:
         self._prefixes[id(node)] = tuple(prefixes)
         return self._keep(node, names)
 
-    def _step(self, step: Step) -> Walk[VariableNames]:
+    def _step(self, step: cel_syntax.Step) -> cel_syntax.Walk[VariableNames]:
         names = _NO_VARIABLES
-        for child in children(step):
+        for child in cel_syntax.children(step):
             names |= yield child
         return names
 
-    def _macro(self, step: syntax.Macro) -> Walk[VariableNames]:
+    def _macro(self, step: syntax.Macro) -> cel_syntax.Walk[VariableNames]:
         names = yield from self._step(step)
         return names - frozenset(step.variables)
 
 
-def _bound(tree: Node) -> VariableNames:
+def _bound(tree: cel_syntax.Node) -> VariableNames:
     """All names that macros bind anywhere."""
     names: set[str] = set()
-    pending: list[Node] = [tree]
+    pending: list[cel_syntax.Node] = [tree]
     while pending:
         node = pending.pop()
         if isinstance(node, syntax.Bind):
             names.add(node.variable)
-        elif isinstance(node, Postfix):
+        elif isinstance(node, cel_syntax.Postfix):
             names.update(name for step in node.steps if isinstance(step, syntax.Macro) for name in step.variables)
-        pending.extend(children(node))
+        pending.extend(cel_syntax.children(node))
     return frozenset(names)
 
 
@@ -213,10 +197,10 @@ class Closures:
         self._program = program
         self._budget = budget
         self._compiled: dict[
-            tuple[int, tuple[str, ...]], tuple[Node, Callable[[Sequence[Value]], ClosureEvaluator]]
+            tuple[int, tuple[str, ...]], tuple[cel_syntax.Node, Callable[[Sequence[Value]], ClosureEvaluator]]
         ] = {}
 
-    def evaluator(self, node: Node, names: Sequence[str], values: Sequence[Value]) -> ClosureEvaluator:
+    def evaluator(self, node: cel_syntax.Node, names: Sequence[str], values: Sequence[Value]) -> ClosureEvaluator:
         """Prepare to evaluate a node with these variables."""
         key = (id(node), tuple(names))
         found = self._compiled.get(key)
@@ -224,7 +208,7 @@ class Closures:
             found = self._compiled[key] = (node, self._compile(node, names))
         return found[1](values)
 
-    def _compile(self, node: Node, names: Sequence[str]) -> Callable[[Sequence[Value]], ClosureEvaluator]:
+    def _compile(self, node: cel_syntax.Node, names: Sequence[str]) -> Callable[[Sequence[Value]], ClosureEvaluator]:
         compiled = self._program.part(node, names)
         budget, slot = self._budget, len(names)
         return lambda values: ClosureEvaluator(compiled.run, compiled.frame(None, values), budget, slot)
@@ -248,7 +232,7 @@ class Operation:
 
     __slots__ = ("name", "names", "node")
 
-    def __init__(self, name: str, node: Node, arity: int) -> None:
+    def __init__(self, name: str, node: cel_syntax.Node, arity: int) -> None:
         self.name = name
         self.node = node
         self.names = tuple(_name(number) for number in range(arity))
@@ -260,49 +244,71 @@ def _name(number: int) -> str:
     return f"@{number}"
 
 
-def _stand_ins(args: Sequence[Node], first: int) -> tuple[Node, ...]:
+def _stand_ins(args: Sequence[cel_syntax.Node], first: int) -> tuple[cel_syntax.Node, ...]:
     """Names for arguments; constants stay, for some functions look at them beforehand."""
     return tuple(
-        arg if type(arg) is Literal else Ident(_name(number), arg.pos) for number, arg in enumerate(args, first)
+        arg if type(arg) is cel_syntax.Literal else cel_syntax.Ident(_name(number), arg.pos)
+        for number, arg in enumerate(args, first)
     )
 
 
-def _of_method(step: Method) -> Operation:
-    made = Method(step.name, _stand_ins(step.args, 1), step.pos)
-    return Operation(step.name, Postfix(Ident(_name(0), step.pos), (made,), step.pos), 1 + len(step.args))
+def _of_method(step: cel_syntax.Method) -> Operation:
+    made = cel_syntax.Method(step.name, _stand_ins(step.args, 1), step.pos)
+    return Operation(
+        step.name, cel_syntax.Postfix(cel_syntax.Ident(_name(0), step.pos), (made,), step.pos), 1 + len(step.args)
+    )
 
 
-def _of_index(step: Index) -> Operation:
-    made = Index(Ident(_name(1), step.pos), step.optional, step.pos)
-    return Operation("_[?_]" if step.optional else "_[_]", Postfix(Ident(_name(0), step.pos), (made,), step.pos), 2)
+def _of_index(step: cel_syntax.Index) -> Operation:
+    made = cel_syntax.Index(cel_syntax.Ident(_name(1), step.pos), step.optional, step.pos)
+    return Operation(
+        "_[?_]" if step.optional else "_[_]",
+        cel_syntax.Postfix(cel_syntax.Ident(_name(0), step.pos), (made,), step.pos),
+        2,
+    )
 
 
 _MAKERS: dict[type, Callable[[Any], Operation]] = {
-    Call: lambda node: Operation(
-        node.function, Call(node.function, _stand_ins(node.args, 0), node.pos), len(node.args)
+    cel_syntax.Call: lambda node: Operation(
+        node.function, cel_syntax.Call(node.function, _stand_ins(node.args, 0), node.pos), len(node.args)
     ),
-    Unary: lambda node: Operation(f"{node.operator}_", Unary(node.operator, Ident(_name(0), node.pos), node.pos), 1),
-    Has: lambda node: Operation("has", Has(Ident(_name(0), node.pos), node.field, node.pos), 1),
-    Method: _of_method,
-    Index: _of_index,
-    Select: lambda step: Operation(
-        "_?._" if step.optional else "_._", Postfix(Ident(_name(0), step.pos), (step,), step.pos), 1
+    cel_syntax.Unary: lambda node: Operation(
+        f"{node.operator}_", cel_syntax.Unary(node.operator, cel_syntax.Ident(_name(0), node.pos), node.pos), 1
+    ),
+    cel_syntax.Has: lambda node: Operation(
+        "has", cel_syntax.Has(cel_syntax.Ident(_name(0), node.pos), node.field, node.pos), 1
+    ),
+    cel_syntax.Method: _of_method,
+    cel_syntax.Index: _of_index,
+    cel_syntax.Select: lambda step: Operation(
+        "_?._" if step.optional else "_._",
+        cel_syntax.Postfix(cel_syntax.Ident(_name(0), step.pos), (step,), step.pos),
+        1,
     ),
 }
 
 
-def operation_of(part: Call | Unary | Has | Method | Index | Select) -> Operation:
+def operation_of(
+    part: cel_syntax.Call
+    | cel_syntax.Unary
+    | cel_syntax.Has
+    | cel_syntax.Method
+    | cel_syntax.Index
+    | cel_syntax.Select,
+) -> Operation:
     """The function that a node or a step applies; the receiver is the first argument."""
     return _MAKERS[type(part)](part)
 
 
-def binary_operation(operator: str, right: Node, pos: int, *, constant: bool) -> Operation:
+def binary_operation(operator: str, right: cel_syntax.Node, pos: int, *, constant: bool) -> Operation:
     """An operator of a chain; a ``constant`` list on its right side stays, for ``in`` looks at it beforehand."""
-    operand = right if constant else Ident(_name(1), pos)
+    operand = right if constant else cel_syntax.Ident(_name(1), pos)
     name = "@in" if operator == "in" else f"_{operator}_"
-    return Operation(name, Chain(Ident(_name(0), pos), ((operator, operand, pos),), pos), 2)
+    return Operation(name, cel_syntax.Chain(cel_syntax.Ident(_name(0), pos), ((operator, operand, pos),), pos), 2)
 
 
-def literal_operation(parts: Sequence[Node], rebuild: Callable[[tuple[Node, ...]], Node]) -> Operation:
+def literal_operation(
+    parts: Sequence[cel_syntax.Node], rebuild: Callable[[tuple[cel_syntax.Node, ...]], cel_syntax.Node]
+) -> Operation:
     """A literal list or map of these parts."""
     return Operation("{}", rebuild(_stand_ins(parts, 0)), len(parts))

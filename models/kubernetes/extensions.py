@@ -26,20 +26,11 @@ from ..formats.decode import DecodeProblem, Int64, Model, QuantityText, to_objec
 from ..formats.errors import Unreadable, child_path
 from ..formats.json import read_json
 from ..formats.yaml import yaml_documents
+from . import slices as slice_types
 from .claims import DeviceConstraint
 from .core import HOSTNAME_LABEL, Node, NodeSelectorRequirement, NodeSpec, NodeStatus, Taint
 from .meta import KubernetesObject, ObjectMeta, Requirement
 from .quantity import Quantity
-from .slices import (
-    CounterSet,
-    Device,
-    DeviceAttribute,
-    ResourcePool,
-    ResourceSlice,
-    ResourceSliceSpec,
-    member_values,
-    scalar_value,
-)
 
 
 class LabelSelectorRequirement(NodeSelectorRequirement):
@@ -167,8 +158,8 @@ class TemplateSlice(Model):
     """
 
     driver: str = ""
-    devices: tuple[Device, ...] | None = None
-    shared_counters: tuple[CounterSet, ...] | None = None
+    devices: tuple[slice_types.Device, ...] | None = None
+    shared_counters: tuple[slice_types.CounterSet, ...] | None = None
     partition_type_attribute: str | None = None
     skip_node_operations: tuple[str, ...] | None = None
 
@@ -204,16 +195,16 @@ def node_from_template(template: NodeTemplate, name: str) -> Node:
     )
 
 
-def slices_from_template(template: NodeTemplate, node: str) -> tuple[ResourceSlice, ...]:
+def slices_from_template(template: NodeTemplate, node: str) -> tuple[slice_types.ResourceSlice, ...]:
     """The slices that its drivers would publish on the node of this name: one pool a driver, named as the node."""
     parts = [part for one in template.spec.slices or () for part in _slice_parts(one)]
     counts = Counter(part.driver for part in parts)
     return tuple(
-        ResourceSlice(
+        slice_types.ResourceSlice(
             metadata=ObjectMeta(name=f"{node}-{number}"),
-            spec=ResourceSliceSpec(
+            spec=slice_types.ResourceSliceSpec(
                 **msgspec.structs.asdict(part),
-                pool=ResourcePool(name=node, generation=1, resource_slice_count=counts[part.driver]),
+                pool=slice_types.ResourcePool(name=node, generation=1, resource_slice_count=counts[part.driver]),
                 node_name=node,
             ),
         )
@@ -377,7 +368,7 @@ CallerConstraint: TypeAlias = Entry | Predicate
 """An entry beside those of the API: of the annotation, or given by the caller in Python, for all claims."""
 
 
-def chosen_device(driver: str, device: Device) -> ChosenDevice:
+def chosen_device(driver: str, device: slice_types.Device) -> ChosenDevice:
     """Show a device to a predicate."""
     attributes = {
         _qualified_name(driver, name): _predicate_value(value) for name, value in (device.attributes or {}).items()
@@ -393,9 +384,9 @@ def _qualified_name(driver: str, name: str) -> str:
     return name if "/" in name else f"{driver}/{name}"
 
 
-def _predicate_value(attribute: DeviceAttribute) -> PredicateScalar | tuple[PredicateScalar, ...]:
-    scalar = scalar_value(attribute)
-    return tuple(member.value for member in member_values(attribute)) if scalar is None else scalar.value
+def _predicate_value(attribute: slice_types.DeviceAttribute) -> PredicateScalar | tuple[PredicateScalar, ...]:
+    scalar = slice_types.scalar_value(attribute)
+    return tuple(member.value for member in slice_types.member_values(attribute)) if scalar is None else scalar.value
 
 
 GANG_ANNOTATION = "drasat.dev/gang"

@@ -12,16 +12,7 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from ..kubernetes.extensions import (
-    LATTICES,
-    STRAIGHT,
-    WRAPPED,
-    DeviceTopology,
-    DeviceTopologySpec,
-    TopologyLinks,
-    TopologyRequest,
-    TopologyShape,
-)
+from ..kubernetes import extensions
 from ..kubernetes.meta import DeviceId
 from ..kubernetes.slices import DescribedDevice, Scalar, member_values, published_value, scalar_value
 
@@ -70,7 +61,7 @@ class Places(Generic[Key]):
     """
 
     topology: str
-    shape: TopologyShape
+    shape: extensions.TopologyShape
     devices: tuple[Key, ...] = ()
     """All that have a place, in the order given."""
     unplaced: tuple[Key, ...] = ()
@@ -213,9 +204,10 @@ def _link_neighbours(places: Places[Key]) -> Mapping[Key, tuple[Key, ...]]:
     }
 
 
-_NEIGHBOURS: dict[TopologyShape, Callable[[Places[Any]], Mapping[Any, tuple[Any, ...]]]] = {
+_NEIGHBOURS: dict[extensions.TopologyShape, Callable[[Places[Any]], Mapping[Any, tuple[Any, ...]]]] = {
     **dict.fromkeys(
-        LATTICES, lambda places: {one: tuple(_adjacent_cells(places, cell)) for one, cell in places.cells.items()}
+        extensions.LATTICES,
+        lambda places: {one: tuple(_adjacent_cells(places, cell)) for one, cell in places.cells.items()},
     ),
     "Tree": _tree_neighbours,
     "Links": _link_neighbours,
@@ -236,7 +228,10 @@ class Placeable(DescribedDevice, Protocol[Key_co]):
 
 
 def place_devices(
-    topology: DeviceTopology, devices: Iterable[Placeable[Key]], where: str = "", axes: tuple[Axis, ...] | None = None
+    topology: extensions.DeviceTopology,
+    devices: Iterable[Placeable[Key]],
+    where: str = "",
+    axes: tuple[Axis, ...] | None = None,
 ) -> Places[Key]:
     """Put devices in their places; all of them belong to the topology and to one instance of it.
 
@@ -275,7 +270,9 @@ def display_device(device: Hashable) -> str:
 _KnownAxes = tuple[Axis, ...] | None
 
 
-def _place_on_lattice(topology: DeviceTopology, members: Sequence[Placeable[Key]], known: _KnownAxes) -> Places[Key]:
+def _place_on_lattice(
+    topology: extensions.DeviceTopology, members: Sequence[Placeable[Key]], known: _KnownAxes
+) -> Places[Key]:
     spec = topology.spec
     names = spec.coordinates or ()
     coordinates = {member.id: _coordinates(member, names) for member in members}
@@ -298,10 +295,10 @@ def _coordinates(member: Placeable[Key], names: Sequence[str]) -> Cell | None:
     return None if None in numbers else tuple(number for number in numbers if number is not None)
 
 
-def _axes(spec: DeviceTopologySpec, found: dict[Key, Cell]) -> tuple[Axis, ...]:
+def _axes(spec: extensions.DeviceTopologySpec, found: dict[Key, Cell]) -> tuple[Axis, ...]:
     """The axes as given, from 0, else from the lowest to the highest coordinate there is."""
     names = spec.coordinates or ()
-    periodic = spec.periodic or (spec.shape in WRAPPED,) * len(names)
+    periodic = spec.periodic or (spec.shape in extensions.WRAPPED,) * len(names)
     if spec.size:
         for device, numbers in found.items():
             for name, size, number in zip(names, spec.size, numbers, strict=True):
@@ -328,7 +325,9 @@ def _check_distinct_places(found: dict[Key, Place], display: Callable[[Place], s
             )
 
 
-def _place_in_tree(topology: DeviceTopology, members: Sequence[Placeable[Key]], _known: _KnownAxes) -> Places[Key]:
+def _place_in_tree(
+    topology: extensions.DeviceTopology, members: Sequence[Placeable[Key]], _known: _KnownAxes
+) -> Places[Key]:
     levels = topology.spec.coordinates or ()
     found = ((member.id, [_published_scalar(member, name) for name in levels]) for member in members)
     paths = {id_: tuple(value for value in path if value is not None) for id_, path in found if None not in path}
@@ -340,8 +339,10 @@ def _published_scalar(member: Placeable[Key], name: str) -> Scalar | None:
     return None if value is None else scalar_value(value)
 
 
-def _place_by_links(topology: DeviceTopology, members: Sequence[Placeable[Key]], _known: _KnownAxes) -> Places[Key]:
-    links = topology.spec.links or TopologyLinks()
+def _place_by_links(
+    topology: extensions.DeviceTopology, members: Sequence[Placeable[Key]], _known: _KnownAxes
+) -> Places[Key]:
+    links = topology.spec.links or extensions.TopologyLinks()
     ids = {member.id: id_ for member in members if (id_ := _published_scalar(member, links.id)) is not None}
     _check_distinct_places(ids, lambda id_: f"{links.id} {id_.value}")
     listed = {member.id: published_value(member, links.peers) for member in members}
@@ -349,8 +350,8 @@ def _place_by_links(topology: DeviceTopology, members: Sequence[Placeable[Key]],
     return Places(topology.metadata.name, topology.known_shape, tuple(ids), ids=ids, peers=peers)
 
 
-_PLACERS: dict[str, Callable[[DeviceTopology, Sequence[Placeable[Any]], _KnownAxes], Places[Any]]] = {
-    **dict.fromkeys(LATTICES, _place_on_lattice),
+_PLACERS: dict[str, Callable[[extensions.DeviceTopology, Sequence[Placeable[Any]], _KnownAxes], Places[Any]]] = {
+    **dict.fromkeys(extensions.LATTICES, _place_on_lattice),
     "Tree": _place_in_tree,
     "Links": _place_by_links,
 }
@@ -360,15 +361,15 @@ FIXED_ORIENTATION = "Fixed"
 ORIENTATIONS = ("Any", FIXED_ORIENTATION)
 
 
-def shape_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
+def shape_mismatch(request: extensions.TopologyRequest, spec: extensions.DeviceTopologySpec) -> str:
     """Say in one line why a valid topology has no such shape; empty: it has."""
     if request.shape not in REQUESTED_SHAPES:
         return f"unknown shape {request.shape!r}, known are: {', '.join(REQUESTED_SHAPES)}"
     return _SHAPE_MISMATCHES[request.shape](request, spec)
 
 
-def _box_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
-    if spec.shape not in LATTICES:
+def _box_mismatch(request: extensions.TopologyRequest, spec: extensions.DeviceTopologySpec) -> str:
+    if spec.shape not in extensions.LATTICES:
         return f"there are no boxes in a topology {spec.shape}"
     size, axes = request.size or (), len(spec.coordinates or ())
     if len(size) != axes or min(size) < 1:
@@ -378,7 +379,7 @@ def _box_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
     return ""
 
 
-def _subtree_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
+def _subtree_mismatch(request: extensions.TopologyRequest, spec: extensions.DeviceTopologySpec) -> str:
     if spec.shape != "Tree":
         return f"there are subtrees in a Tree, not in a topology {spec.shape}"
     levels = spec.coordinates or ()
@@ -387,9 +388,11 @@ def _subtree_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str
     return ""
 
 
-_SHAPE_MISMATCHES: dict[str, Callable[[TopologyRequest, DeviceTopologySpec], str]] = {
+_SHAPE_MISMATCHES: dict[str, Callable[[extensions.TopologyRequest, extensions.DeviceTopologySpec], str]] = {
     "Segment": lambda _request, spec: (
-        "" if spec.shape in STRAIGHT else f"there are segments on a Ring or Line, not in a topology {spec.shape}"
+        ""
+        if spec.shape in extensions.STRAIGHT
+        else f"there are segments on a Ring or Line, not in a topology {spec.shape}"
     ),
     "Box": _box_mismatch,
     "Connected": lambda _request, _spec: "",

@@ -15,20 +15,7 @@ import msgspec
 
 from ..formats.decode import QuantityText
 from ..formats.errors import Severity, one_line
-from ..kubernetes.meta import (
-    DOMAIN_MAX,
-    IDENTIFIER_MAX,
-    SUBDOMAIN_MAX,
-    Complaints,
-    ObjectMeta,
-    byte_length,
-    driver_complaints,
-    identifier_complaints,
-    label_complaints,
-    label_key_complaints,
-    label_value_complaints,
-    subdomain_complaints,
-)
+from ..kubernetes import meta as object_meta
 from ..kubernetes.quantity import Quantity
 
 # What a message quotes is cut here; the API server quotes all of it.
@@ -60,7 +47,7 @@ class MapKey(str):
 
 
 ANNOTATIONS_MAX = 262144
-NameRule = Callable[[str], Complaints]
+NameRule = Callable[[str], object_meta.Complaints]
 # Segments of a path: field names, keys, and indexes. Rendered only when a problem is found.
 Path = tuple[str | int, ...]
 
@@ -183,22 +170,22 @@ class Findings:
         """Check a required DNS-1123 label."""
         if not text:
             self.required(path, category=category)
-        elif complaints := label_complaints(text):
+        elif complaints := object_meta.label_complaints(text):
             self.each_invalid(path, text, complaints, category)
 
     def check_label_key(self, path: Path, text: str) -> None:
         """Check the key of a label, taint or condition."""
-        self.each_invalid(path, text, label_key_complaints(text))
+        self.each_invalid(path, text, object_meta.label_key_complaints(text))
 
     def check_label_value(self, path: Path, text: str) -> None:
         """Check the value of a label or taint."""
-        self.each_invalid(path, text, label_value_complaints(text))
+        self.each_invalid(path, text, object_meta.label_value_complaints(text))
 
     def check_subdomain(self, path: Path, text: str) -> None:
         """Check a required DNS-1123 subdomain."""
         if not text:
             self.required(path)
-        elif complaints := subdomain_complaints(text):
+        elif complaints := object_meta.subdomain_complaints(text):
             self.each_invalid(path, text, complaints)
 
     def check_driver(self, path: Path, text: str) -> None:
@@ -213,15 +200,15 @@ class Findings:
         if not text:
             self.required(path)
             return
-        if byte_length(text) > SUBDOMAIN_MAX:
-            self.too_long(path, SUBDOMAIN_MAX)
+        if object_meta.byte_length(text) > object_meta.SUBDOMAIN_MAX:
+            self.too_long(path, object_meta.SUBDOMAIN_MAX)
         for part in text.split("/"):
-            self.each_invalid(path, part, subdomain_complaints(part))
+            self.each_invalid(path, part, object_meta.subdomain_complaints(part))
 
     def _check_domain(self, path: Path, text: str) -> None:
-        if byte_length(text) > DOMAIN_MAX:
-            self.too_long(path, DOMAIN_MAX)
-        self.each_invalid(path, text, driver_complaints(text))
+        if object_meta.byte_length(text) > object_meta.DOMAIN_MAX:
+            self.too_long(path, object_meta.DOMAIN_MAX)
+        self.each_invalid(path, text, object_meta.driver_complaints(text))
 
     def check_qualified(self, path: Path, text: str) -> None:
         """``[domain/]identifier`` (ATTR-1)."""
@@ -238,9 +225,9 @@ class Findings:
             else:
                 self.invalid(path, text, "the domain must not be empty")
         if parts[-1]:
-            if byte_length(parts[-1]) > IDENTIFIER_MAX:
-                self.too_long(path, IDENTIFIER_MAX)
-            self.each_invalid(path, parts[-1], identifier_complaints(parts[-1]))
+            if object_meta.byte_length(parts[-1]) > object_meta.IDENTIFIER_MAX:
+                self.too_long(path, object_meta.IDENTIFIER_MAX)
+            self.each_invalid(path, parts[-1], object_meta.identifier_complaints(parts[-1]))
         else:
             self.invalid(path, text, "the name must not be empty")
 
@@ -257,7 +244,9 @@ class Findings:
         except ValueError as error:
             self.invalid(path, text, str(error), STRUCTURE)
 
-    def check_metadata(self, meta: ObjectMeta, namespaced: bool, name_rule: NameRule = subdomain_complaints) -> None:
+    def check_metadata(
+        self, meta: object_meta.ObjectMeta, namespaced: bool, name_rule: NameRule = object_meta.subdomain_complaints
+    ) -> None:
         """Check the metadata of an object; ``name_rule`` is the kind's own rule for its name."""
         path: Path = ("metadata",)
         # What nothing can name, nothing can allocate: a missing name is never lifted.
@@ -269,18 +258,21 @@ class Findings:
             self.each_invalid((*path, "generateName"), meta.generate_name, complaints)
         if meta.namespace and not namespaced:
             self.warning((*path, "namespace"), "the kind has no namespace, it is ignored")
-        elif meta.namespace and (complaints := label_complaints(meta.namespace)):
+        elif meta.namespace and (complaints := object_meta.label_complaints(meta.namespace)):
             self.each_invalid((*path, "namespace"), meta.namespace, complaints)
         self.check_labels(path, meta)
 
-    def check_labels(self, path: Path, meta: ObjectMeta) -> None:
+    def check_labels(self, path: Path, meta: object_meta.ObjectMeta) -> None:
         """Labels and annotations, as objects and templates carry them."""
         if meta.labels:
             self.check_label_map((*path, "labels"), meta.labels)
         path, annotations = (*path, "annotations"), meta.annotations or {}
         for key in annotations:
-            self.each_invalid(path, key, label_key_complaints(key.lower()))
-        if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) > ANNOTATIONS_MAX:
+            self.each_invalid(path, key, object_meta.label_key_complaints(key.lower()))
+        if (
+            sum(object_meta.byte_length(key) + object_meta.byte_length(value) for key, value in annotations.items())
+            > ANNOTATIONS_MAX
+        ):
             self.too_long(path, ANNOTATIONS_MAX)
 
     def check_label_map(self, path: Path, labels: dict[str, str]) -> None:
@@ -288,8 +280,8 @@ class Findings:
         for key, value in labels.items():
             if _label_is_fine(key, value):
                 continue
-            self.each_invalid(path, key, label_key_complaints(key))
-            self.each_invalid(path, value, label_value_complaints(value))
+            self.each_invalid(path, key, object_meta.label_key_complaints(key))
+            self.each_invalid(path, value, object_meta.label_value_complaints(value))
 
 
 # Typed, for True is no quantity but equals 1.
@@ -304,4 +296,4 @@ def parse_nano(text: QuantityText | None) -> int | None:
 
 @lru_cache(maxsize=16384)
 def _label_is_fine(key: str, value: str) -> bool:
-    return not label_key_complaints(key) and not label_value_complaints(value)
+    return not object_meta.label_key_complaints(key) and not object_meta.label_value_complaints(value)

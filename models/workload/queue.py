@@ -15,18 +15,10 @@ from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectKey, ObjectMeta, matches_labels, parse_label_selector
 from ..kubernetes.workloads import PodController
 from ..manifests.writer import is_allocated
+from . import unit_classes
 from .expansion import missing_replicas
 from .gangs import GangCollector, GangKey, split_by_groups
 from .requests import backed_resources, running_pods
-from .unit_classes import (
-    ClaimShapeResolver,
-    ControllerKind,
-    OwnerKind,
-    TemplateCopies,
-    UnitSet,
-    UnitShapes,
-    signature_of,
-)
 from .units import is_deleting, is_finished_or_deleting
 
 MOST_UNITS = 1_000_000
@@ -41,7 +33,7 @@ def read_queue(
     selector: str = "",
     gates: FeatureGates | None = None,
     value: str = extensions.VALUE_ANNOTATION,
-) -> tuple[UnitSet, ...]:
+) -> tuple[unit_classes.UnitSet, ...]:
     """Everything that waits: pods, pods that Jobs, Deployments, StatefulSets and ReplicaSets lack, and loose claims.
 
     Pods that run are given (``running_pods``). ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, its
@@ -76,7 +68,7 @@ class _QueueReader:
             value,
         )
         self._read: dict[tuple[str | None, ...], extensions.PlanAnnotations] = {}
-        self._makers: dict[ControllerKind, Mapping[ObjectKey, PodController]] = {
+        self._makers: dict[unit_classes.ControllerKind, Mapping[ObjectKey, PodController]] = {
             "Job": cluster.jobs,
             "Deployment": cluster.deployments,
             "StatefulSet": cluster.stateful_sets,
@@ -84,12 +76,12 @@ class _QueueReader:
         }
         self._replicas = missing_replicas(cluster)
         self._gangs = GangCollector(cluster)
-        self._shapes = UnitShapes(cluster, backed_resources(cluster, gates))
-        self._claims = ClaimShapeResolver(cluster, self._shapes.claims, self._copies())
+        self._shapes = unit_classes.UnitShapes(cluster, backed_resources(cluster, gates))
+        self._claims = unit_classes.ClaimShapeResolver(cluster, self._shapes.claims, self._copies())
         self._prefixes = set(cluster.stateful_sets)
-        self._members: dict[tuple[OwnerKind, str, str], GangKey] = {}
+        self._members: dict[tuple[unit_classes.OwnerKind, str, str], GangKey] = {}
 
-    def sets(self) -> list[UnitSet]:
+    def sets(self) -> list[unit_classes.UnitSet]:
         """All sets, in the order read."""
         running = running_pods(self._cluster)
         for key, pod in running.items():
@@ -98,16 +90,18 @@ class _QueueReader:
                 if gang is not None and pod.spec.node_name:
                     self._gangs.record_running_member(gang, pod.spec.node_name)
         pods, claims = self._cluster.pods, self._cluster.claims
-        objects: dict[OwnerKind, Mapping[ObjectKey, Any]] = {"Pod": pods, "ResourceClaim": claims}
+        objects: dict[unit_classes.OwnerKind, Mapping[ObjectKey, Any]] = {"Pod": pods, "ResourceClaim": claims}
         objects.update(self._makers.items())
         sets = (self._set(kind, key, running) for kind, key in self._cluster.in_read_order(objects))
         return self._with_gangs([one for one in sets if one is not None])
 
-    def _copies(self) -> Iterator[TemplateCopies]:
+    def _copies(self) -> Iterator[unit_classes.TemplateCopies]:
         for (kind, key), numbers in self._replicas.items():
             yield key[0], self._makers[kind][key].spec.template, len(numbers)
 
-    def _set(self, kind: OwnerKind, key: ObjectKey, running: Mapping[ObjectKey, Pod]) -> UnitSet | None:
+    def _set(
+        self, kind: unit_classes.OwnerKind, key: ObjectKey, running: Mapping[ObjectKey, Pod]
+    ) -> unit_classes.UnitSet | None:
         if kind == "Pod":
             pod = self._cluster.pods[key]
             return None if is_finished_or_deleting(pod) or key in running else self._pod_set(key, pod)
@@ -117,20 +111,22 @@ class _QueueReader:
             return self._claim_set(key, claim) if waits else None
         return self._maker_set(kind, key)
 
-    def _pod_set(self, key: ObjectKey, pod: Pod) -> UnitSet:
+    def _pod_set(self, key: ObjectKey, pod: Pod) -> unit_classes.UnitSet:
         annotations = self._annotations_of("Pod", key, pod.metadata.annotations)
         shape = self._shapes.of_pod(pod, self._claims.of_pod(key, pod), _unit_weight(annotations))
-        one = UnitSet("Pod", *key, _replica_numbers(annotations), shape, shape.signature, None, pod)
+        one = unit_classes.UnitSet("Pod", *key, _replica_numbers(annotations), shape, shape.signature, None, pod)
         plain = annotations is extensions.NO_PLAN_ANNOTATIONS and not pod.spec.grouped
         return one if plain else self._with_annotations(one, annotations)
 
-    def _claim_set(self, key: ObjectKey, claim: ResourceClaim) -> UnitSet:
+    def _claim_set(self, key: ObjectKey, claim: ResourceClaim) -> unit_classes.UnitSet:
         annotations = self._annotations_of("ResourceClaim", key, claim.metadata.annotations)
         shape = self._shapes.of_claim(self._claims.of_loose(claim), _unit_weight(annotations))
-        one = UnitSet("ResourceClaim", *key, _replica_numbers(annotations), shape, shape.signature, None, None, claim)
+        one = unit_classes.UnitSet(
+            "ResourceClaim", *key, _replica_numbers(annotations), shape, shape.signature, None, None, claim
+        )
         return one if annotations is extensions.NO_PLAN_ANNOTATIONS else self._with_annotations(one, annotations)
 
-    def _maker_set(self, kind: ControllerKind, key: ObjectKey) -> UnitSet | None:
+    def _maker_set(self, kind: unit_classes.ControllerKind, key: ObjectKey) -> unit_classes.UnitSet | None:
         numbers = self._replicas.get((kind, key))
         if not numbers:
             return None
@@ -143,17 +139,21 @@ class _QueueReader:
         pod = Pod(metadata=metadata, spec=template.spec)
         annotations = self._annotations_of(kind, key, pod.metadata.annotations)
         shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], template), _unit_weight(annotations))
-        one = UnitSet(kind, *key, numbers, shape, shape.signature, None, pod, name_prefix=prefix, is_copied=True)
+        one = unit_classes.UnitSet(
+            kind, *key, numbers, shape, shape.signature, None, pod, name_prefix=prefix, is_copied=True
+        )
         return self._with_annotations(one, annotations)
 
-    def _with_annotations(self, one: UnitSet, annotations: extensions.PlanAnnotations) -> UnitSet:
+    def _with_annotations(
+        self, one: unit_classes.UnitSet, annotations: extensions.PlanAnnotations
+    ) -> unit_classes.UnitSet:
         """The set with what its annotations say, and noted if it is in a gang."""
         gang = self._gangs.join(one.namespace, annotations, one.pod.spec if one.pod else None)
         if gang is not None:
             self._members[one.kind, one.namespace, one.name] = gang
         return one if annotations.replicas is None else one._replace(name_prefix=one.name, is_copied=True)
 
-    def _with_gangs(self, sets: list[UnitSet]) -> list[UnitSet]:
+    def _with_gangs(self, sets: list[unit_classes.UnitSet]) -> list[unit_classes.UnitSet]:
         """The sets with their gangs, which are known when all members are; units are alike in one gang only."""
         if not self._members:
             return sets
@@ -168,7 +168,7 @@ class _QueueReader:
                 continue
             both = one.signature, key
             if both not in signatures:
-                signatures[both] = signature_of(*both)
+                signatures[both] = unit_classes.signature_of(*both)
             found.append(one._replace(gang=gang, signature=signatures[both]))
         return found
 

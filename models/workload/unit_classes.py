@@ -23,16 +23,8 @@ from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, REPLICAS_ANNOTATION,
 from ..kubernetes.meta import ObjectKey
 from ..kubernetes.workloads import PodTemplateSpec, default_priority, priority_of
 from ..manifests.writer import is_allocated
+from . import units
 from .requests import EXTENDED_ENTRY, effective_requests, extended_claim_spec
-from .units import (
-    POD_CLAIM_ANNOTATION,
-    ClaimRef,
-    PodClaims,
-    claim_problem,
-    is_finished_or_deleting,
-    no_claim_named,
-    template_not_found,
-)
 
 ControllerKind = Literal["Job", "Deployment", "StatefulSet", "ReplicaSet"]
 OwnerKind = ControllerKind | Literal["Pod", "ResourceClaim"]
@@ -265,7 +257,7 @@ class ClaimShapeResolver:
     def __init__(self, cluster: Cluster, shapes: ClaimShapes, templates: Iterable[TemplateCopies]) -> None:
         self._cluster = cluster
         self._shapes = shapes
-        self._refs: dict[ObjectKey, tuple[ClaimRef, ...]] = {}
+        self._refs: dict[ObjectKey, tuple[units.ClaimRef, ...]] = {}
         # How many pods that are to run use a claim; 0 if only others name it.
         self._users: dict[ObjectKey, int] = {}
         self._templates: dict[ObjectKey, int] = {}
@@ -300,17 +292,17 @@ class ClaimShapeResolver:
         """Find the claims that pods have by name; those of pods that claims were made for take longer."""
         cluster = self._cluster
         any_generated = any(
-            claim.metadata.annotations and POD_CLAIM_ANNOTATION in claim.metadata.annotations
+            claim.metadata.annotations and units.POD_CLAIM_ANNOTATION in claim.metadata.annotations
             for claim in cluster.claims.values()
         )
-        resolver = cache(lambda: PodClaims(cluster))
+        resolver = cache(lambda: units.PodClaims(cluster))
         for key, pod in cluster.pods.items():
             if _may_have_generated_claims(pod, any_generated):
                 refs = self._refs[key] = (*resolver().claims_of(pod), *extended_claim_refs(resolver(), key, pod))
                 keys = [ref.key for ref in refs]
             else:
                 keys = _named_claims(key[0], pod.spec)
-            if is_finished_or_deleting(pod):
+            if units.is_finished_or_deleting(pod):
                 self._use(keys, 0)
             else:
                 self._use(keys, 2 if REPLICAS_ANNOTATION in (pod.metadata.annotations or ()) else 1)
@@ -327,12 +319,12 @@ class ClaimShapeResolver:
                     names.add(entry.resource_claim_name)
                     key = namespace, entry.resource_claim_name
                     claim = self._cluster.claims.get(key)
-                    problem = claim_problem(key, claim)
+                    problem = units.claim_problem(key, claim)
                     yield self._problem(problem) if claim is None or problem else self._present(key, claim)
             elif entry.resource_claim_template_name:
                 yield self._template((namespace, entry.resource_claim_template_name))
             else:
-                yield self._problem(no_claim_named(entry))
+                yield self._problem(units.no_claim_named(entry))
 
     def _template(self, key: ObjectKey) -> int:
         known = self._templates.get(key)
@@ -340,7 +332,7 @@ class ClaimShapeResolver:
             return known
         template = self._cluster.templates.get(key)
         if template is None:
-            number = self._problem(template_not_found(key))
+            number = self._problem(units.template_not_found(key))
         else:
             number = self._shapes.number(template.spec.spec, template_constraints(template))
         self._templates[key] = number
@@ -372,7 +364,7 @@ def _may_have_generated_claims(pod: Pod, any_generated: bool) -> bool:
     return status is not None and bool(status.resource_claim_statuses or status.extended_resource_claim_status)
 
 
-def extended_claim_refs(resolver: PodClaims, key: ObjectKey, pod: Pod) -> tuple[ClaimRef, ...]:
+def extended_claim_refs(resolver: units.PodClaims, key: ObjectKey, pod: Pod) -> tuple[units.ClaimRef, ...]:
     """The claim that was made for a pod's extended resources, if there is one (KEP-5004)."""
     status = pod.status.extended_resource_claim_status if pod.status else None
     return (resolver.existing((key[0], status.resource_claim_name), EXTENDED_ENTRY),) if status else ()

@@ -14,18 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ..cluster.cluster import Cluster
+from ..kubernetes import meta
 from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.core import Pod, PodResourceClaim
 from ..kubernetes.extensions import constraints_annotation
-from ..kubernetes.meta import (
-    DEFAULT_NAMESPACE,
-    ObjectKey,
-    ObjectMeta,
-    OwnerReference,
-    key_of,
-    matches_labels,
-    parse_label_selector,
-)
 from ..manifests.reader import Manifest
 from ..manifests.writer import RESOURCE_API, is_allocated, model_mapping
 
@@ -46,7 +38,7 @@ class ClaimRef:
     problem: str = ""
 
     @property
-    def key(self) -> ObjectKey:
+    def key(self) -> meta.ObjectKey:
         """Namespace and name."""
         return self.namespace, self.name
 
@@ -66,19 +58,19 @@ class ClaimRef:
         return self.claim is not None and is_allocated(self.claim)
 
 
-def is_deleting(metadata: ObjectMeta) -> bool:
+def is_deleting(metadata: meta.ObjectMeta) -> bool:
     """The object is on its way out."""
     return metadata.deletion_timestamp is not None
 
 
-def claim_problem(key: ObjectKey, claim: ResourceClaim | None) -> str:
+def claim_problem(key: meta.ObjectKey, claim: ResourceClaim | None) -> str:
     """Why a claim cannot be had (SCHED-1); empty if it can."""
     if claim is None:
         return f"ResourceClaim {key[0]}/{key[1]} not found"
     return f"ResourceClaim {key[0]}/{key[1]} is being deleted" if is_deleting(claim.metadata) else ""
 
 
-def template_not_found(key: ObjectKey) -> str:
+def template_not_found(key: meta.ObjectKey) -> str:
     """Say that a claim template is not there."""
     return f"ResourceClaimTemplate {key[0]}/{key[1]} not found"
 
@@ -113,12 +105,12 @@ class PodClaims:
                 found.append(self._owned(pod, entry, status.resource_claim_name))
         if len(found) < 2:
             return tuple(found)
-        once: dict[ObjectKey, ClaimRef] = {}
+        once: dict[meta.ObjectKey, ClaimRef] = {}
         for ref in found:
             once.setdefault(ref.key, ref)
         return tuple(once.values())
 
-    def existing(self, key: ObjectKey, entry: str = "") -> ClaimRef:
+    def existing(self, key: meta.ObjectKey, entry: str = "") -> ClaimRef:
         """A claim by its name."""
         claim = self._cluster.claims.get(key)
         manifest = self._cluster.manifest("ResourceClaim", key) if claim else None
@@ -126,13 +118,13 @@ class PodClaims:
 
     def new_name(self, pod: Pod, entry: str) -> str:
         """Take a name that no claim has, for one that is made for a pod, but for none of its entries."""
-        taken = self._taken[key_of(pod.metadata)[0]]
+        taken = self._taken[meta.key_of(pod.metadata)[0]]
         name = generated_claim_name(pod.metadata.name, entry, taken)
         taken.add(name)
         return name
 
     def _by_spec(self, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
-        namespace = key_of(pod.metadata)[0]
+        namespace = meta.key_of(pod.metadata)[0]
         if entry.resource_claim_name:
             return self.existing((namespace, entry.resource_claim_name), entry.name)
         if entry.resource_claim_template_name:
@@ -141,7 +133,7 @@ class PodClaims:
         return ClaimRef(namespace, "", None, entry.name, problem=no_claim_named(entry))
 
     def _owned(self, pod: Pod, entry: PodResourceClaim, name: str) -> ClaimRef:
-        ref = self.existing((key_of(pod.metadata)[0], name), entry.name)
+        ref = self.existing((meta.key_of(pod.metadata)[0], name), entry.name)
         if entry.resource_claim_template_name and ref.claim and not is_owner(ref.claim, pod):
             problem = f"ResourceClaim {ref.namespace}/{name} was not created for Pod {pod.metadata.name}"
             return dataclasses.replace(ref, problem=problem)
@@ -151,7 +143,7 @@ class PodClaims:
         """The name of the claim that was made for this entry: the pod owns it, or name and annotation agree."""
         if not self._cluster.claims:
             return None
-        key = key_of(pod.metadata)
+        key = meta.key_of(pod.metadata)
         owned = self._by_owner.get((key, entry.name))
         if owned is not None and is_owner(owned, pod):
             return owned.metadata.name
@@ -162,7 +154,7 @@ class PodClaims:
         return name if is_owner(claim, pod) else None
 
     def _from_template(self, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
-        namespace = key_of(pod.metadata)[0]
+        namespace = meta.key_of(pod.metadata)[0]
         name = generated_claim_name(pod.metadata.name, entry.name, self._taken[namespace])
         key = namespace, entry.resource_claim_template_name or ""
         template = self._cluster.templates.get(key)
@@ -201,7 +193,7 @@ class Unit:
         return tuple(ref.claim for ref in self.requested_claims if ref.claim is not None)
 
     def existing_allocations(
-        self, new_allocations: Mapping[ObjectKey, AllocationResult] = MappingProxyType({})
+        self, new_allocations: Mapping[meta.ObjectKey, AllocationResult] = MappingProxyType({})
     ) -> Iterator[AllocationResult]:
         """What the claims hold already, which ties the unit to nodes (SCHED-2); new ones count before their status."""
         for ref in self.claims:
@@ -243,18 +235,18 @@ def requested_units(
     Pods that have finished or are being deleted, and loose claims being deleted, are left out.
     Raises ``ValueError``, one line, for a bad selector and for a claim that nothing asks for.
     """
-    requirements = parse_label_selector(selector)
+    requirements = meta.parse_label_selector(selector)
     requested = [
         unit
         for unit in all_units(cluster)
         if namespace in (None, unit.namespace)
         and (unit.requested_claims or unit.problems)
-        and matches_labels(requirements, unit.labels)
+        and meta.matches_labels(requirements, unit.labels)
     ]
     if claims is None:
         return tuple(requested)
     parts = [text.partition("/") for text in claims]
-    wanted = [(head, tail) if slash else (namespace or DEFAULT_NAMESPACE, head) for head, slash, tail in parts]
+    wanted = [(head, tail) if slash else (namespace or meta.DEFAULT_NAMESPACE, head) for head, slash, tail in parts]
     there = {ref.key for unit in requested for ref in unit.claims}
     for key in wanted:
         if key not in there:
@@ -268,12 +260,12 @@ def all_units(cluster: Cluster) -> tuple[Unit, ...]:
     return cluster.memo("units", lambda: tuple(_find_units(cluster)))
 
 
-def orphaned_claims(cluster: Cluster, namespace: str | None = None) -> tuple[ObjectKey, ...]:
+def orphaned_claims(cluster: Cluster, namespace: str | None = None) -> tuple[meta.ObjectKey, ...]:
     """Claims without an allocation that only pods name which have finished or are being deleted: nothing asks for them.
 
     Claims made from templates for such pods go with them and are left out.
     """
-    named: dict[bool, set[ObjectKey]] = {True: set(), False: set()}
+    named: dict[bool, set[meta.ObjectKey]] = {True: set(), False: set()}
     for key, pod in cluster.pods.items():
         names = (entry.resource_claim_name for entry in pod.spec.resource_claims or ())
         named[is_finished_or_deleting(pod)].update((key[0], name) for name in names if name)
@@ -337,11 +329,13 @@ def generate_claim(template: ResourceClaimTemplate, pod: Pod, entry: str, name: 
     Of the template's own annotations only that of our entries counts for the claim: people put it there too.
     The owner reference needs the pod's uid; for a pod that is not in a cluster yet there is none.
     """
-    copied = template.spec.metadata or ObjectMeta()
-    owner = OwnerReference(api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True)
-    metadata = ObjectMeta(
+    copied = template.spec.metadata or meta.ObjectMeta()
+    owner = meta.OwnerReference(
+        api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True
+    )
+    metadata = meta.ObjectMeta(
         name=name,
-        namespace=key_of(pod.metadata)[0],
+        namespace=meta.key_of(pod.metadata)[0],
         labels=copied.labels,
         annotations={
             **constraints_annotation(template.metadata),
@@ -372,7 +366,7 @@ def is_owner(claim: ResourceClaim, pod: Pod) -> bool:
     )
 
 
-def claims_by_owner(claims: Mapping[ObjectKey, ResourceClaim]) -> dict[tuple[ObjectKey, str], ResourceClaim]:
+def claims_by_owner(claims: Mapping[meta.ObjectKey, ResourceClaim]) -> dict[tuple[meta.ObjectKey, str], ResourceClaim]:
     """Claims that were generated before, by the pod that controls them and its entry."""
     return {
         ((namespace, owner.name), entry): claim

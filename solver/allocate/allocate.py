@@ -16,18 +16,9 @@ from ...models.validation.entries import read_caller_constraints
 from ...models.workload.units import Unit, merge_units, requested_units
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
+from ..engines import registry
 from ..engines.engine import Engine, ObjectiveWatch, Session, work_for_time_limit
 from ..engines.outcome import AllocationOutcome, SearchInterrupted, Statistics, UnitOutcome
-from ..engines.registry import (
-    ENGINES,
-    OPTIMIZERS,
-    check_cel_encoding,
-    check_engine,
-    check_optimizer,
-    effective_policy,
-    is_upstream,
-    load_solver,
-)
 from .check import check_allocations
 from .coupling import CoupledUnits, find_coupled_units, in_request_order
 from .placement import NodeWalk, Placer, unplaced_outcome
@@ -74,15 +65,17 @@ def allocate(
     check_policy(cel_errors)
     given = read_caller_constraints(constraints)
     stages = stages_of(objective)
-    name = check_optimizer(engine) if stages else check_engine(engine)
-    policy = effective_policy(name, cel_errors)
+    name = registry.check_optimizer(engine) if stages else registry.check_engine(engine)
+    policy = registry.effective_policy(name, cel_errors)
     gates = gates_of(feature_gates)
-    load_solver(name, bool(stages))
+    registry.load_solver(name, bool(stages))
     started = monotonic()
     requested = units_to_place(cluster, node, namespace, selector, claims)
     check_engine_support(name, cluster, requested, given)
     work = work_for_time_limit(time_limit)
-    session = Session(cluster, gates, policy, seed, stages, watch, work, check_cel_encoding(cel_encoding), given)
+    session = Session(
+        cluster, gates, policy, seed, stages, watch, work, registry.check_cel_encoding(cel_encoding), given
+    )
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = AllocatedState(cluster.usage(gates))
@@ -91,13 +84,15 @@ def allocate(
     if stages:
         from .placement import BestNodeWalk
 
-        optimizer = worker = OPTIMIZERS[name](session)
+        optimizer = worker = registry.OPTIMIZERS[name](session)
         share = None if work is None else work / max(1, len(requested))
         walk = BestNodeWalk(optimizer, list(nodes.values()), ledger, deadline, share)
     else:
-        worker = ENGINES[name](session)
+        worker = registry.ENGINES[name](session)
     placer = Placer(session, worker, ledger, nodes, deadline, walk)
-    sets = find_coupled_units(cluster, requested) if cluster.constraint_groups and not is_upstream(name) else ()
+    sets = (
+        find_coupled_units(cluster, requested) if cluster.constraint_groups and not registry.is_upstream(name) else ()
+    )
     placed: dict[int, UnitOutcome] = {}
     interrupted = place_units(
         placer, requested, sets, lambda found, _: placed.update((id(one.unit), one) for one in found), progress
@@ -106,7 +101,7 @@ def allocate(
         placed.get(id(unit)) or unplaced_outcome(unit, Status.UNKNOWN, [_INTERRUPTED_REASON]) for unit in requested
     )
     searched = monotonic()
-    check_allocations(cluster, outcomes, gates, policy, given, groups=not is_upstream(name))
+    check_allocations(cluster, outcomes, gates, policy, given, groups=not registry.is_upstream(name))
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     counts = replace(worker.counts, devices=cluster.device_count)
     statistics = Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})

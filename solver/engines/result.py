@@ -13,15 +13,7 @@ from dataclasses import dataclass
 
 from ...models.cluster.node_fit import Located, per_device
 from ...models.cluster.pools import PoolDevice
-from ...models.kubernetes.claims import (
-    AllocationResult,
-    DeviceAllocationConfiguration,
-    DeviceAllocationResult,
-    DeviceClass,
-    DeviceRequestAllocationResult,
-    OpaqueDeviceConfiguration,
-    ResourceClaim,
-)
+from ...models.kubernetes import claims as claim_types
 from ...models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
@@ -50,8 +42,12 @@ class ResultBuilder:
         self._seed = seed
 
     def build(
-        self, claims: Sequence[ResourceClaim], asks: Sequence[ResolvedRequest], picks: Sequence[Pick], view: NodeView
-    ) -> tuple[AllocationResult, ...]:
+        self,
+        claims: Sequence[claim_types.ResourceClaim],
+        asks: Sequence[ResolvedRequest],
+        picks: Sequence[Pick],
+        view: NodeView,
+    ) -> tuple[claim_types.AllocationResult, ...]:
         """Build the allocations of all claims, in their order. Raises ``FatalError`` (RES-7)."""
         taken = [TakenDevice(asks[pick.demand], view.devices[pick.device]) for pick in picks]
         return tuple(
@@ -61,12 +57,12 @@ class ResultBuilder:
 
     def _claim(
         self,
-        claim: ResourceClaim,
+        claim: claim_types.ResourceClaim,
         number: int,
         taken: Sequence[TakenDevice],
         asks: Sequence[ResolvedRequest],
         view: NodeView,
-    ) -> AllocationResult:
+    ) -> claim_types.AllocationResult:
         results = tuple(self._result(claim, position, device) for position, device in enumerate(taken))
         chosen = {device.ask for device in taken}
         selected = [
@@ -77,14 +73,16 @@ class ResultBuilder:
         # The stable variant has never heard of devices that bind to a node.
         binding = self._gates.variant != "stable"
         devices = [device.device for device in taken]
-        return AllocationResult(
-            devices=DeviceAllocationResult(
+        return claim_types.AllocationResult(
+            devices=claim_types.DeviceAllocationResult(
                 results=results or None, config=allocation_configuration(claim, selected) or None
             ),
             node_selector=combined_node_selector(number, devices, view.node.metadata.name, binding),
         )
 
-    def _result(self, claim: ResourceClaim, position: int, taken: TakenDevice) -> DeviceRequestAllocationResult:
+    def _result(
+        self, claim: claim_types.ResourceClaim, position: int, taken: TakenDevice
+    ) -> claim_types.DeviceRequestAllocationResult:
         ask, device = taken.ask, taken.device.device
         binding = self._gates.binding_conditions
         shared = self._gates.consumable_capacity and device.allow_multiple_allocations
@@ -95,7 +93,7 @@ class ResultBuilder:
             drawn = compute_capacity_draw(device, ask.capacity, self._gates.fractional_capacity_range)
             consumed = {name: str(amount) for name, amount in drawn.amounts.items()} or None
         skipped = taken.device.slice.spec.skip_node_operations if self._gates.optional_node_operations else None
-        return DeviceRequestAllocationResult(
+        return claim_types.DeviceRequestAllocationResult(
             request=f"{ask.request}/{ask.subrequest}" if ask.subrequest else ask.request,
             driver=driver,
             pool=pool,
@@ -110,7 +108,7 @@ class ResultBuilder:
         )
 
 
-def share_id(seed: int, claim: ResourceClaim, position: int, device: DeviceId) -> str:
+def share_id(seed: int, claim: claim_types.ResourceClaim, position: int, device: DeviceId) -> str:
     """Make a UUID that is the same for the same seed, claim, position in its results, and device."""
     parts = (str(seed), *key_of(claim.metadata), str(position), *device)
     digest = hashlib.sha256("\0".join(parts).encode()).digest()
@@ -126,7 +124,7 @@ class SelectedRequest:
 
     request: str
     subrequest: str
-    device_class: DeviceClass
+    device_class: claim_types.DeviceClass
 
     @property
     def label(self) -> str:
@@ -135,13 +133,13 @@ class SelectedRequest:
 
 
 def allocation_configuration(
-    claim: ResourceClaim, selected: Sequence[SelectedRequest]
-) -> tuple[DeviceAllocationConfiguration, ...]:
+    claim: claim_types.ResourceClaim, selected: Sequence[SelectedRequest]
+) -> tuple[claim_types.DeviceAllocationConfiguration, ...]:
     """List each class's entries once (RES-3), then the claim's that mean something which was selected (RES-4)."""
     users: dict[str, list[SelectedRequest]] = {}
     for request in selected:
         users.setdefault(request.device_class.metadata.name, []).append(request)
-    found: list[tuple[str, Sequence[str], OpaqueDeviceConfiguration | None]] = []
+    found: list[tuple[str, Sequence[str], claim_types.OpaqueDeviceConfiguration | None]] = []
     for requests in users.values():
         labels = [request.label for request in requests]
         found += [(FROM_CLASS, labels, entry.opaque) for entry in requests[0].device_class.spec.config or ()]
@@ -151,7 +149,9 @@ def allocation_configuration(
         if not names or known.intersection(names):
             found.append((FROM_CLAIM, names, entry.opaque))
     return tuple(
-        DeviceAllocationConfiguration(source=source, requests=_covered_requests(names, selected), opaque=opaque)
+        claim_types.DeviceAllocationConfiguration(
+            source=source, requests=_covered_requests(names, selected), opaque=opaque
+        )
         for source, names, opaque in found
     )
 

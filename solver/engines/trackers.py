@@ -10,20 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from ...problem import problem as problem_records
 from ...problem.conditions import pruning_constraint
-from ...problem.problem import (
-    Amounts,
-    Capacities,
-    CompatibilityGroups,
-    Constraint,
-    Counters,
-    Demand,
-    InUse,
-    Problem,
-    groups_after_joining,
-    groups_compatible,
-    trap_error,
-)
 
 
 class SearchState:
@@ -32,7 +20,7 @@ class SearchState:
     ``held`` has for each device the bits of the claims that picked it, and one more if it was in use before (DEV-1).
     """
 
-    def __init__(self, problem: Problem, in_use: InUse) -> None:
+    def __init__(self, problem: problem_records.Problem, in_use: problem_records.InUse) -> None:
         self.in_use_bit = 1 << len(problem.claims)
         self.held = [0] * problem.size
         for device in in_use.dedicated:
@@ -52,7 +40,7 @@ class SearchState:
             track_constraint(one) for relation in problem.relations if (one := pruning_constraint(relation))
         ]
 
-    def trackers(self, demand: Demand) -> tuple[Tracker, ...]:
+    def trackers(self, demand: problem_records.Demand) -> tuple[Tracker, ...]:
         """Return the rules that can refuse a candidate of this demand, in their order (DEV-6, 8, 11, 12)."""
         capacity = [CapacityTracker(self._capacity, demand.amounts)] if demand.amounts else []
         placed: list[Tracker] = []
@@ -89,7 +77,7 @@ class ConstraintTracker:
     __slots__ = ("claim", "errors", "min_size", "stack", "tokens")
     fatal_under_all = True
 
-    def __init__(self, stack: list[int], constraint: Constraint, demand: int) -> None:
+    def __init__(self, stack: list[int], constraint: problem_records.Constraint, demand: int) -> None:
         self.stack = stack
         self.tokens = constraint.tokens[demand]
         self.errors = constraint.errors.get(demand, {})
@@ -102,7 +90,7 @@ class ConstraintTracker:
         if token is not None:
             return self._admit(token)
         if device in self.errors:
-            raise trap_error(self.errors[device], self.claim, device)
+            raise problem_records.trap_error(self.errors[device], self.claim, device)
         return False
 
     def undo(self, device: int) -> None:
@@ -176,7 +164,7 @@ _TRACKERS: dict[tuple[str, bool], type[ConstraintTracker]] = {
 }
 
 
-def track_constraint(constraint: Constraint) -> dict[int, ConstraintTracker]:
+def track_constraint(constraint: problem_records.Constraint) -> dict[int, ConstraintTracker]:
     """Trackers with a common stack, by demand."""
     tracker = _TRACKERS[constraint.kind, constraint.sets]
     stack: list[int] = []
@@ -189,7 +177,13 @@ class CounterTracker:
     __slots__ = ("available", "consumption", "overdrawn", "pool_of_row", "shared", "shares", "used")
     fatal_under_all = False
 
-    def __init__(self, counters: Counters, shared: frozenset[int], shares: Sequence[int], in_use: InUse) -> None:
+    def __init__(
+        self,
+        counters: problem_records.Counters,
+        shared: frozenset[int],
+        shares: Sequence[int],
+        in_use: problem_records.InUse,
+    ) -> None:
         self.consumption = counters.consumption
         self.pool_of_row = counters.pool_of_row
         self.available = in_use.available
@@ -232,7 +226,9 @@ class CapacityState:
 
     __slots__ = ("consumed", "shared", "totals")
 
-    def __init__(self, capacities: Capacities, shared: frozenset[int], in_use: InUse) -> None:
+    def __init__(
+        self, capacities: problem_records.Capacities, shared: frozenset[int], in_use: problem_records.InUse
+    ) -> None:
         self.totals = capacities.totals
         self.shared = shared
         self.consumed = [in_use.consumed.get(row, 0) for row in range(len(capacities.totals))]
@@ -244,7 +240,7 @@ class CapacityTracker:
     __slots__ = ("amounts", "state")
     fatal_under_all = False
 
-    def __init__(self, state: CapacityState, amounts: Mapping[int, Amounts]) -> None:
+    def __init__(self, state: CapacityState, amounts: Mapping[int, problem_records.Amounts]) -> None:
         self.state = state
         self.amounts = amounts
 
@@ -280,7 +276,11 @@ class GroupTracker:
     fatal_under_all = False
 
     def __init__(
-        self, groups: CompatibilityGroups, shared: frozenset[int], shares: Sequence[int], in_use: InUse
+        self,
+        groups: problem_records.CompatibilityGroups,
+        shared: frozenset[int],
+        shares: Sequence[int],
+        in_use: problem_records.InUse,
     ) -> None:
         self.membership = groups.membership
         self.state: list[int | None] = list(in_use.groups)
@@ -295,11 +295,11 @@ class GroupTracker:
             return True
         state = self.state
         for counter_set, groups in membership:
-            if not groups_compatible(state[counter_set], groups):
+            if not problem_records.groups_compatible(state[counter_set], groups):
                 return False
         for counter_set, groups in membership:
             self.history.append((counter_set, state[counter_set]))
-            state[counter_set] = groups_after_joining(state[counter_set], groups)
+            state[counter_set] = problem_records.groups_after_joining(state[counter_set], groups)
         return True
 
     def undo(self, device: int) -> None:

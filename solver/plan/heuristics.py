@@ -16,19 +16,9 @@ from random import Random
 from time import monotonic
 
 from ..engines.cp_sat import Limits
+from . import master_problem
 from .column_generation import ColumnGenerator, GenerationLimits, Pricer, Prices, PricingLimits
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
-from .master_problem import (
-    Column,
-    IntegerPlan,
-    MasterNodeClass,
-    MasterProblem,
-    ObjectiveStage,
-    covered_units,
-    is_past,
-    ordered_columns,
-    placed_units,
-)
 
 # Where columns cannot be repeated because units are few of a kind, each node is priced: so often for every node class
 # on average with all that is left, and then with so many unit classes only, those of the highest prices.
@@ -40,7 +30,7 @@ _FILLING_TIME_SHARE = 1 / 3
 
 def fill_greedily(
     generator: ColumnGenerator, prices: Prices, deadline: float | None = None, most: Sequence[int] | None = None
-) -> Iterator[tuple[Column, int]]:
+) -> Iterator[tuple[master_problem.Column, int]]:
     """Fill the nodes of each class with what earlier ones left; a column is repeated while it can be.
 
     There are ``most`` units of each class, None for all that are asked for.
@@ -65,9 +55,9 @@ class _GreedyFilling:
         self._pricings = _PRICINGS * len(generator.instance.nodes)
         self._order = sorted(range(len(self._left)), key=lambda unit: (-prices.units[unit], unit))
 
-    def fill(self, node: MasterNodeClass) -> Iterator[tuple[Column, int]]:
+    def fill(self, node: master_problem.MasterNodeClass) -> Iterator[tuple[master_problem.Column, int]]:
         number = node.count
-        while number and not is_past(self._limits.deadline):
+        while number and not master_problem.is_past(self._limits.deadline):
             column = self._best(node.index)
             if column is None:
                 break
@@ -77,13 +67,13 @@ class _GreedyFilling:
             number -= times
             yield column, times
 
-    def _best(self, node_class: int) -> Column | None:
+    def _best(self, node_class: int) -> master_problem.Column | None:
         """The most valuable column, or nearly so once pricing has taken long enough."""
         self._pricings -= 1
         column = self._priced(node_class, self._window()) if self._pricings < 0 else None
         return column or self._priced(node_class, self._left)
 
-    def _priced(self, node_class: int, most: list[int]) -> Column | None:
+    def _priced(self, node_class: int, most: list[int]) -> master_problem.Column | None:
         priced = self._pricer.price(node_class, self._prices, most, self._limits)
         useful = (column for column in priced.columns if self._prices.value(column) > 0)
         return max(useful, key=self._prices.value, default=None)
@@ -98,8 +88,11 @@ class _GreedyFilling:
 
 
 def fill_whole_gangs(
-    generator: ColumnGenerator, stage: ObjectiveStage, relaxation: MasterRelaxation, deadline: float | None
-) -> Iterator[tuple[Column, int]]:
+    generator: ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    relaxation: MasterRelaxation,
+    deadline: float | None,
+) -> Iterator[tuple[master_problem.Column, int]]:
     """Fill nodes at the duals for whole gangs of a relaxation, and for single units."""
     pairs = zip(generator.instance.gangs, relaxation.gangs, strict=True)
     whole = tuple(replace(gang, demand=floor(amount + INTEGRALITY_TOLERANCE)) for gang, amount in pairs)
@@ -122,7 +115,7 @@ _ROUNDS_IN_VAIN = 12
 class Neighbourhood:
     """The columns that a plan keeps, the free nodes of each class, and the units left to place there."""
 
-    kept: Counter[Column]
+    kept: Counter[master_problem.Column]
     nodes: dict[int, int]
     left: list[int]
 
@@ -131,7 +124,11 @@ class LargeNeighbourhoodSearch:
     """Rounds of improvement. Pseudo-random choices depend on the round alone."""
 
     def __init__(
-        self, generator: ColumnGenerator, stage: ObjectiveStage, relaxation: MasterRelaxation, budget: GenerationLimits
+        self,
+        generator: ColumnGenerator,
+        stage: master_problem.ObjectiveStage,
+        relaxation: MasterRelaxation,
+        budget: GenerationLimits,
     ) -> None:
         self._generator = generator
         self._instance = generator.instance
@@ -141,10 +138,10 @@ class LargeNeighbourhoodSearch:
         self._pricing = generator.stage_pricing(stage, relaxation.duals)
         self._node_values = [worth * self._pricing.scale for worth in relaxation.nodes]
 
-    def plans(self, plan: IntegerPlan) -> Iterator[IntegerPlan]:
+    def plans(self, plan: master_problem.IntegerPlan) -> Iterator[master_problem.IntegerPlan]:
         """Yield ever better plans, or others that are as good, until nothing more is found."""
         vain = number = 0
-        while vain < _ROUNDS_IN_VAIN and not is_past(self._budget.deadline):
+        while vain < _ROUNDS_IN_VAIN and not master_problem.is_past(self._budget.deadline):
             number += 1
             better = self._round(plan, Random(number))
             gain = self._stage.gain(better, plan) if better else 0
@@ -153,7 +150,7 @@ class LargeNeighbourhoodSearch:
                 plan = better
                 yield plan
 
-    def _round(self, plan: IntegerPlan, random: Random) -> IntegerPlan | None:
+    def _round(self, plan: master_problem.IntegerPlan, random: Random) -> master_problem.IntegerPlan | None:
         emptied = self._empty(plan, random)
         index_of = {column: index for index, column in enumerate(self._master.columns)}
         for column, number in emptied.kept.items():
@@ -167,7 +164,7 @@ class LargeNeighbourhoodSearch:
         limits = Limits(deadline=self._budget.deadline, work=_NEIGHBOURHOOD_WORK)
         return solve_restricted_master(self._instance, self._master.rows, self._stage, choices, plan, limits).plan
 
-    def _empty(self, plan: IntegerPlan, random: Random) -> Neighbourhood:
+    def _empty(self, plan: master_problem.IntegerPlan, random: Random) -> Neighbourhood:
         """Choose nodes to empty by how much less they are worth than the best one, at the relaxation's prices."""
         losses = [self._node_values[column.node_class] - self._pricing.worth(column) for column, _ in plan.columns]
         pairs = zip(losses, plan.columns, strict=True)
@@ -182,11 +179,13 @@ class LargeNeighbourhoodSearch:
         kept = +kept
         for column, number in kept.items():
             free[column.node_class] -= number
-        room = covered_units(self._instance, list(kept.items()))
+        room = master_problem.covered_units(self._instance, list(kept.items()))
         left = [max(0, asked - there) for asked, there in zip(self._instance.demands(), room, strict=True)]
         return Neighbourhood(kept, free, left)
 
-    def _choices(self, emptied: Neighbourhood, plan: IntegerPlan, relaxation: MasterRelaxation) -> list[ColumnBounds]:
+    def _choices(
+        self, emptied: Neighbourhood, plan: master_problem.IntegerPlan, relaxation: MasterRelaxation
+    ) -> list[ColumnBounds]:
         """Columns that stay where they are, and the most promising ones for the free nodes."""
         pricing = self._generator.stage_pricing(self._stage, relaxation.duals)
         taken = dict(plan.columns)
@@ -206,25 +205,30 @@ class LargeNeighbourhoodSearch:
         return choices
 
 
-def remove_slack(instance: MasterProblem, plan: IntegerPlan, pricer: Pricer) -> IntegerPlan:
+def remove_slack(
+    instance: master_problem.MasterProblem, plan: master_problem.IntegerPlan, pricer: Pricer
+) -> master_problem.IntegerPlan:
     """Take surplus units out of columns, so that these have exactly the units of the plan, and cost what these do.
 
     No stage becomes worse that counts placed units, or that minimises nodes or usage. Equal plans have equal results.
     """
-    placed = placed_units(instance, plan)
-    surplus = [there - needed for there, needed in zip(covered_units(instance, plan.columns), placed, strict=True)]
+    placed = master_problem.placed_units(instance, plan)
+    surplus = [
+        there - needed
+        for there, needed in zip(master_problem.covered_units(instance, plan.columns), placed, strict=True)
+    ]
     if not any(surplus):
         return plan
     columns = _remove_slack_from_columns(plan.columns, surplus, pricer)
-    smaller = replace(plan, columns=ordered_columns(columns))
+    smaller = replace(plan, columns=master_problem.ordered_columns(columns))
     # A row could ask for usage, or a pricer could not do it.
     return smaller if smaller.is_feasible(instance, instance.rows) else plan
 
 
 def _remove_slack_from_columns(
-    columns: Sequence[tuple[Column, int]], surplus: list[int], pricer: Pricer
-) -> Counter[Column]:
-    left, done = Counter(dict(columns)), Counter[Column]()
+    columns: Sequence[tuple[master_problem.Column, int]], surplus: list[int], pricer: Pricer
+) -> Counter[master_problem.Column]:
+    left, done = Counter(dict(columns)), Counter[master_problem.Column]()
     while left:
         column = min(left, key=lambda one: _removal_key(one, surplus))
         cut = _removable_units(column, surplus)
@@ -240,13 +244,13 @@ def _remove_slack_from_columns(
     return left + done
 
 
-def _removable_units(column: Column, surplus: Sequence[int]) -> dict[int, int]:
+def _removable_units(column: master_problem.Column, surplus: Sequence[int]) -> dict[int, int]:
     """How many units of each class one node with this column need not have."""
     cuts = ((unit, min(amount, surplus[unit])) for unit, amount in column.counts)
     return {unit: number for unit, number in cuts if number}
 
 
-def _removal_key(column: Column, surplus: Sequence[int]) -> tuple[int, int, object]:
+def _removal_key(column: master_problem.Column, surplus: Sequence[int]) -> tuple[int, int, object]:
     """First nodes that become empty, then those that lose most of what they have."""
     number = sum(_removable_units(column, surplus).values())
     rest = sum(amount for _, amount in column.counts) - number
@@ -254,20 +258,22 @@ def _removal_key(column: Column, surplus: Sequence[int]) -> tuple[int, int, obje
 
 
 def plan_from_columns(
-    instance: MasterProblem, stages: Sequence[ObjectiveStage], columns: Iterable[tuple[Column, int]]
-) -> IntegerPlan:
+    instance: master_problem.MasterProblem,
+    stages: Sequence[master_problem.ObjectiveStage],
+    columns: Iterable[tuple[master_problem.Column, int]],
+) -> master_problem.IntegerPlan:
     """Take columns in order while nodes are free, then place whole gangs in them, and then single units.
 
     What the first of the stages gains most by comes first. Rows are not looked at.
     """
     free = {node.index: node.count for node in instance.nodes}
-    counts = Counter[Column]()
+    counts = Counter[master_problem.Column]()
     for column, number in columns:
         fits = min(number, free[column.node_class])
         free[column.node_class] -= fits
         counts[column] += fits
-    taken = ordered_columns(counts)
-    room = covered_units(instance, taken)
+    taken = master_problem.ordered_columns(counts)
+    room = master_problem.covered_units(instance, taken)
     gangs = [0] * len(instance.gangs)
     for index in _gain_order(stages, [stage.terms.gangs for stage in stages]):
         gang = instance.gangs[index]
@@ -277,10 +283,10 @@ def plan_from_columns(
     units = [0] * len(instance.units)
     for index in _gain_order(stages, [stage.terms.units for stage in stages]):
         units[index] = min(instance.units[index].demand, room[index])
-    return IntegerPlan(taken, tuple(units), tuple(gangs))
+    return master_problem.IntegerPlan(taken, tuple(units), tuple(gangs))
 
 
-def _gain_order(stages: Sequence[ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:
+def _gain_order(stages: Sequence[master_problem.ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:
     """Indices by which some stage gains and none before it loses, the best first."""
     signs = [-1 if stage.maximise else 1 for stage in stages]
     keys = {

@@ -16,16 +16,7 @@ from time import monotonic
 from ...encoders.rows import CoefficientError, CpSatRows
 from ...encoders.solver_library import defer_interrupts
 from ..engines.cp_sat import USUAL, Limits, SolverStatus, run_solver
-from .master_problem import (
-    Column,
-    CouplingRow,
-    IntegerPlan,
-    MasterProblem,
-    ObjectiveStage,
-    Terms,
-    covered_units,
-    ordered_columns,
-)
+from . import master_problem
 
 with defer_interrupts():
     # It takes a second to load. GLOP is in it, and keeps its basis between solves.
@@ -65,17 +56,17 @@ class MasterRelaxation:
 class LinearMaster:
     """The linear program of an instance; columns and rows are known by the order in which they came."""
 
-    def __init__(self, instance: MasterProblem) -> None:
-        self.columns: list[Column] = []
-        self.rows: list[CouplingRow] = []
-        self._known: set[Column] = set()
+    def __init__(self, instance: master_problem.MasterProblem) -> None:
+        self.columns: list[master_problem.Column] = []
+        self.rows: list[master_problem.CouplingRow] = []
+        self._known: set[master_problem.Column] = set()
         self._model = mathopt.Model()
         self._solver: mathopt.IncrementalSolver | None = None
         self._singles = [self._model.add_variable(lb=0, ub=unit.demand) for unit in instance.units]
         self._gangs = [self._model.add_variable(lb=0, ub=gang.demand) for gang in instance.gangs]
         self._amounts: list[mathopt.Variable] = []
         self._row_limits: list[mathopt.LinearConstraint] = []
-        self._stage: ObjectiveStage | None = None
+        self._stage: master_problem.ObjectiveStage | None = None
         self._cover = [self._model.add_linear_constraint(lb=0) for _ in instance.units]
         self._limits = [self._model.add_linear_constraint(ub=node.count) for node in instance.nodes]
         for unit, single in zip(self._cover, self._singles, strict=True):
@@ -86,7 +77,7 @@ class LinearMaster:
         for row in instance.rows:
             self.add_row(row)
 
-    def add(self, column: Column) -> bool:
+    def add(self, column: master_problem.Column) -> bool:
         """Add a column; False if it is there already."""
         if column in self._known:
             return False
@@ -103,7 +94,7 @@ class LinearMaster:
             self._model.objective.set_linear_coefficient(variable, self._stage.terms.of_column(column))
         return True
 
-    def add_row(self, row: CouplingRow) -> None:
+    def add_row(self, row: master_problem.CouplingRow) -> None:
         """Add a row over all that is there."""
         lower, upper = (-inf if row.lower is None else row.lower), (inf if row.upper is None else row.upper)
         limit = self._model.add_linear_constraint(lb=lower, ub=upper)
@@ -112,7 +103,7 @@ class LinearMaster:
         self.rows.append(row)
         self._row_limits.append(limit)
 
-    def set_objective(self, stage: ObjectiveStage) -> None:
+    def set_objective(self, stage: master_problem.ObjectiveStage) -> None:
         """Change the objective."""
         self._stage = stage
         objective = self._model.objective
@@ -121,7 +112,7 @@ class LinearMaster:
         for variable, coefficient in self._coefficients(stage.terms):
             objective.set_linear_coefficient(variable, coefficient)
 
-    def _coefficients(self, terms: Terms) -> list[tuple[mathopt.Variable, int]]:
+    def _coefficients(self, terms: master_problem.Terms) -> list[tuple[mathopt.Variable, int]]:
         found = [(self._singles[index], coefficient) for index, coefficient in terms.units.items()]
         found += [(self._gangs[index], coefficient) for index, coefficient in terms.gangs.items()]
         amounts = zip(self._amounts, self.columns, strict=True)
@@ -161,7 +152,7 @@ class LinearMaster:
 class ColumnBounds:
     """A column, and how many nodes may take it."""
 
-    column: Column
+    column: master_problem.Column
     lower: int
     upper: int
 
@@ -170,16 +161,16 @@ class ColumnBounds:
 class RestrictedMasterResult:
     """A plan, if any was found, and what the solver says of it."""
 
-    plan: IntegerPlan | None
+    plan: master_problem.IntegerPlan | None
     status: SolverStatus
 
 
 def solve_restricted_master(
-    instance: MasterProblem,
-    rows: Sequence[CouplingRow],
-    stage: ObjectiveStage,
+    instance: master_problem.MasterProblem,
+    rows: Sequence[master_problem.CouplingRow],
+    stage: master_problem.ObjectiveStage,
     choices: Sequence[ColumnBounds],
-    hint: IntegerPlan,
+    hint: master_problem.IntegerPlan,
     limits: Limits,
 ) -> RestrictedMasterResult:
     """Find the best plan over columns. Numbers that are too large for the solver leave it unknown."""
@@ -195,12 +186,12 @@ def solve_restricted_master(
 
 
 class _RestrictedMasterModel:
-    def __init__(self, instance: MasterProblem, choices: Sequence[ColumnBounds]) -> None:
+    def __init__(self, instance: master_problem.MasterProblem, choices: Sequence[ColumnBounds]) -> None:
         self.rows = CpSatRows()
         self.rows.has_packing_rows = True
         self._instance = instance
         self._choices = choices
-        room = covered_units(instance, [(choice.column, choice.upper) for choice in choices])
+        room = master_problem.covered_units(instance, [(choice.column, choice.upper) for choice in choices])
         self._amounts = [self.rows.integer(choice.lower, choice.upper) for choice in choices]
         pairs = zip(instance.units, room, strict=True)
         self._units = [self.rows.integer(0, min(unit.demand, most)) for unit, most in pairs]
@@ -209,7 +200,7 @@ class _RestrictedMasterModel:
             for gang in instance.gangs
         ]
 
-    def post(self, rows: Sequence[CouplingRow]) -> None:
+    def post(self, rows: Sequence[master_problem.CouplingRow]) -> None:
         """Post nodes, coverage and rows."""
         cover: list[list[tuple[int, int]]] = [[(variable, -1)] for variable in self._units]
         nodes: dict[int, list[tuple[int, int]]] = {node.index: [] for node in self._instance.nodes}
@@ -227,28 +218,30 @@ class _RestrictedMasterModel:
         for row in rows:
             self.rows.between(self._terms(row.terms), row.lower, row.upper)
 
-    def set_objective(self, stage: ObjectiveStage) -> None:
+    def set_objective(self, stage: master_problem.ObjectiveStage) -> None:
         """Post the objective."""
         sign = -1 if stage.maximise else 1
         self.rows.minimize([(variable, sign * value) for variable, value in self._terms(stage.terms) if value])
 
-    def _terms(self, terms: Terms) -> list[tuple[int, int]]:
+    def _terms(self, terms: master_problem.Terms) -> list[tuple[int, int]]:
         found = [(self._units[index], value) for index, value in terms.units.items()]
         found += [(self._gangs[index], value) for index, value in terms.gangs.items()]
         amounts = zip(self._amounts, self._choices, strict=True)
         return found + [(variable, terms.of_column(choice.column)) for variable, choice in amounts]
 
-    def hint(self, plan: IntegerPlan) -> None:
+    def hint(self, plan: master_problem.IntegerPlan) -> None:
         """Start from a plan."""
         taken = dict(plan.columns)
         columns = (taken.get(choice.column, 0) for choice in self._choices)
         variables = (*self._amounts, *self._units, *self._gangs)
         self.rows.hint(dict(zip(variables, (*columns, *plan.units, *plan.gangs), strict=True)))
 
-    def plan(self, values: Sequence[int]) -> IntegerPlan:
+    def plan(self, values: Sequence[int]) -> master_problem.IntegerPlan:
         """Read a plan from the solver's values."""
-        taken = Counter[Column]()
+        taken = Counter[master_problem.Column]()
         for variable, choice in zip(self._amounts, self._choices, strict=True):
             taken[choice.column] += values[variable]
         units = tuple(values[variable] for variable in self._units)
-        return IntegerPlan(ordered_columns(taken), units, tuple(values[variable] for variable in self._gangs))
+        return master_problem.IntegerPlan(
+            master_problem.ordered_columns(taken), units, tuple(values[variable] for variable in self._gangs)
+        )

@@ -18,32 +18,9 @@ from dataclasses import dataclass, field
 from math import floor, inf
 
 from ..engines.cp_sat import Limits, SolverStatus
-from .column_generation import (
-    ColumnGenerator,
-    Effort,
-    GenerationInterrupted,
-    GenerationLimits,
-    GenerationResult,
-    Pricer,
-    Prices,
-    PricingLimits,
-    RoundWatch,
-    value_step,
-)
+from . import column_generation, master_problem
 from .heuristics import LargeNeighbourhoodSearch, fill_greedily, fill_whole_gangs, filling_deadline, plan_from_columns
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, Duals, LinearMaster, MasterRelaxation, solve_restricted_master
-from .master_problem import (
-    Column,
-    IntegerPlan,
-    MasterProblem,
-    ObjectiveStage,
-    PlanLimits,
-    PlanSolution,
-    StageResult,
-    empty_plan,
-    is_close,
-    is_past,
-)
 
 # CP-SAT closes the master itself while it has no more columns than this.
 _FEW_COLUMNS = 200
@@ -67,20 +44,20 @@ StageWatch = Callable[[str, int, float | None], None]
 
 
 def solve_stages(
-    instance: MasterProblem,
-    stages: Sequence[ObjectiveStage],
-    pricer: Pricer,
+    instance: master_problem.MasterProblem,
+    stages: Sequence[master_problem.ObjectiveStage],
+    pricer: column_generation.Pricer,
     *,
-    start: Iterable[Column] = (),
-    limits: PlanLimits | None = None,
+    start: Iterable[master_problem.Column] = (),
+    limits: master_problem.PlanLimits | None = None,
     executor: Executor | None = None,
     watch: StageWatch | None = None,
-) -> PlanSolution:
+) -> master_problem.PlanSolution:
     """Plan by lexicographic stages. ``start`` are columns that are known already, such as those of greedy plans.
 
     Equal questions have equal plans, with any executor, unless the clock ends them.
     """
-    run = _StageSolver(instance, pricer, limits or PlanLimits(), executor, watch)
+    run = _StageSolver(instance, pricer, limits or master_problem.PlanLimits(), executor, watch)
     for column in start:
         run.master.add(column)
     try:
@@ -94,28 +71,30 @@ def solve_stages(
 class _StageSolver:
     def __init__(
         self,
-        instance: MasterProblem,
-        pricer: Pricer,
-        limits: PlanLimits,
+        instance: master_problem.MasterProblem,
+        pricer: column_generation.Pricer,
+        limits: master_problem.PlanLimits,
         executor: Executor | None,
         watch: StageWatch | None,
     ) -> None:
         self.master = LinearMaster(instance)
         self._instance = instance
-        self._generator = ColumnGenerator(instance, self.master, pricer, executor)
+        self._generator = column_generation.ColumnGenerator(instance, self.master, pricer, executor)
         self._limits = limits
         self._watch = watch
-        self._plan = empty_plan(instance)
-        self._results: list[StageResult] = []
-        self._reached: list[tuple[ObjectiveStage, int | None]] = []
+        self._plan = master_problem.empty_plan(instance)
+        self._results: list[master_problem.StageResult] = []
+        self._reached: list[tuple[master_problem.ObjectiveStage, int | None]] = []
 
-    def result(self, interrupted: bool = False) -> PlanSolution:
+    def result(self, interrupted: bool = False) -> master_problem.PlanSolution:
         """Return the solution by now."""
-        return PlanSolution(self._plan, tuple(self._results), len(self.master.columns), interrupted)
+        return master_problem.PlanSolution(self._plan, tuple(self._results), len(self.master.columns), interrupted)
 
-    def stage(self, stage: ObjectiveStage) -> None:
+    def stage(self, stage: master_problem.ObjectiveStage) -> None:
         """Solve one stage, and keep its value from now on."""
-        self._results.append(StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0))
+        self._results.append(
+            master_problem.StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
+        )
         implied = implied_bound(stage, self._reached)
         if implied is None:
             self._reach(stage)
@@ -123,23 +102,27 @@ class _StageSolver:
             self._note(stage, implied, 0)
         self._reached.append((stage, self._results[-1].bound))
 
-    def _reach(self, stage: ObjectiveStage) -> None:
+    def _reach(self, stage: master_problem.ObjectiveStage) -> None:
         self.master.set_objective(stage)
         self._start(stage)
         self._note(stage, None, 0)
         limits = self._limits
-        generated = self._generated(stage, GenerationLimits(limits.rounds, limits.gap * _PART_OF_GAP, limits.deadline))
+        generated = self._generated(
+            stage, column_generation.GenerationLimits(limits.rounds, limits.gap * _PART_OF_GAP, limits.deadline)
+        )
         bound = generated.rounded(self._instance, stage)
         if not self._is_close(stage, bound):
             bound = self._integers(stage, generated, bound)
         self._note(stage, bound, generated.rounds)
         self.master.add_row(stage.kept_at(self._plan.value(stage.terms)))
 
-    def _generated(self, stage: ObjectiveStage, budget: GenerationLimits) -> GenerationResult:
+    def _generated(
+        self, stage: master_problem.ObjectiveStage, budget: column_generation.GenerationLimits
+    ) -> column_generation.GenerationResult:
         """Generate columns; the bound is noted in any case."""
         try:
             generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage))
-        except GenerationInterrupted as interrupted:
+        except column_generation.GenerationInterrupted as interrupted:
             self._note(stage, interrupted.generated.rounded(self._instance, stage), interrupted.generated.rounds)
             raise
         self._note(stage, generated.rounded(self._instance, stage), generated.rounds)
@@ -153,7 +136,7 @@ class _StageSolver:
         most = self._instance.demands()
         return most if len(most) <= _FEW_UNITS else tuple(max(asked, _MANY_UNITS) if asked else 0 for asked in most)
 
-    def _start(self, stage: ObjectiveStage) -> None:
+    def _start(self, stage: master_problem.ObjectiveStage) -> None:
         """Fill the nodes greedily where a stage is about units and nothing is placed yet."""
         if self._plan.columns or not stage.maximise:
             return
@@ -163,11 +146,11 @@ class _StageSolver:
             for unit, _ in gang.members:
                 worth[unit] = max(worth[unit], stage.terms.gangs.get(index, 0) // size)
         deadline = filling_deadline(self._limits.deadline)
-        prices = Prices(tuple(worth), (0,) * self._instance.meters)
+        prices = column_generation.Prices(tuple(worth), (0,) * self._instance.meters)
         self._take(stage, fill_greedily(self._generator, prices, deadline), work=_STARTING_WORK)
         self._fill_at_duals(stage, deadline)
 
-    def _fill_at_duals(self, stage: ObjectiveStage, deadline: float | None) -> None:
+    def _fill_at_duals(self, stage: master_problem.ObjectiveStage, deadline: float | None) -> None:
         before = -inf
         for _ in range(_DUAL_FILLINGS):
             relaxation = self.master.solve(deadline)
@@ -180,13 +163,13 @@ class _StageSolver:
 
     def _take(
         self,
-        stage: ObjectiveStage,
-        columns: Iterable[tuple[Column, int]],
+        stage: master_problem.ObjectiveStage,
+        columns: Iterable[tuple[master_problem.Column, int]],
         bound: int | None = None,
         work: float = _SETTLING_WORK,
     ) -> None:
         """Take the best plan that these columns allow, with those of the plan at hand, if it is better."""
-        found: list[tuple[Column, int]] = []
+        found: list[tuple[master_problem.Column, int]] = []
         try:
             found.extend(columns)
         finally:
@@ -195,35 +178,37 @@ class _StageSolver:
             plan = plan_from_columns(self._instance, stages, together)
             if plan.is_feasible(self._instance, self.master.rows):
                 self._keep_better(stage, plan)
-        counts = Counter[Column]()
+        counts = Counter[master_problem.Column]()
         for column, number in (*found, *self._plan.columns):
             self.master.add(column)
             counts[column] += number
         if not self._is_close(stage, bound):
             self._choose(stage, [ColumnBounds(column, 0, most) for column, most in counts.items()], work)
 
-    def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
+    def _choose(self, stage: master_problem.ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
         limits = Limits(deadline=self._limits.deadline, work=work)
         chosen = solve_restricted_master(self._instance, self.master.rows, stage, choices, self._plan, limits)
         self._keep_better(stage, chosen.plan)
 
-    def _choose_from_all(self, stage: ObjectiveStage) -> None:
+    def _choose_from_all(self, stage: master_problem.ObjectiveStage) -> None:
         counts = {node.index: node.count for node in self._instance.nodes}
         choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in self.master.columns]
         self._choose(stage, choices, _ALL_COLUMNS_WORK)
 
-    def _keep_better(self, stage: ObjectiveStage, plan: IntegerPlan | None) -> None:
+    def _keep_better(self, stage: master_problem.ObjectiveStage, plan: master_problem.IntegerPlan | None) -> None:
         if plan and stage.gain(plan, self._plan) > 0:
             self._plan = plan
 
-    def _integers(self, stage: ObjectiveStage, generated: GenerationResult, bound: int | None) -> int | None:
+    def _integers(
+        self, stage: master_problem.ObjectiveStage, generated: column_generation.GenerationResult, bound: int | None
+    ) -> int | None:
         """Come close to the bound with whole numbers; return the bound, which may have become better."""
         relaxation = generated.relaxation
         if relaxation is None:
             return bound
         if len(self.master.columns) <= _FEW_COLUMNS:
             self._choose_from_all(stage)
-        part = GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
+        part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
         if self._instance.gangs and not self._is_close(stage, bound):
             self._take(stage, fill_whole_gangs(self._generator, stage, relaxation, part.deadline), bound)
             self._note(stage, bound, generated.rounds)
@@ -239,22 +224,22 @@ class _StageSolver:
         if not self._is_close(stage, bound) and len(self.master.columns) <= _FEW_COLUMNS:
             self._choose_from_all(stage)
             self._note(stage, bound, generated.rounds)
-        if not self._is_close(stage, bound) and not is_past(part.deadline):
+        if not self._is_close(stage, bound) and not master_problem.is_past(part.deadline):
             completed = prove_by_enumeration(self._generator, stage, relaxation.duals, self._plan, part.deadline)
             self._keep_better(stage, completed.plan)
             bound = self._plan.value(stage.terms) if completed.proven else bound
         return bound
 
-    def _is_close(self, stage: ObjectiveStage, bound: int | None) -> bool:
-        return is_close(self._plan.value(stage.terms), bound, self._limits.gap)
+    def _is_close(self, stage: master_problem.ObjectiveStage, bound: int | None) -> bool:
+        return master_problem.is_close(self._plan.value(stage.terms), bound, self._limits.gap)
 
-    def _note(self, stage: ObjectiveStage, bound: int | None, rounds: int) -> None:
+    def _note(self, stage: master_problem.ObjectiveStage, bound: int | None, rounds: int) -> None:
         value = self._plan.value(stage.terms)
-        self._results[-1] = StageResult(stage.name, value, bound, self._is_close(stage, bound), rounds)
+        self._results[-1] = master_problem.StageResult(stage.name, value, bound, self._is_close(stage, bound), rounds)
         if self._watch:
             self._watch(stage.name, value, bound)
 
-    def _told(self, stage: ObjectiveStage) -> RoundWatch | None:
+    def _told(self, stage: master_problem.ObjectiveStage) -> column_generation.RoundWatch | None:
         if self._watch is None:
             return None
         watch, value, sign = self._watch, self._plan.value(stage.terms), 1 if stage.maximise else -1
@@ -269,12 +254,12 @@ _ROUNDED_SHARE = 0.1
 class DivingHeuristic:
     """A dive: what is whole is fixed, and the rest priced again. At its end the master is released."""
 
-    generator: ColumnGenerator
-    stage: ObjectiveStage
-    budget: GenerationLimits
+    generator: column_generation.ColumnGenerator
+    stage: master_problem.ObjectiveStage
+    budget: column_generation.GenerationLimits
     _fixed: Counter[int] = field(init=False, default_factory=Counter)
 
-    def run(self, relaxation: MasterRelaxation) -> Iterator[tuple[Column, int]]:
+    def run(self, relaxation: MasterRelaxation) -> Iterator[tuple[master_problem.Column, int]]:
         """Dive from a relaxation; what is found keeps to nodes, but may have room for more than is asked for.
 
         Ctrl-C ends it behind what it has found so far.
@@ -292,7 +277,7 @@ class DivingHeuristic:
 
     def _dive(self, relaxation: MasterRelaxation) -> None:
         found: MasterRelaxation | None = relaxation
-        while found is not None and not is_past(self.budget.deadline) and self._fix(found):
+        while found is not None and not master_problem.is_past(self.budget.deadline) and self._fix(found):
             left, nodes = self._left()
             classes = [node_class for node_class, number in nodes.items() if number]
             found = self.generator.run(self.stage, self.budget, left, classes).relaxation if classes else None
@@ -346,7 +331,7 @@ class DivingHeuristic:
         return left, nodes
 
 
-def _is_wasteful(column: Column, left: Sequence[int]) -> bool:
+def _is_wasteful(column: master_problem.Column, left: Sequence[int]) -> bool:
     return any(amount > left[unit] for unit, amount in column.counts)
 
 
@@ -359,12 +344,16 @@ _ENUMERATION_WORK = 20.0
 class EnumerationProof:
     """The best plan known, and whether it is proven to be the optimum."""
 
-    plan: IntegerPlan
+    plan: master_problem.IntegerPlan
     proven: bool
 
 
 def prove_by_enumeration(
-    generator: ColumnGenerator, stage: ObjectiveStage, duals: Duals, plan: IntegerPlan, deadline: float | None
+    generator: column_generation.ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    duals: Duals,
+    plan: master_problem.IntegerPlan,
+    deadline: float | None,
 ) -> EnumerationProof:
     """Prove that a plan is the optimum of a stage, or find the optimum; where that takes too long, neither."""
     columns = _enumerate_columns(generator, stage, duals, plan, deadline)
@@ -383,8 +372,12 @@ def prove_by_enumeration(
 
 
 def _enumerate_columns(
-    generator: ColumnGenerator, stage: ObjectiveStage, duals: Duals, plan: IntegerPlan, deadline: float | None
-) -> Sequence[Column] | None:
+    generator: column_generation.ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    duals: Duals,
+    plan: master_problem.IntegerPlan,
+    deadline: float | None,
+) -> Sequence[master_problem.Column] | None:
     """List columns that a better plan could use; None if there are too many, or rows count meters without a price."""
     instance, most = generator.instance, generator.instance.demands()
     # Units that are worth nothing at the duals may still be needed, and rows matter that cost nothing.
@@ -392,7 +385,7 @@ def _enumerate_columns(
     forms = [stage.terms, *(row.terms for row in generator.master.rows)]
     if not all(pricing.prices.meters[meter] for terms in forms for meter in terms.usage):
         return None
-    limits = PricingLimits(Effort.THOROUGH, deadline=deadline)
+    limits = column_generation.PricingLimits(column_generation.Effort.THOROUGH, deadline=deadline)
     classes = [node.index for node in instance.nodes]
     bounds = [priced.bound for priced in generator.price(pricing, classes, most, limits)]
     total = pricing.bound(bounds)
@@ -400,9 +393,9 @@ def _enumerate_columns(
         return None
     sign = 1 if stage.maximise else -1
     # The next better value is a step away.
-    better = sign * plan.value(stage.terms) + value_step(instance, stage.terms)
+    better = sign * plan.value(stage.terms) + column_generation.value_step(instance, stage.terms)
     losable = total - better * pricing.scale
-    found: list[Column] = []
+    found: list[master_problem.Column] = []
     for node_class, bound in zip(classes, bounds, strict=True):
         if not instance.nodes[node_class].count:
             continue
@@ -415,7 +408,9 @@ def _enumerate_columns(
     return found
 
 
-def implied_bound(stage: ObjectiveStage, earlier: Sequence[tuple[ObjectiveStage, int | None]]) -> int | None:
+def implied_bound(
+    stage: master_problem.ObjectiveStage, earlier: Sequence[tuple[master_problem.ObjectiveStage, int | None]]
+) -> int | None:
     """Bound a stage whose terms are those of earlier stages together; None where they are not.
 
     ``earlier`` are stages with their bounds. Each holds for what keeps the stages before it, so that the sum does.
@@ -429,7 +424,7 @@ def implied_bound(stage: ObjectiveStage, earlier: Sequence[tuple[ObjectiveStage,
     return None if left else total
 
 
-def _coefficients(stage: ObjectiveStage) -> dict[tuple[int, int], int]:
+def _coefficients(stage: master_problem.ObjectiveStage) -> dict[tuple[int, int], int]:
     """Coefficients other than zero, by kind and index."""
     terms = stage.terms
     kinds = enumerate((terms.units, terms.gangs, terms.nodes, terms.usage))
@@ -437,12 +432,15 @@ def _coefficients(stage: ObjectiveStage) -> dict[tuple[int, int], int]:
 
 
 def stage_bounds(
-    instance: MasterProblem, stages: Sequence[tuple[ObjectiveStage, int]], pricer: Pricer, limits: PlanLimits
+    instance: master_problem.MasterProblem,
+    stages: Sequence[tuple[master_problem.ObjectiveStage, int]],
+    pricer: column_generation.Pricer,
+    limits: master_problem.PlanLimits,
 ) -> Iterator[int | None]:
     """Bound each stage for plans that are as good as these values in the stages before; None for unknown."""
     master = LinearMaster(instance)
-    generator = ColumnGenerator(instance, master, pricer)
-    budget = GenerationLimits(limits.rounds, limits.gap, limits.deadline)
+    generator = column_generation.ColumnGenerator(instance, master, pricer)
+    budget = column_generation.GenerationLimits(limits.rounds, limits.gap, limits.deadline)
     for stage, value in stages:
         master.set_objective(stage)
         yield generator.run(stage, budget, instance.demands()).rounded(instance, stage)

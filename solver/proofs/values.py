@@ -17,20 +17,11 @@ from dataclasses import dataclass
 from ...problem.constraints import INCOMPARABLE
 from ...problem.messages import Justification
 from ...problem.problem import Constraint, members_of_mask
-from .counting import (
-    Need,
-    Tally,
-    constraint_label,
-    dedicated_devices,
-    deficient_sets,
-    justification_for,
-    plural,
-    requests_need,
-    union_of_masks,
-)
+from . import counting
+from .counting import constraint_label, plural, requests_need
 
 
-def tied_needs(tally: Tally, number: int) -> tuple[Need, ...]:
+def tied_needs(tally: counting.Tally, number: int) -> tuple[counting.Need, ...]:
     """List the requests that take devices under a constraint whatever option serves them."""
     constraint = tally.problem.constraints[number]
     return tuple(
@@ -59,7 +50,7 @@ _ValueCounter = Callable[[list[int]], tuple[int, int]]
 """From the tokens of devices to the values that they may use up, and how many one of them uses up at least."""
 
 
-def too_few_values(tally: Tally) -> Justification | None:
+def too_few_values(tally: counting.Tally) -> Justification | None:
     """The requests under a distinctAttribute need more values than their devices have."""
     for number, constraint in enumerate(tally.problem.constraints):
         if constraint.kind == "distinctAttribute":
@@ -69,7 +60,7 @@ def too_few_values(tally: Tally) -> Justification | None:
     return None
 
 
-def _refute_distinct(tally: Tally, number: int, needs: tuple[Need, ...]) -> Justification | None:
+def _refute_distinct(tally: counting.Tally, number: int, needs: tuple[counting.Need, ...]) -> Justification | None:
     if not tally.problem.constraints[number].sets:
         return _compete_for_values(tally, number, needs, _scalar_values, "different value")
     found = _compete_for_values(tally, number, needs, _list_values, "different value")
@@ -84,47 +75,47 @@ def _refute_distinct(tally: Tally, number: int, needs: tuple[Need, ...]) -> Just
         tally,
         number,
         needs,
-        lambda lists: (union_of_masks([1 << cluster[token] for token in lists]), 1),
+        lambda lists: (counting.union_of_masks([1 << cluster[token] for token in lists]), 1),
         "disjoint list",
     )
 
 
 def _compete_for_values(
-    tally: Tally, number: int, needs: tuple[Need, ...], wanted_by: _ValueCounter, noun: str
+    tally: counting.Tally, number: int, needs: tuple[counting.Need, ...], wanted_by: _ValueCounter, noun: str
 ) -> Justification | None:
     """Hand out values to the requests, as many as they want at least."""
-    wants: list[tuple[Need, int]] = []
+    wants: list[tuple[counting.Need, int]] = []
     wanted: dict[int, int] = {}
     for need in needs:
         options = [
             (tally.demand(option).count, *wanted_by(_tokens_of_option(tally, number, option)))
             for option in need.options
         ]
-        values = union_of_masks([values for _, values, _ in options])
+        values = counting.union_of_masks([values for _, values, _ in options])
         wants.append((need, values))
         wanted[values] = wanted.get(values, 0) + min(count * least for count, _, least in options)
-    sets = deficient_sets(wanted)
+    sets = counting.deficient_sets(wanted)
     if not sets:
         return None
     lacking = [need for need, values in wants if values in sets]
     needed = plural(sum(wanted[values] for values in sets), noun)
-    there = union_of_masks(sets).bit_count()
+    there = counting.union_of_masks(sets).bit_count()
     text = f"{requests_need(tally, lacking)} {needed}, there are {there}"
-    return justification_for("distinctAttribute", f"{constraint_label(tally, number)}: {text}", tally, lacking)
+    return counting.justification_for("distinctAttribute", f"{constraint_label(tally, number)}: {text}", tally, lacking)
 
 
-def _tokens_of_option(tally: Tally, number: int, option: int) -> list[int]:
+def _tokens_of_option(tally: counting.Tally, number: int, option: int) -> list[int]:
     tokens = tally.problem.constraints[number].tokens[option]
     return [tokens[device] for device in members_of_mask(tally.masks[option])]
 
 
 def _scalar_values(tokens: list[int]) -> tuple[int, int]:
     """A list may come first, and only one may: all lists are one more value (CON-9)."""
-    return union_of_masks([1 << token - INCOMPARABLE for token in tokens]), 1
+    return counting.union_of_masks([1 << token - INCOMPARABLE for token in tokens]), 1
 
 
 def _list_values(tokens: list[int]) -> tuple[int, int]:
-    return union_of_masks(tokens), min([token.bit_count() for token in tokens], default=1)
+    return counting.union_of_masks(tokens), min([token.bit_count() for token in tokens], default=1)
 
 
 def _cluster_lists(tokens: Iterable[int]) -> dict[int, int]:
@@ -148,7 +139,7 @@ class _ValueDemand:
 
     @property
     def devices(self) -> int:
-        return union_of_masks([mask for mask, _ in self.wanted])
+        return counting.union_of_masks([mask for mask, _ in self.wanted])
 
     @property
     def count(self) -> int:
@@ -166,10 +157,10 @@ class _TiedClaims:
     constraint: Constraint
     kind: tuple[str, bool, Mapping[int, int]]
     bundles: list[_ValueDemand]
-    counted: set[Need]
+    counted: set[counting.Need]
 
 
-def too_many_tied_claims(tally: Tally) -> Justification | None:
+def too_many_tied_claims(tally: counting.Tally) -> Justification | None:
     """More claims, each tied to one value of an attribute, than its values have room for."""
     if tally.one_claim(tally.needs) is not None:
         return None
@@ -181,7 +172,7 @@ def too_many_tied_claims(tally: Tally) -> Justification | None:
     return None
 
 
-def _tied_claims(tally: Tally) -> list[_TiedClaims]:
+def _tied_claims(tally: counting.Tally) -> list[_TiedClaims]:
     found: list[_TiedClaims] = []
     for number, constraint in enumerate(tally.problem.constraints):
         bundle = _value_demand(tally, number) if constraint.kind == "matchAttribute" else None
@@ -198,13 +189,13 @@ def _tied_claims(tally: Tally) -> list[_TiedClaims]:
     return found
 
 
-def _value_demand(tally: Tally, number: int) -> _ValueDemand | None:
+def _value_demand(tally: counting.Tally, number: int) -> _ValueDemand | None:
     """Find what a claim takes under a constraint; None if nothing, or if it has values of its own (CON-12)."""
     maps = list(tally.problem.constraints[number].tokens.values())
     wanted: dict[int, int] = {}
     competing = tally.competing()
     for need in tied_needs(tally, number):
-        count, mask = dedicated_devices(tally, need)
+        count, mask = counting.dedicated_devices(tally, need)
         if count and need in competing:
             wanted[mask] = wanted.get(mask, 0) + count
     alike = all(tokens is maps[0] for tokens in maps)
@@ -214,7 +205,7 @@ def _value_demand(tally: Tally, number: int) -> _ValueDemand | None:
 def _refute_tied_claims(peers: _TiedClaims) -> Justification | None:
     """Look at claims that want the same, and at all that want so many devices or more."""
     option = next(iter(peers.constraint.tokens))
-    everything = union_of_masks([bundle.devices for bundle in peers.bundles])
+    everything = counting.union_of_masks([bundle.devices for bundle in peers.bundles])
     values = list(devices_by_value(peers.constraint, option, everything).values())
     kinds = list(dict.fromkeys(peers.bundles))
     samples = [[bundle for bundle in peers.bundles if bundle == kind] for kind in kinds]
@@ -236,7 +227,7 @@ def _claims_per_value(value: int, sample: Sequence[_ValueDemand]) -> int:
     """Return how many of these claims the devices of one value suffice for at most."""
     first = sample[0]
     least = min(bundle.count for bundle in sample)
-    room = (value & union_of_masks([bundle.devices for bundle in sample])).bit_count() // least
+    room = (value & counting.union_of_masks([bundle.devices for bundle in sample])).bit_count() // least
     if all(bundle is first or bundle == first for bundle in sample):
         room = min(room, *((value & mask).bit_count() // count for mask, count in first.wanted))
     return room

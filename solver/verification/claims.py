@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from ...models.cluster.node_fit import SelectorError, node_matches
+from ...models.kubernetes import extensions
 from ...models.kubernetes.claims import (
     AllocationResult,
     DeviceConstraint,
@@ -24,15 +25,6 @@ from ...models.kubernetes.claims import (
     ResourceClaim,
 )
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.extensions import (
-    CallerConstraint,
-    ConstraintGroup,
-    Entry,
-    Predicate,
-    TopologyRequest,
-    annotated_entries,
-    chosen_device,
-)
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.kubernetes.slices import ResourceSlice
 from .constraints import ConstraintRules, covers
@@ -53,7 +45,9 @@ from .topology import TopologyRules
 class ClaimRules:
     """The rules of one claim's allocation; ``caller_constraints`` are entries of every claim."""
 
-    def __init__(self, context: VerificationContext, caller_constraints: Sequence[CallerConstraint] = ()) -> None:
+    def __init__(
+        self, context: VerificationContext, caller_constraints: Sequence[extensions.CallerConstraint] = ()
+    ) -> None:
         self._caller_constraints = caller_constraints
         self._context = context
         self._readings = ClaimReadings(context.classes, context.gates)
@@ -149,9 +143,9 @@ class ClaimRules:
             if members:
                 yield from self._entries.findings(entry, members, node)
 
-    def _own(self, claim: ResourceClaim) -> Sequence[CallerConstraint]:
+    def _own(self, claim: ResourceClaim) -> Sequence[extensions.CallerConstraint]:
         """Entries beside those of the API: of the annotation, then those given for all claims."""
-        return (*annotated_entries(claim.metadata), *self._caller_constraints)
+        return (*extensions.annotated_entries(claim.metadata), *self._caller_constraints)
 
 
 def _result_label(result: DeviceRequestAllocationResult) -> str:
@@ -170,23 +164,27 @@ class EntryRules:
         self._constraints = ConstraintRules(context.gates, context.expressions)
         self._topologies = TopologyRules(context)
 
-    def findings(self, entry: DeviceConstraint | Predicate, members: Members, node: Node) -> Iterator[Finding]:
+    def findings(
+        self, entry: DeviceConstraint | extensions.Predicate, members: Members, node: Node
+    ) -> Iterator[Finding]:
         """Judge an entry on all devices of one node that it covers; an empty entry is reported as unsupported."""
         return self._findings(entry, members, partial(self._topologies.findings, node=node))
 
-    def findings_across_nodes(self, entry: Entry, members: Members, nodes: Sequence[Node]) -> Iterator[Finding]:
+    def findings_across_nodes(
+        self, entry: extensions.Entry, members: Members, nodes: Sequence[Node]
+    ) -> Iterator[Finding]:
         """Judge an entry of a group on all devices that it covers, which may be on several nodes."""
         return self._findings(entry, members, partial(self._topologies.findings_across_nodes, nodes=nodes))
 
     def _findings(
         self,
-        entry: DeviceConstraint | Predicate,
+        entry: DeviceConstraint | extensions.Predicate,
         members: Members,
-        judge_topology: Callable[[TopologyRequest, Sequence[PublishedDevice]], Iterator[Finding]],
+        judge_topology: Callable[[extensions.TopologyRequest, Sequence[PublishedDevice]], Iterator[Finding]],
     ) -> Iterator[Finding]:
         devices = [device for device, _ in members]
-        if isinstance(entry, Predicate):
-            if not entry.function([chosen_device(device.driver, device.device) for device in devices]):
+        if isinstance(entry, extensions.Predicate):
+            if not entry.function([extensions.chosen_device(device.driver, device.device) for device in devices]):
                 yield Finding("CELC-10", f"predicate {entry.name} refuses the devices")
         elif entry.match_attribute is not None or entry.distinct_attribute is not None:
             yield from self._constraints.findings(entry, members)
@@ -194,18 +192,22 @@ class EntryRules:
             finding = self._expressions.refuses_together(entry.cel.expression, devices)
             if finding is not None:
                 yield finding
-        elif isinstance(entry, Entry) and entry.topology is not None:
+        elif isinstance(entry, extensions.Entry) and entry.topology is not None:
             yield from judge_topology(entry.topology, devices)
 
     def misjudged(
-        self, entries: Sequence[CallerConstraint], found: Sequence[ResultDevice], node: Node, costs: Sequence[int]
+        self,
+        entries: Sequence[extensions.CallerConstraint],
+        found: Sequence[ResultDevice],
+        node: Node,
+        costs: Sequence[int],
     ) -> Iterator[Finding]:
         """SOFT-1, SOFT-2: soft entries cost what is said of them, in their order."""
         counted = [self._cost(entry, found, node) for entry in entries if entry.weight is not None]
         if list(costs) != counted:
             yield Finding("SOFT-1", f"soft entries are said to cost {list(costs)}, and cost {counted}")
 
-    def _cost(self, entry: CallerConstraint, found: Sequence[ResultDevice], node: Node) -> int:
+    def _cost(self, entry: extensions.CallerConstraint, found: Sequence[ResultDevice], node: Node) -> int:
         members = [(device.entry, device.requested) for device in found if covers(entry, device.result.request)]
         sets = [*combinations(members, 2)] if entry.per == "Pair" else [members] if members else []
         return (entry.weight or 0) * sum(any(self.findings(entry, one, node)) for one in sets)
@@ -229,7 +231,7 @@ class GroupRules:
         self._entries = EntryRules(context)
 
     def findings(
-        self, group: ConstraintGroup, members: Iterable[ObjectKey], finals: Mapping[ObjectKey, FinalClaim]
+        self, group: extensions.ConstraintGroup, members: Iterable[ObjectKey], finals: Mapping[ObjectKey, FinalClaim]
     ) -> Iterator[Finding]:
         """Yield what a group, if it must hold, finds wrong with the devices of its ``members``."""
         name = f"ConstraintGroup {'/'.join(key_of(group.metadata))}"
@@ -246,7 +248,7 @@ class GroupRules:
                 yield Finding(finding.rule, f"{name}: {finding.message}")
 
     def _covered(
-        self, entry: Entry, claim: str, final: FinalClaim
+        self, entry: extensions.Entry, claim: str, final: FinalClaim
     ) -> Iterator[tuple[Node | None, PublishedDevice, RequestSpec]]:
         """Yield the devices that an entry covers, each with its node and the spec of its request.
 
@@ -260,7 +262,7 @@ class GroupRules:
         requested = selected_requests(final.claim, {result.request for result in results})
         for result in results:
             device = self._device(device_id(result), final.node)
-            if device is not None and covers(Entry(requests=own), result.request):
+            if device is not None and covers(extensions.Entry(requests=own), result.request):
                 yield final.node, device, (requested.get(result.request) or ExactDeviceRequest())
 
     def _device(self, device: DeviceId, node: Node | None) -> PublishedDevice | None:

@@ -15,31 +15,23 @@ from typing import Any, TypeAlias
 import msgspec
 
 from ...models.cluster.node_fit import NAME_FIELD
-from ...models.kubernetes.claims import (
-    AllocationResult,
-    DeviceClass,
-    DeviceRequestAllocationResult,
-    ExactDeviceRequest,
-    RequestSpec,
-    ResourceClaim,
-    ResourceClaimSpec,
-)
+from ...models.kubernetes import claims
 from ...models.kubernetes.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ...models.kubernetes.gates import FeatureGates
 from .published import Finding, PublishedDevice
 from .state import device_id
 
-Results: TypeAlias = Sequence[DeviceRequestAllocationResult]
+Results: TypeAlias = Sequence[claims.DeviceRequestAllocationResult]
 EXACT_COUNT, ALL = "ExactCount", "All"
 MAX_RESULTS = 32
 
 
-def is_admin(requested: RequestSpec) -> bool:
+def is_admin(requested: claims.RequestSpec) -> bool:
     """Whether admin access is asked for; alternatives cannot."""
-    return isinstance(requested, ExactDeviceRequest) and bool(requested.admin_access)
+    return isinstance(requested, claims.ExactDeviceRequest) and bool(requested.admin_access)
 
 
-def all_requested(claim: ResourceClaim) -> Iterator[tuple[str, RequestSpec]]:
+def all_requested(claim: claims.ResourceClaim) -> Iterator[tuple[str, claims.RequestSpec]]:
     """All exact requests and alternatives, by the name that results would use."""
     for request in claim.spec.devices.requests or ():
         if request.exactly is not None:
@@ -48,7 +40,7 @@ def all_requested(claim: ResourceClaim) -> Iterator[tuple[str, RequestSpec]]:
             yield f"{request.name}/{alternative.name}", alternative
 
 
-def selected_requests(claim: ResourceClaim, used: Collection[str]) -> dict[str, RequestSpec]:
+def selected_requests(claim: claims.ResourceClaim, used: Collection[str]) -> dict[str, claims.RequestSpec]:
     """Pick the exact requests, and the alternatives that have results, by name in the order of the claim.
 
     ``used`` are the names in results.
@@ -56,12 +48,12 @@ def selected_requests(claim: ResourceClaim, used: Collection[str]) -> dict[str, 
     return {
         name: requested
         for name, requested in all_requested(claim)
-        if isinstance(requested, ExactDeviceRequest) or name in used
+        if isinstance(requested, claims.ExactDeviceRequest) or name in used
     }
 
 
 def result_shape_findings(
-    claim: ResourceClaim, used: Sequence[str], chosen: Mapping[str, RequestSpec]
+    claim: claims.ResourceClaim, used: Sequence[str], chosen: Mapping[str, claims.RequestSpec]
 ) -> Iterator[Finding]:
     """Whether results answer the requests one for one, in order, and are not too many.
 
@@ -98,7 +90,7 @@ def repeated_device_findings(results: Results) -> Iterator[Finding]:
 
 
 def unsupported_findings(
-    claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates: FeatureGates
+    claim: claims.ResourceClaim, classes: Mapping[str, claims.DeviceClass], gates: FeatureGates
 ) -> Iterator[Finding]:
     """PRE-1 to PRE-6, PRE-10, PRE-12: what no allocator takes, also in alternatives that were not chosen."""
     for request in claim.spec.devices.requests or ():
@@ -115,7 +107,7 @@ def unsupported_findings(
 
 
 def _request_problems(
-    requested: RequestSpec, classes: Mapping[str, DeviceClass], gates: FeatureGates
+    requested: claims.RequestSpec, classes: Mapping[str, claims.DeviceClass], gates: FeatureGates
 ) -> Iterator[tuple[str, str]]:
     # The stable variant has never heard of capacity requests.
     if requested.capacity is not None and not gates.consumable_capacity and gates.variant != "stable":
@@ -124,7 +116,11 @@ def _request_problems(
         yield "PRE-3", "attributes are derived, and that feature is off"
     if any(selector.cel is None for selector in requested.selectors or ()):
         yield "PRE-4", "a selector has no expression"
-    if isinstance(requested, ExactDeviceRequest) and requested.admin_access is not None and not gates.admin_access:
+    if (
+        isinstance(requested, claims.ExactDeviceRequest)
+        and requested.admin_access is not None
+        and not gates.admin_access
+    ):
         yield "PRE-5", "admin access is requested, and that feature is off"
     if requested.device_class_name not in classes:
         yield "PRE-6", f"there is no device class {requested.device_class_name!r}"
@@ -136,7 +132,7 @@ def _request_problems(
 class ResultReading:
     """The requests that results of certain names answer, what is wrong with that, and the configs that they need."""
 
-    chosen: Mapping[str, RequestSpec]
+    chosen: Mapping[str, claims.RequestSpec]
     misshapen: tuple[Finding, ...]
     configs: _WantedConfigs
 
@@ -148,7 +144,9 @@ class ClaimReading:
     an alternative.
     """
 
-    def __init__(self, claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> None:
+    def __init__(
+        self, claim: claims.ResourceClaim, classes: Mapping[str, claims.DeviceClass], gates: FeatureGates
+    ) -> None:
         self._claim = claim
         self._classes = classes
         self.unsupported = tuple(unsupported_findings(claim, classes, gates))
@@ -169,14 +167,14 @@ class ClaimReading:
 class ClaimReadings:
     """The specs of claims, each read once: by identity, and by all that they say."""
 
-    def __init__(self, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> None:
+    def __init__(self, classes: Mapping[str, claims.DeviceClass], gates: FeatureGates) -> None:
         self._classes = classes
         self._gates = gates
         # With the spec itself, so that its id is no other's.
-        self._known: dict[int, tuple[ResourceClaimSpec, ClaimReading]] = {}
+        self._known: dict[int, tuple[claims.ResourceClaimSpec, ClaimReading]] = {}
         self._by_content: dict[bytes, ClaimReading] = {}
 
-    def of(self, claim: ResourceClaim) -> ClaimReading:
+    def of(self, claim: claims.ResourceClaim) -> ClaimReading:
         """Return the reading of the claim's spec."""
         known = self._known.get(id(claim.spec))
         if known is not None:
@@ -191,7 +189,7 @@ class ClaimReadings:
         return found
 
 
-def _spec_content(spec: ResourceClaimSpec) -> bytes | None:
+def _spec_content(spec: claims.ResourceClaimSpec) -> bytes | None:
     """All that a spec says; None where that cannot be written, as with parameters of drivers, which may be anything."""
     if spec.devices.config:
         return None
@@ -207,7 +205,9 @@ _WantedConfigs: TypeAlias = tuple[Sequence[_Config], Sequence[_Config]]
 """The config entries that an allocation must have: those of classes, then those of the claim."""
 
 
-def has_copied_fields(result: DeviceRequestAllocationResult, requested: RequestSpec, entry: PublishedDevice) -> bool:
+def has_copied_fields(
+    result: claims.DeviceRequestAllocationResult, requested: claims.RequestSpec, entry: PublishedDevice
+) -> bool:
     """Whether there is anything that is repeated, or should be (RES-2); nearly always there is nothing."""
     device = entry.device
     return bool(
@@ -225,7 +225,10 @@ def has_copied_fields(result: DeviceRequestAllocationResult, requested: RequestS
 
 
 def copied_field_findings(
-    result: DeviceRequestAllocationResult, requested: RequestSpec, entry: PublishedDevice, gates: FeatureGates
+    result: claims.DeviceRequestAllocationResult,
+    requested: claims.RequestSpec,
+    entry: PublishedDevice,
+    gates: FeatureGates,
 ) -> Iterator[Finding]:
     """RES-2: what a result repeats of its request and its device."""
     device, binds = entry.device, gates.binding_conditions
@@ -246,7 +249,7 @@ def copied_field_findings(
 
 
 def wanted_configs(
-    claim: ResourceClaim, chosen: Mapping[str, RequestSpec], classes: Mapping[str, DeviceClass]
+    claim: claims.ResourceClaim, chosen: Mapping[str, claims.RequestSpec], classes: Mapping[str, claims.DeviceClass]
 ) -> _WantedConfigs:
     """RES-3 to RES-5; ``chosen`` are the requests that have results, by name, in order."""
     of_classes: list[_Config] = []
@@ -265,12 +268,12 @@ def wanted_configs(
     return of_classes, of_claim
 
 
-def _named_requests(named: tuple[str, ...], chosen: Mapping[str, RequestSpec]) -> tuple[str, ...]:
+def _named_requests(named: tuple[str, ...], chosen: Mapping[str, claims.RequestSpec]) -> tuple[str, ...]:
     """RES-5: naming every request is naming none."""
     return () if all(name in named or name.partition("/")[0] in named for name in chosen) else named
 
 
-def config_findings(required: _WantedConfigs, allocation: AllocationResult) -> Iterator[Finding]:
+def config_findings(required: _WantedConfigs, allocation: claims.AllocationResult) -> Iterator[Finding]:
     """RES-3 to RES-5: whether an allocation has the config entries that it must have."""
     found = [(entry.source, entry.requests or (), entry.opaque) for entry in allocation.devices.config or ()]
     of_classes, of_claim = required

@@ -12,8 +12,8 @@ PACKAGES = ("api", "cel", "encoders", "integrations", "models", "peers", "proble
 
 LIMITS = {
     "modules": 300,
-    "lines": 62_700,
-    "import lines in percent": 6.1,
+    "lines": 60_000,
+    "import lines in percent": 6.0,
     "lines of the largest module": 500,
     "modules entered by allocate": 140,
     "modules entered by plan": 200,

@@ -12,19 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import gcd
 
+from ....encoders import symmetry
 from ....encoders.constraints import ENCODERS
 from ....encoders.model import AllocationModel, Configuration, build_model, post_configurations
 from ....encoders.rows import COEFFICIENT_LIMIT, CpSatRows, Term
 from ....encoders.solution import decode_solution
-from ....encoders.symmetry import (
-    MergedProblem,
-    Signature,
-    SymmetryClass,
-    SymmetryReducedProblem,
-    UnitCopies,
-    build_symmetry_classes,
-    merge_equal_requests,
-)
 from ....problem.constraints import pools_with_negative_draws
 from ....problem.filters import usable_devices
 from ....problem.problem import Problem
@@ -186,12 +178,14 @@ class BundleModelBuilder:
         self._candidates = usable_devices(self._problem, question.in_use)
         self._marks = self._marked() if question.measures else None
 
-    def _copies(self) -> list[UnitCopies]:
+    def _copies(self) -> list[symmetry.UnitCopies]:
         """Number the claims of all copies, as they come side by side."""
         sizes = [len(unit.problem.claims) for unit in self._question.units]
         firsts = accumulate((size * copies for size, copies in zip(sizes, self._most, strict=True)), initial=0)
         return [
-            UnitCopies(tuple(tuple(range(first + copy * size, first + (copy + 1) * size)) for copy in range(copies)))
+            symmetry.UnitCopies(
+                tuple(tuple(range(first + copy * size, first + (copy + 1) * size)) for copy in range(copies))
+            )
             for first, size, copies in zip(firsts, sizes, self._most, strict=False)
         ]
 
@@ -216,13 +210,13 @@ class BundleModelBuilder:
                 listed[number] = list(zip(variables, own.picks(), strict=True))
         return MeasureContext(model, self._question.units, listed)
 
-    def _configured(self) -> tuple[SymmetryReducedProblem, dict[int, UnitConfigurations]]:
+    def _configured(self) -> tuple[symmetry.SymmetryReducedProblem, dict[int, UnitConfigurations]]:
         """List the configurations of all units that need them and have few enough."""
         merged = self._merged(())
         needy = units_needing_configurations(self._question, merged)
         wanted = [single_copy(self._question, number, self._most) for number in needy]
         while True:
-            reduced = build_symmetry_classes(
+            reduced = symmetry.build_symmetry_classes(
                 self._merged(wanted) if wanted else merged,
                 [*ENCODERS, _MeterSigner(self._question.meters), *self._question.measures],
             )
@@ -232,13 +226,15 @@ class BundleModelBuilder:
                 return reduced, found
             wanted = [one for one in wanted if one.number in found]
 
-    def _merged(self, wanted: Sequence[SingleCopy]) -> MergedProblem:
+    def _merged(self, wanted: Sequence[SingleCopy]) -> symmetry.MergedProblem:
         same = {claim: key for one in wanted for claim, key in merged_claim_keys(one, self._units[one.number])}
         asked = self._problem, self._question.in_use, self._candidates
-        return merge_equal_requests(*asked, labels=self._marks, units=self._units, equal_claims=same)
+        return symmetry.merge_equal_requests(*asked, labels=self._marks, units=self._units, equal_claims=same)
 
 
-def _without_entries(reduced: SymmetryReducedProblem, numbers: Container[int]) -> SymmetryReducedProblem:
+def _without_entries(
+    reduced: symmetry.SymmetryReducedProblem, numbers: Container[int]
+) -> symmetry.SymmetryReducedProblem:
     """Leave out the entries of these units, which every configuration keeps; symmetry classes stay as they are."""
     merged = reduced.merged
     kept = [unit for number, unit in enumerate(merged.units) if number in numbers]
@@ -254,7 +250,7 @@ class _MeterSigner:
 
     meters: Sequence[Mapping[int, int]]
 
-    def sign(self, _merged: MergedProblem) -> Signature | None:
+    def sign(self, _merged: symmetry.MergedProblem) -> symmetry.Signature | None:
         """Sign devices with what they count."""
         return (lambda device: tuple(meter.get(device, 0) for meter in self.meters)) if self.meters else None
 
@@ -281,11 +277,11 @@ class SingleCopy:
     """One copy of a unit, with what it shares with its copies in a larger question: its first demand there."""
 
     number: int
-    merged: MergedProblem
+    merged: symmetry.MergedProblem
     first_demand: int
 
 
-def units_needing_configurations(question: BundleQuestion, merged: MergedProblem) -> Iterator[int]:
+def units_needing_configurations(question: BundleQuestion, merged: symmetry.MergedProblem) -> Iterator[int]:
     """Yield the units with claims that stay alone: several copies of them, or such as are judged on complete sets.
 
     Not where the order of units decides what one of them may take.
@@ -301,13 +297,13 @@ def units_needing_configurations(question: BundleQuestion, merged: MergedProblem
 def single_copy(question: BundleQuestion, number: int, most: Sequence[int]) -> SingleCopy:
     """Merge what is equal in one copy."""
     problem = question.units[number].problem
-    merged = merge_equal_requests(problem, question.in_use, usable_devices(problem, question.in_use))
+    merged = symmetry.merge_equal_requests(problem, question.in_use, usable_devices(problem, question.in_use))
     before = zip(question.units[:number], most, strict=False)
     first_demand = sum(len(unit.problem.demands) * copies for unit, copies in before)
     return SingleCopy(number, merged, first_demand)
 
 
-def merged_claim_keys(one: SingleCopy, copies: UnitCopies) -> Iterator[tuple[int, tuple[int, int]]]:
+def merged_claim_keys(one: SingleCopy, copies: symmetry.UnitCopies) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield for each claim of each copy a key: those that are one in a copy are one in all copies."""
     for request in one.merged.requests:
         for claim in request.claims:
@@ -316,7 +312,7 @@ def merged_claim_keys(one: SingleCopy, copies: UnitCopies) -> Iterator[tuple[int
 
 
 def list_configurations(
-    one: SingleCopy, reduced: SymmetryReducedProblem, deadline: float | None
+    one: SingleCopy, reduced: symmetry.SymmetryReducedProblem, deadline: float | None
 ) -> UnitConfigurations | None:
     """List all that one copy could take, whatever soft entries say; None if that is too much."""
     alternatives = {alternative.demands[0]: alternative.index for alternative in reduced.merged.alternatives}
@@ -327,7 +323,9 @@ def list_configurations(
         tuple(class_.index for class_ in inside if number in class_.alternatives) for number in there
     )
     merged = replace(one.merged, relations=tuple(relation for relation in one.merged.relations if relation.record.hard))
-    model = build_model(SymmetryReducedProblem(merged, tuple(inside), of_alternative), ENCODERS, deadline=deadline)
+    model = build_model(
+        symmetry.SymmetryReducedProblem(merged, tuple(inside), of_alternative), ENCODERS, deadline=deadline
+    )
     places = {
         (there[alternative], classes[class_]): variable for (alternative, class_), variable in model.takes.items()
     }
@@ -345,8 +343,8 @@ def list_configurations(
 
 
 def _copy_symmetry_classes(
-    reduced: SymmetryReducedProblem, inner: Mapping[int, int]
-) -> tuple[list[int], list[SymmetryClass]]:
+    reduced: symmetry.SymmetryReducedProblem, inner: Mapping[int, int]
+) -> tuple[list[int], list[symmetry.SymmetryClass]]:
     """Take over the symmetry classes that a copy could take from: their numbers outside, and what they are inside."""
     kept = [class_ for class_ in reduced.classes if any(alternative in inner for alternative in class_.alternatives)]
     meant = [tuple(sorted(inner[one] for one in class_.alternatives if one in inner)) for class_ in kept]

@@ -16,17 +16,9 @@ from ....problem.problem import InUse, Problem
 from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
 from ..master_problem import Column, is_past
+from . import lagrangian
 from .bundle import Bundle, BundleQuestion, Picks
 from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling
-from .lagrangian import (
-    VALUE_SCALE,
-    LagrangianRelaxation,
-    LinearNode,
-    LinearQuestion,
-    LinearUnit,
-    best_relaxation,
-    build_linear_question,
-)
 
 _MOST_COLUMNS = 6
 _MOST_ENUMERATED_ITEMS = 24
@@ -40,19 +32,19 @@ class LinearPricer:
     are not used.
     """
 
-    units: tuple[LinearUnit, ...]
-    nodes: tuple[LinearNode, ...]
+    units: tuple[lagrangian.LinearUnit, ...]
+    nodes: tuple[lagrangian.LinearNode, ...]
 
     def price(
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], limits: PricingLimits
     ) -> PricingResult:
         """Find columns; what a quick look cannot exclude raises the bound, which is None only after the deadline."""
-        asked = build_linear_question(self.nodes[node_class], self.units, prices.units, limits_by_class)
+        asked = lagrangian.build_linear_question(self.nodes[node_class], self.units, prices.units, limits_by_class)
         if not asked.offers:
             return PricingResult((), 0)
         if is_past(limits.deadline):
             return PricingResult((), None)
-        relaxed = best_relaxation(asked, limits.deadline)
+        relaxed = lagrangian.best_relaxation(asked, limits.deadline)
         filled = _best_fillings(asked, relaxed, limits)
         columns = tuple(_filling_column(node_class, filling.devices) for filling in filled.fillings)
         return PricingResult(columns, filled.bound)
@@ -62,12 +54,12 @@ class LinearPricer:
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
         node = self.nodes[node_class]
-        asked = build_linear_question(node, self.units, prices.units, limits_by_class, dominance=False)
+        asked = lagrangian.build_linear_question(node, self.units, prices.units, limits_by_class, dominance=False)
         if not asked.offers:
             return ()
         if len(asked.offers) > _MOST_ENUMERATED_ITEMS:
             return None
-        relaxed = best_relaxation(asked, limits.deadline)
+        relaxed = lagrangian.best_relaxation(asked, limits.deadline)
         least = max(0, least_value - 1)
         labels = Labeling(asked, relaxed, ENUMERATION_WIDTH, least, counted=True, deadline=limits.deadline)
         try:
@@ -89,10 +81,12 @@ class LinearPricer:
         return _filling_column(column.node_class, tuple(reversed(devices)))
 
 
-def _best_fillings(asked: LinearQuestion, relaxed: LagrangianRelaxation, limits: PricingLimits) -> LabelingResult:
+def _best_fillings(
+    asked: lagrangian.LinearQuestion, relaxed: lagrangian.LagrangianRelaxation, limits: PricingLimits
+) -> LabelingResult:
     """Look ever wider, for what is better than what is known."""
     fillings: tuple[NodeFilling, ...] = ()
-    bound = max(0, relaxed.bound // VALUE_SCALE)
+    bound = max(0, relaxed.bound // lagrangian.VALUE_SCALE)
     for width in WIDTHS[limits.effort]:
         least = fillings[0].value if fillings else 0
         try:
@@ -126,10 +120,10 @@ class _DeviceAmounts:
         """The same in larger units."""
         return _DeviceAmounts({device: free // step for device, free in self.free.items()}, self.capacity // step)
 
-    def node(self, left: tuple[int, ...], takes: Iterable[int]) -> LinearNode:
+    def node(self, left: tuple[int, ...], takes: Iterable[int]) -> lagrangian.LinearNode:
         """A node with these devices, which takes these unit classes."""
         free = tuple(self.free[device] for device in sorted(self.free))
-        return LinearNode(free, self.capacity, left, frozenset(takes))
+        return lagrangian.LinearNode(free, self.capacity, left, frozenset(takes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +158,7 @@ class LinearNodes:
 
 def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearNodes:
     """Find the node kinds that are linear; ``roles`` is how many unit classes there are."""
-    units: dict[int, LinearUnit] = {}
+    units: dict[int, lagrangian.LinearUnit] = {}
     found: dict[int, _LinearNodeClass] = {}
     for index, question in questions.items():
         linear = None if any(question.meters) or question.measures else _linear_node_class(question)
@@ -181,7 +175,7 @@ def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearN
         devices[index].node(questions[index].left, found[index].units) if index in found else nowhere
         for index in sorted(questions)
     )
-    nothing = LinearUnit(needs=(0,) * resources)
+    nothing = lagrangian.LinearUnit(needs=(0,) * resources)
     asked = (units.get(number, nothing) for number in range(roles))
     pricer = LinearPricer(tuple(replace(unit, share=unit.share // step) for unit in asked), tuple(nodes))
     return LinearNodes(pricer, devices, {index: questions[index] for index in found})
@@ -192,7 +186,7 @@ class _LinearNodeClass:
     """A linear node kind: its devices, and what it may take."""
 
     devices: _DeviceAmounts
-    units: Mapping[int, LinearUnit]
+    units: Mapping[int, lagrangian.LinearUnit]
 
 
 def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
@@ -208,14 +202,14 @@ def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
     there = next(known, _DeviceAmounts({}, 1))
     if there is None:
         return None
-    units: dict[int, LinearUnit] = {}
+    units: dict[int, lagrangian.LinearUnit] = {}
     for unit in question.units:
         if not wanted.get(unit.index, True):
             continue
         taken = _unit_take(unit.problem, there) if unit.index in wanted else (0, 0)
         if taken is None:
             return None
-        units[unit.index] = LinearUnit(*taken, unit.needs)
+        units[unit.index] = lagrangian.LinearUnit(*taken, unit.needs)
     least = min((unit.share for unit in units.values() if unit.share), default=there.capacity)
     return None if there.capacity > _MOST_SHARES * least else _LinearNodeClass(there, units)
 
