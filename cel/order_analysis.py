@@ -334,7 +334,7 @@ _RULES: dict[str, FlowRule] = {
         ("sets.contains", "sets.intersects", "sets.equivalent"), _order_free_function(order_flow.OrderEffect.BAG)
     ),
 }
-_Handler: TypeAlias = "Callable[[OrderAnalysis, Macro, .Flow], Walk[.Flow]]"
+_Handler: TypeAlias = "Callable[[OrderAnalysis, Macro, order_flow.Flow], Walk[order_flow.Flow]]"
 
 
 def _visit(
