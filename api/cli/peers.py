@@ -15,7 +15,7 @@ app = typer.Typer(
     name="peers",
     add_completion=False,
     rich_markup_mode=None,
-    help="List programs of other systems that drasat can run, with versions.",
+    help="List the programs of other systems beside drasat.",
 )
 _HEADERS = ("peer", "status", "module", "version", "go", "program")
 
