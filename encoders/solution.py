@@ -64,14 +64,14 @@ def _taken_devices(reduced: SymmetryReducedProblem, counts: Mapping[tuple[int, i
 def _served_demands(model: AllocationModel, values: Sequence[int]) -> list[tuple[int, ...]]:
     """Serve the first copies by the first alternative, the next ones by the next (SRCH-4); of units the first ones."""
     chosen: list[tuple[int, ...]] = []
-    problem, left_out = model.merged.problem, model.units.unplaced_claims(values)
+    problem, unplaced = model.merged.problem, model.units.unplaced_claims(values)
     for request in model.merged.requests:
         start = 0
         for number in request.alternatives:
             alternative, choice = model.merged.alternatives[number], model.choices[number]
             served = alternative.demands
-            if left_out:
-                served = tuple(demand for demand in served if problem.demands[demand].claim not in left_out)
+            if unplaced:
+                served = tuple(demand for demand in served if problem.demands[demand].claim not in unplaced)
             count = len(served) if choice is None else values[choice]
             chosen.append(served[start : start + count])
             start += count

@@ -275,7 +275,7 @@ class Problem:
     """A device that All must take and a constraint forbids is an error of the whole attempt (SRCH-7)."""
     invalid_pools: bool = False
     """Some pool that the node sees is invalid (POOL-13)."""
-    landscape: NodeContext = NodeContext()
+    node_context: NodeContext = NodeContext()
 
     @staticmethod
     def side_by_side(problems: Sequence[Problem]) -> Problem:

@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from ..peers.kube_scheduler import PeerStatus
 
 app = typer.Typer(
-    name="peers",
-    add_completion=False,
-    rich_markup_mode=None,
-    help="List the programs of other systems beside drasat.",
+    name="peers", add_completion=False, rich_markup_mode=None, help="List the programs of other systems beside drasat."
 )
 _HEADERS = ("peer", "status", "module", "version", "go", "program")
 

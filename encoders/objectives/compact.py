@@ -41,9 +41,9 @@ def _sign_compact(merged: MergedProblem) -> Signature:
 
 
 def _locality_keys(merged: MergedProblem, device: int) -> Iterator[Hashable]:
-    landscape = merged.problem.landscape
-    yield "pool", landscape.pools[device]
-    for number, grouping in enumerate(landscape.groupings):
+    node_context = merged.problem.node_context
+    yield "pool", node_context.pools[device]
+    for number, grouping in enumerate(node_context.groupings):
         yield number, grouping[device]
 
 

@@ -146,7 +146,7 @@ def _free_devices(problem: Problem, in_use: InUse) -> Iterator[int]:
     counters, available = problem.counters, in_use.available
     blocked = counters.overdrawn_pools(available)
     for device in range(problem.size):
-        if device in in_use.dedicated or not problem.landscape.reachable[device]:
+        if device in in_use.dedicated or not problem.node_context.reachable[device]:
             continue
         amounts = counters.consumption.get(device, ()) if draws_counters(problem, in_use, device) else ()
         if all(amount <= available[row] and counters.pool_of_row[row] not in blocked for row, amount in amounts):
@@ -159,11 +159,11 @@ def _device_size(problem: Problem, in_use: InUse, device: int) -> int:
     if device in problem.shared:
         return _thousandths(sum(_remaining_weight(problem, in_use, row) for row in rows))
     if rows:
-        return max(1, _thousandths(sum(problem.landscape.weights[row] for row in rows)))
+        return max(1, _thousandths(sum(problem.node_context.weights[row] for row in rows)))
     amounts = problem.counters.consumption.get(device)
     if not amounts:
         return _thousandths(FULL_SIZE)
-    totals = problem.landscape.totals
+    totals = problem.node_context.totals
     parts = [amount * FULL_SIZE // totals[row] for row, amount in amounts if totals[row] > 0]
     counters, cards = problem.counters, cards_of_device(problem, device)
     number = sum((pool, name) in cards for pool, (name, _) in zip(counters.pool_of_row, counters.names, strict=True))
@@ -173,7 +173,7 @@ def _device_size(problem: Problem, in_use: InUse, device: int) -> int:
 def _remaining_weight(problem: Problem, in_use: InUse, row: int) -> int:
     total = problem.capacities.totals[row]
     left = max(0, total - in_use.consumed.get(row, 0))
-    return problem.landscape.weights[row] * left // total if total > 0 else 0
+    return problem.node_context.weights[row] * left // total if total > 0 else 0
 
 
 def _thousandths(size: int) -> int:
@@ -182,13 +182,13 @@ def _thousandths(size: int) -> int:
 
 def _matching_groups(problem: Problem, sizes: dict[int, int]) -> Iterable[MatchingGroup]:
     """Find groups of two or more; two attributes with the same groups count once."""
-    landscape = problem.landscape
+    node_context = problem.node_context
     found: dict[frozenset[int], MatchingGroup] = {}
-    for grouping in landscape.groupings:
+    for grouping in node_context.groupings:
         matching: dict[tuple[int, int], list[int]] = defaultdict(list)
         for device in sizes:
             if grouping[device]:
-                matching[landscape.drivers[device], grouping[device]].append(device)
+                matching[node_context.drivers[device], grouping[device]].append(device)
         for devices in matching.values():
             group = _matching_group(problem, sizes, devices)
             if group is not None:

@@ -36,7 +36,7 @@ from .fragmentation import FRAGMENTATION
 
 def _opened_parts(model: AllocationModel) -> list[list[Term]]:
     problem, in_use = model.merged.problem, model.merged.in_use
-    counters, totals = problem.counters, problem.landscape.totals
+    counters, totals = problem.counters, problem.node_context.totals
     drawn = zip(counters.pool_of_row, counters.names, totals, in_use.available, strict=True)
     touched = {(pool, name) for pool, (name, _), total, left in drawn if total != left}
     terms: list[Term] = []

@@ -78,7 +78,7 @@ def allocate(
     )
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
-    ledger = AllocatedState(cluster.usage(gates))
+    allocated_state = AllocatedState(cluster.usage(gates))
     worker: Engine
     walk: NodeWalk | None = None
     if stages:
@@ -86,10 +86,10 @@ def allocate(
 
         optimizer = worker = registry.OPTIMIZERS[name](session)
         share = None if work is None else work / max(1, len(requested))
-        walk = BestNodeWalk(optimizer, list(nodes.values()), ledger, deadline, share)
+        walk = BestNodeWalk(optimizer, list(nodes.values()), allocated_state, deadline, share)
     else:
         worker = registry.ENGINES[name](session)
-    placer = Placer(session, worker, ledger, nodes, deadline, walk)
+    placer = Placer(session, worker, allocated_state, nodes, deadline, walk)
     sets = (
         find_coupled_units(cluster, requested) if cluster.constraint_groups and not registry.is_upstream(name) else ()
     )

@@ -40,10 +40,12 @@ AllocationsByClaim = dict[ObjectKey, AllocationResult]
 class GroupPlacer:
     """Places coupled units, in the way of an engine. ``interrupted``: Ctrl-C came while the last ones were placed."""
 
-    def __init__(self, session: Session, engine: NodeEngine, ledger: AllocatedState, deadline: float | None) -> None:
+    def __init__(
+        self, session: Session, engine: NodeEngine, allocated_state: AllocatedState, deadline: float | None
+    ) -> None:
         self._session = session
         self._engine = engine
-        self._ledger = ledger
+        self._ledger = allocated_state
         self._deadline = deadline
         self.interrupted = False
 
@@ -168,13 +170,13 @@ class GroupSolver:
         self,
         session: Session,
         engine: NodeEngine,
-        ledger: AllocatedState,
+        allocated_state: AllocatedState,
         deadline: float | None,
         coupled: CoupledUnits,
     ) -> None:
         self.session = session
         self.engine = engine
-        self.ledger = ledger
+        self.allocated_state = allocated_state
         self.deadline = deadline
         self.coupled = coupled
         self.errors: list[Reason] = []
@@ -209,7 +211,7 @@ class GroupSolver:
         known: dict[Hashable, bool] = {}
         for node in nodes:
             view = self.engine.compiler.view(node, question)
-            in_use = self.ledger.in_use(view)
+            in_use = self.allocated_state.in_use(view)
             key = node_class_key(view, in_use)
             if key not in known:
                 known[key] = self._is_able(node_group, view, in_use)
@@ -236,8 +238,8 @@ class GroupSolver:
 
     def _state(self, view: NodeView) -> Hashable:
         """Return what is in use on a node, and what objectives see of it."""
-        landscape = self._surveyor and self._surveyor.survey(view, self._visible)
-        return self.ledger.in_use(view).key, landscape
+        node_context = self._surveyor and self._surveyor.survey(view, self._visible)
+        return self.allocated_state.in_use(view).key, node_context
 
     def may_use_several_nodes(self, node_group: SameNodeUnits) -> bool:
         """Tell whether pods that share a claim could be on several nodes after all: it may be usable on each of them.
@@ -298,10 +300,10 @@ class GroupSolver:
 
     def decide(self, group_problem: GroupProblem, problem: Problem) -> Decision:
         """Decide about a variant of the group problem. Raises ``FatalError`` and ``DeadlineExceededError``."""
-        decider, in_use = self.engine.decider, self.ledger.in_use(group_problem.merged_view.view)
+        decider, in_use = self.engine.decider, self.allocated_state.in_use(group_problem.merged_view.view)
         if self._surveyor is None:
             return decider.decide(problem, in_use, self.deadline)
-        seen = replace(problem, landscape=self._surveyor.survey(group_problem.merged_view.view, self._visible))
+        seen = replace(problem, node_context=self._surveyor.survey(group_problem.merged_view.view, self._visible))
         return cast("OptimizingDecider", decider).best(seen, in_use, self.deadline, self.session.work)
 
 
@@ -356,7 +358,7 @@ class GroupFailureExplainer:
         solver = self._solver
         failed = FailedNodes([node.metadata.name for node in admissible.nodes])
         for position, node in enumerate(admissible.nodes):
-            attempt = solver.engine.allocate_on(node, node_group.claims, solver.ledger, solver.deadline)
+            attempt = solver.engine.allocate_on(node, node_group.claims, solver.allocated_state, solver.deadline)
             if attempt.status is not Status.UNALLOCATABLE:
                 return None
             failed.add(position, attempt)

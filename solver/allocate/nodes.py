@@ -87,14 +87,14 @@ class OpenNodes:
     ``positions`` are ascending; they are read only as far as an iteration gets.
     """
 
-    def __init__(self, positions: Iterable[int], failed: FailedNodes, ledger: AllocatedState) -> None:
+    def __init__(self, positions: Iterable[int], failed: FailedNodes, allocated_state: AllocatedState) -> None:
         self.failed = failed
-        self._ledger = ledger
+        self._ledger = allocated_state
         # Negative, so that the first nodes are last: those fail most, and the end of a list is where to take from.
         self._open: list[int] = []
         self._unread = iter(positions)
         self._watchers: dict[PoolId, set[int]] = defaultdict(set)
-        self._seen = ledger.changes
+        self._seen = allocated_state.changes
 
     def __iter__(self) -> Iterator[int]:
         """Yield the nodes to try; ``fail`` may be called meanwhile for those that were yielded."""

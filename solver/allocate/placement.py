@@ -59,7 +59,7 @@ class Placer:
         self,
         session: Session,
         engine: Engine,
-        ledger: AllocatedState,
+        allocated_state: AllocatedState,
         nodes: Mapping[str, Node],
         deadline: float | None,
         walk: NodeWalk | None = None,
@@ -67,11 +67,11 @@ class Placer:
     ) -> None:
         self._session = session
         self._engine = engine
-        self._ledger = ledger
+        self._ledger = allocated_state
         self._nodes = list(nodes.values())
         self._names = list(nodes)
         self._deadline = deadline
-        self._walk = walk or FirstNodeWalk(engine, self._nodes, ledger, deadline)
+        self._walk = walk or FirstNodeWalk(engine, self._nodes, allocated_state, deadline)
         self._excluded_nodes = excluded_nodes
         self.interrupted = False
         self.notices: list[str] = []
@@ -137,7 +137,7 @@ class Placer:
         if refused:
             return [unplaced_outcome(unit, Status.UNALLOCATABLE, refused) for unit in coupled.units]
         try:
-            admissible = [self._nodes_for_all(seat) for seat in coupled.node_groups]
+            admissible = [self._nodes_for_all(group) for group in coupled.node_groups]
         except SelectorError as error:
             return [
                 unplaced_outcome(unit, Status.ERROR, [Reason("nodeSelector", "", str(error))]) for unit in coupled.units
@@ -154,12 +154,12 @@ class Placer:
                 self._commit(answer)
         return answers
 
-    def _nodes_for_all(self, seat: SameNodeUnits) -> AdmissibleNodes:
+    def _nodes_for_all(self, group: SameNodeUnits) -> AdmissibleNodes:
         """Find the nodes that suit all units of a seat, in order. Raises ``SelectorError``."""
-        suitable = [self._candidates_for(unit, unit.requested_claims).suitable for unit in seat.units]
+        suitable = [self._candidates_for(unit, unit.requested_claims).suitable for unit in group.units]
         common = set.intersection(*map(set, suitable))
         reasons = dict.fromkeys(reason for one in suitable for reason in one.reasons)
-        keys = [(unit.namespace, unit.name) for unit in seat.units]
+        keys = [(unit.namespace, unit.name) for unit in group.units]
         nodes = (
             position
             for position in sorted(common)
@@ -269,14 +269,14 @@ class FirstNodeWalk:
 
     engine: Engine
     nodes: Sequence[Node]
-    ledger: AllocatedState
+    allocated_state: AllocatedState
     deadline: float | None
 
     def walk(self, claims: Sequence[ResourceClaim], positions: Iterable[int]) -> WalkResult:
         """Ask until a node decides."""
         failed: list[PositionedResult] = []
         for position in positions:
-            attempt = self.engine.allocate_on(self.nodes[position], claims, self.ledger, self.deadline)
+            attempt = self.engine.allocate_on(self.nodes[position], claims, self.allocated_state, self.deadline)
             if not attempt.fails_here:
                 return WalkResult((position, attempt), failed, attempt.interrupted)
             failed.append((position, attempt))
@@ -294,7 +294,7 @@ class BestNodeWalk:
 
     engine: Optimizer
     nodes: Sequence[Node]
-    ledger: AllocatedState
+    allocated_state: AllocatedState
     deadline: float | None
     work: float | None
 
@@ -307,7 +307,7 @@ class BestNodeWalk:
             if self.work is not None:
                 share = max(0.0, self.work - self.engine.counts.work + begun) / (len(requested) - number)
             try:
-                attempt = self.engine.best(self.nodes[position], claims, self.ledger, self.deadline, share)
+                attempt = self.engine.best(self.nodes[position], claims, self.allocated_state, self.deadline, share)
             except KeyboardInterrupt:
                 if search.best is None:
                     raise

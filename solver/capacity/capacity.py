@@ -131,7 +131,7 @@ class CapacityEvaluation:
     """
 
     def __init__(
-        self, cluster: Cluster, engine: CopyEngine, ledger: AllocatedState, limit: int, deadline: float | None
+        self, cluster: Cluster, engine: CopyEngine, allocated_state: AllocatedState, limit: int, deadline: float | None
     ) -> None:
         self._answers: dict[NodeRoom, list[str]] = {}
         self.shared: list[SharedRoom] = []
@@ -141,7 +141,7 @@ class CapacityEvaluation:
         self.interrupted = False
         self._cluster = cluster
         self._engine = engine
-        self._ledger = ledger
+        self._ledger = allocated_state
         self._limit = limit
         self._deadline = deadline
 
@@ -274,7 +274,11 @@ PlacedCopy = tuple[SharedNode, Picks]
 
 
 def count_on_shared_nodes(
-    engine: CopyEngine, places: Sequence[SharedNode], ledger: AllocatedState, limit: int, deadline: float | None
+    engine: CopyEngine,
+    places: Sequence[SharedNode],
+    allocated_state: AllocatedState,
+    limit: int,
+    deadline: float | None,
 ) -> tuple[Room, list[PlacedCopy]]:
     """Find how many copies fit on all these nodes together.
 
@@ -287,20 +291,24 @@ def count_on_shared_nodes(
     if len(distinct) == 1 or alone.unbounded:
         enough = next((place for place in distinct if place.alone.answer.room.unbounded), distinct[0])
         return alone, [(enough, picks) for picks in enough.alone.copies]
-    firsts, first_fit = _first_fit_in_turn(engine, distinct, ledger, limit, deadline_slice(deadline, 4))
-    best = [*_most_in_turn(engine, distinct, ledger, limit, deadline_slice(deadline, 3))]
+    firsts, first_fit = _first_fit_in_turn(engine, distinct, allocated_state, limit, deadline_slice(deadline, 4))
+    best = [*_most_in_turn(engine, distinct, allocated_state, limit, deadline_slice(deadline, 3))]
     placed = max(best, firsts, key=len)
     # A copy on one node that gives counters back may make room on another, which neither has alone.
     giving = any(pools_with_negative_draws(place.query.problem) for place in distinct)
-    bound = None if giving else _joint_bound(engine, distinct, ledger, len(placed), alone.bound, deadline)
+    bound = None if giving else _joint_bound(engine, distinct, allocated_state, len(placed), alone.bound, deadline)
     return Room(len(placed), bound, first_fit), placed
 
 
 def _first_fit_in_turn(
-    engine: CopyEngine, places: Sequence[SharedNode], ledger: AllocatedState, limit: int, deadline: float | None
+    engine: CopyEngine,
+    places: Sequence[SharedNode],
+    allocated_state: AllocatedState,
+    limit: int,
+    deadline: float | None,
 ) -> tuple[list[PlacedCopy], int | None]:
     """Fill node after node as the scheduler would; the number is None where that was not decided."""
-    running, placed, decided = AllocatedState(ledger.usage), list[PlacedCopy](), True
+    running, placed, decided = AllocatedState(allocated_state.usage), list[PlacedCopy](), True
     for number, place in enumerate(places):
         filled = engine.fill(place.query, running, limit, deadline_slice(deadline, len(places) - number))
         placed += [(place, picks) for picks in filled.copies]
@@ -309,10 +317,14 @@ def _first_fit_in_turn(
 
 
 def _most_in_turn(
-    engine: CopyEngine, places: Sequence[SharedNode], ledger: AllocatedState, limit: int, deadline: float | None
+    engine: CopyEngine,
+    places: Sequence[SharedNode],
+    allocated_state: AllocatedState,
+    limit: int,
+    deadline: float | None,
 ) -> Iterator[PlacedCopy]:
     """Fill node after node with as many copies as fit beside those before: first with what only this node reaches."""
-    running = AllocatedState(ledger.usage)
+    running = AllocatedState(allocated_state.usage)
     reached = Counter(key for place in places for key in place.keys)
     turns = [(place, _exclusive_problem(place, reached)) for place in places]
     turns += [(place, place.query) for place in places]
@@ -333,7 +345,7 @@ def _exclusive_problem(place: SharedNode, reached: Mapping[Hashable, int]) -> Co
 def _joint_bound(
     engine: CopyEngine,
     places: Sequence[SharedNode],
-    ledger: AllocatedState,
+    allocated_state: AllocatedState,
     fitting: int,
     bound: int | None,
     deadline: float | None,
@@ -347,6 +359,6 @@ def _joint_bound(
         return bound
     if query is None:
         return bound
-    # A ledger of its own: this one knows the node by its name.
-    in_use, _ = engine.state(query, AllocatedState(ledger.usage))
+    # An allocated state of its own: this one knows the node by its name.
+    in_use, _ = engine.state(query, AllocatedState(allocated_state.usage))
     return tighten_upper_bound(CopyFeasibility(query.problem, in_use, engine.joint), fitting, bound, deadline)

@@ -123,29 +123,33 @@ class CopyEngine(NodeEngine):
         wrapping = _periodic_axes(found.problem)
         return found if all(_periodic_axes(query.problem) <= wrapping for query in queries) else None
 
-    def state(self, query: CopyProblem, ledger: AllocatedState) -> tuple[InUse, Hashable]:
+    def state(self, query: CopyProblem, allocated_state: AllocatedState) -> tuple[InUse, Hashable]:
         """Return what is in use there, and a key that is equal for places where as many copies fit."""
-        in_use = ledger.in_use(query.view)
+        in_use = allocated_state.in_use(query.view)
         return in_use, node_class_key(query.view, in_use)
 
-    def fill(self, query: CopyProblem, ledger: AllocatedState, most: int, deadline: float | None) -> FirstFitCopies:
+    def fill(
+        self, query: CopyProblem, allocated_state: AllocatedState, most: int, deadline: float | None
+    ) -> FirstFitCopies:
         """Place copies one after the other, as the scheduler would, and commit them."""
         copies: list[Picks] = []
         try:
             while len(copies) < most:
-                decision = self.decider.decide(query.problem, ledger.in_use(query.view), deadline)
+                decision = self.decider.decide(query.problem, allocated_state.in_use(query.view), deadline)
                 if decision.status is not Status.ALLOCATED:
                     return FirstFitCopies(tuple(copies), decision.status is Status.UNALLOCATABLE)
                 copies.append(decision.picks)
-                self.commit(query, ledger, decision.picks)
+                self.commit(query, allocated_state, decision.picks)
         except DeadlineExceededError:
             return FirstFitCopies(tuple(copies), False)
         return FirstFitCopies(tuple(copies), True)
 
-    def commit(self, query: CopyProblem, ledger: AllocatedState, picks: Picks) -> None:
-        """Enter what a copy, one that is in no ledger yet, takes into a ledger."""
+    def commit(self, query: CopyProblem, allocated_state: AllocatedState, picks: Picks) -> None:
+        """Enter what a copy, one that is in no allocated state yet, takes."""
         unit = self.source.copy(next(self._numbers))
-        ledger.commit(zip((ref.key for ref in unit.requested_claims), self.build(query, unit, picks), strict=True))
+        allocated_state.commit(
+            zip((ref.key for ref in unit.requested_claims), self.build(query, unit, picks), strict=True)
+        )
 
     def build(self, query: CopyProblem, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
         """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
@@ -157,9 +161,9 @@ class CopyEngine(NodeEngine):
         claims = [claim for number in range(copies) for claim in self.source.copy(number).claims_to_allocate]
         return display_message(found, problem_names(claims, query.view))
 
-    def one_more(self, node: Node, ledger: AllocatedState, deadline: float | None) -> NodeResult:
+    def one_more(self, node: Node, allocated_state: AllocatedState, deadline: float | None) -> NodeResult:
         """Try one more copy, for the reasons why it does not fit."""
-        return self.allocate_on(node, self.source.copy(0).claims_to_allocate, ledger, deadline)
+        return self.allocate_on(node, self.source.copy(0).claims_to_allocate, allocated_state, deadline)
 
     def _seen(self, question: Question, view: NodeView) -> CopyProblem:
         problem = self.compiler.problem(question, view.shape)
@@ -355,28 +359,33 @@ class CountedCopies:
 
 
 def count_on_node(
-    engine: CopyEngine, node: Node, query: CopyProblem, ledger: AllocatedState, limit: int, deadline: float | None
+    engine: CopyEngine,
+    node: Node,
+    query: CopyProblem,
+    allocated_state: AllocatedState,
+    limit: int,
+    deadline: float | None,
 ) -> CountedCopies:
-    """Find how many copies fit on the node beside what the ledger, which is not changed, says is in use."""
-    endless = CopyFeasibility(query.problem, ledger.in_use(query.view), engine.joint).endless(
+    """Find how many copies fit on the node beside what the allocated state, which is not changed, says is in use."""
+    endless = CopyFeasibility(query.problem, allocated_state.in_use(query.view), engine.joint).endless(
         deadline_slice(deadline, 4)
     )
     if endless.status is Status.ALLOCATED:
         return CountedCopies(_node_room(node, Room(unbounded=True), [_UNBOUNDED]), (endless.picks, endless.picks))
-    first, found = count_copies(engine, query, ledger, limit, deadline)
+    first, found = count_copies(engine, query, allocated_state, limit, deadline)
     room = Room(len(found.copies), found.bound, len(first.copies) if first.decided else None)
     if room.fits >= limit and not room.proven:
         text = f"{limit} copies fit, which is as far as counting goes"
         return CountedCopies(_node_room(node, room, [Reason("limit", "", text)]), found.copies)
-    return CountedCopies(_explained_room(engine, node, query, ledger, room, found, deadline), found.copies)
+    return CountedCopies(_explained_room(engine, node, query, allocated_state, room, found, deadline), found.copies)
 
 
 def count_copies(
-    engine: CopyEngine, query: CopyProblem, ledger: AllocatedState, limit: int, deadline: float | None
+    engine: CopyEngine, query: CopyProblem, allocated_state: AllocatedState, limit: int, deadline: float | None
 ) -> tuple[FirstFitCopies, MostCopies]:
     """Find what first fit reaches, and then how many copies fit, where the number is finite."""
-    first = engine.fill(query, AllocatedState(ledger.usage), limit, deadline_slice(deadline, 3))
-    together = CopyFeasibility(query.problem, ledger.in_use(query.view), engine.joint)
+    first = engine.fill(query, AllocatedState(allocated_state.usage), limit, deadline_slice(deadline, 3))
+    together = CopyFeasibility(query.problem, allocated_state.in_use(query.view), engine.joint)
     return first, most_copies(together, first.copies, limit, deadline)
 
 
@@ -388,13 +397,13 @@ def _explained_room(
     engine: CopyEngine,
     node: Node,
     query: CopyProblem,
-    ledger: AllocatedState,
+    allocated_state: AllocatedState,
     room: Room,
     found: MostCopies,
     deadline: float | None,
 ) -> NodeRoom:
     """Try one more copy beside those that fit, for the reasons why it does not."""
-    full = AllocatedState(ledger.usage)
+    full = AllocatedState(allocated_state.usage)
     for picks in found.copies:
         engine.commit(query, full, picks)
     attempt = engine.one_more(node, full, deadline)

@@ -193,7 +193,7 @@ def figures(context: SchedulingContext, units: Sequence[QueuedUnit], outcomes: S
     views = [node_states.view(position) for position in range(node_states.size)]
     pairs = (pair for view in views for pair in zip(view.devices, view.shape.reachable, strict=True))
     reached = {device.id for device, is_reached in pairs if is_reached}
-    used = sum(node_states.ledger.usage.in_use(device) for device in reached)
+    used = sum(node_states.allocated_state.usage.in_use(device) for device in reached)
     try:
         found = _fragmentation(node_states, context.workload, len(reached))
     except TimeOverError:
@@ -263,8 +263,8 @@ class SchedulingContext:
         self.workload = TargetWorkload(classes, self.trials, engine.compiler)
         seen = (requirements.question.visible for requirements, _ in classes)
         devices = DeviceStates(engine.compiler.views, reduce(VisibleAttributes.joined, seen, VisibleAttributes()))
-        ledger = AllocatedState(cluster.usage(inputs.gates))
-        self.node_states = NodeStates(list(self._schedulable_nodes(inputs, nodes)), devices, ledger)
+        allocated_state = AllocatedState(cluster.usage(inputs.gates))
+        self.node_states = NodeStates(list(self._schedulable_nodes(inputs, nodes)), devices, allocated_state)
 
     def _classes(self, units: Iterable[QueuedUnit]) -> Sequence[tuple[UnitRequirements, int]]:
         counts: Counter[bytes] = Counter()

@@ -63,8 +63,10 @@ class SchedulableNode:
 class NodeStates:
     """All nodes by position, and for each state the positions of the nodes in it, ascending."""
 
-    def __init__(self, nodes: Sequence[SchedulableNode], devices: DeviceStates, ledger: AllocatedState) -> None:
-        self.ledger = ledger
+    def __init__(
+        self, nodes: Sequence[SchedulableNode], devices: DeviceStates, allocated_state: AllocatedState
+    ) -> None:
+        self.allocated_state = allocated_state
         self.groups: dict[NodeState, list[int]] = {}
         self._nodes = nodes
         self._positions = {one.node.metadata.name: position for position, one in enumerate(nodes)}
@@ -72,7 +74,7 @@ class NodeStates:
         self._rooms = [one.room for one in nodes]
         self._known: dict[Hashable, NodeState] = {}
         self._watchers: dict[PoolId, list[int]] = defaultdict(list)
-        self._seen = ledger.changes
+        self._seen = allocated_state.changes
         self._states: list[NodeState] = []
         for position, one in enumerate(nodes):
             for pool in one.pools:
@@ -102,12 +104,12 @@ class NodeStates:
         self, position: int, requests: Mapping[str, int], made: Iterable[tuple[ObjectKey, AllocationResult]]
     ) -> None:
         """Place a pod with these requests on the node, and commit the allocations made for it."""
-        self.ledger.commit(made)
+        self.allocated_state.commit(made)
         self._change(position, requests, 1)
 
     def remove_pod(self, position: int, requests: Mapping[str, int], claims: Iterable[ObjectKey]) -> None:
         """Remove a pod with these requests from the node, and release the allocations of these claims."""
-        self.ledger.release(claims)
+        self.allocated_state.release(claims)
         self._change(position, requests, -1)
 
     def state_with(self, state: NodeState, requests: Mapping[str, int], made: Iterable[AllocationResult]) -> NodeState:
@@ -118,8 +120,8 @@ class NodeStates:
 
     def _change(self, position: int, requests: Mapping[str, int], sign: int) -> None:
         self._rooms[position] = remaining_after(self._rooms[position], requests, sign)
-        pools = self.ledger.changed_since(self._seen)
-        self._seen = self.ledger.changes
+        pools = self.allocated_state.changed_since(self._seen)
+        self._seen = self.allocated_state.changes
         for other in {position}.union(*(self._watchers.get(pool, ()) for pool in pools)):
             before, after = self._states[other], self._find(other)
             if after is before:
@@ -133,7 +135,7 @@ class NodeStates:
 
     def _find(self, position: int) -> NodeState:
         one = self._nodes[position]
-        return self._state(one.suits, self._rooms[position], self._devices.of(one.node, self.ledger))
+        return self._state(one.suits, self._rooms[position], self._devices.of(one.node, self.allocated_state))
 
     def _state(self, suits: tuple[bool, ...], room: Requests | None, devices: DeviceState) -> NodeState:
         key = suits, None if room is None else tuple(room.items()), devices
@@ -165,10 +167,10 @@ class DeviceStates:
         """Return what a node sees: nothing where a node selector cannot be parsed (NODE-2)."""
         return self._seen(node)[0]
 
-    def of(self, node: Node, ledger: AllocatedState) -> DeviceState:
+    def of(self, node: Node, allocated_state: AllocatedState) -> DeviceState:
         """Find the state of a node."""
         view, broken = self._seen(node)
-        return self._state(view, ledger, broken=broken)
+        return self._state(view, allocated_state, broken=broken)
 
     def _seen(self, node: Node) -> tuple[NodeView, bool]:
         try:
@@ -182,12 +184,12 @@ class DeviceStates:
         named = [(("", str(next(self._names))), allocation) for allocation in made]
         return self._state(state.view, AllocatedState(state.usage.plus(named)), broken=False)
 
-    def _state(self, view: NodeView, ledger: AllocatedState, *, broken: bool) -> DeviceState:
-        in_use = ledger.in_use(view)
+    def _state(self, view: NodeView, allocated_state: AllocatedState, *, broken: bool) -> DeviceState:
+        in_use = allocated_state.in_use(view)
         key = broken, node_class_key(view, in_use)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = DeviceState(view, ledger.usage, in_use)
+            found = self._known[key] = DeviceState(view, allocated_state.usage, in_use)
         return found
 
 

@@ -131,7 +131,7 @@ class SequentialScheduler:
         if claims:
             node = self._node_states.node(position)
             trial = trial_of(
-                self._trials.engine.allocate_on(node, claims, self._node_states.ledger, self._trials.deadline)
+                self._trials.engine.allocate_on(node, claims, self._node_states.allocated_state, self._trials.deadline)
             )
             if not trial.fits:
                 raise TrialAbortedError(node, trial)

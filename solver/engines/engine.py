@@ -140,9 +140,9 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def allocate_on(
-        self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState, deadline: float | None
+        self, node: Node, claims: Sequence[ResourceClaim], allocated_state: AllocatedState, deadline: float | None
     ) -> NodeResult:
-        """Allocate the claims on the node beside what the ledger says is in use."""
+        """Allocate the claims on the node beside what the allocated state says is in use."""
         raise NotImplementedError
 
 
@@ -153,7 +153,7 @@ class Optimizer(Engine, Protocol):
         self,
         node: Node,
         claims: Sequence[ResourceClaim],
-        ledger: AllocatedState,
+        allocated_state: AllocatedState,
         deadline: float | None,
         work: float | None,
     ) -> NodeResult:

@@ -100,18 +100,22 @@ class NodeEngine:
         return replace(counts, cel_evaluations=self.compiler.evaluator.evaluations, classes=classes)
 
     def allocate_on(
-        self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState, deadline: float | None
+        self, node: Node, claims: Sequence[ResourceClaim], allocated_state: AllocatedState, deadline: float | None
     ) -> NodeResult:
         """Decide about the node, and build the result."""
         return self.answer(
-            node, claims, ledger, deadline, lambda query, problem: self.decider.decide(problem, query.in_use, deadline)
+            node,
+            claims,
+            allocated_state,
+            deadline,
+            lambda query, problem: self.decider.decide(problem, query.in_use, deadline),
         )
 
     def answer(
         self,
         node: Node,
         claims: Sequence[ResourceClaim],
-        ledger: AllocatedState,
+        allocated_state: AllocatedState,
         deadline: float | None,
         decide: DecideFunction,
     ) -> NodeResult:
@@ -120,7 +124,7 @@ class NodeEngine:
         try:
             question = self.compiler.question(claims)
             view = self.compiler.view(node, question)
-            return self._decide(NodeQuery(question, claims, view, ledger.in_use(view)), decide)
+            return self._decide(NodeQuery(question, claims, view, allocated_state.in_use(view)), decide)
         except SelectorError as error:
             return NodeResult(Status.ERROR, rule="nodeSelector", message=f"gather pool information: {error}")
         except FatalError as error:
@@ -133,11 +137,11 @@ class NodeEngine:
         failure = self._failed.get(key)
         if failure is None:
             problem = self.compiler.problem(query.question, query.view.shape)
-            posed = problem if self.decider.in_order else problem.order_independent()
-            decision = decide(query, posed)
+            searched = problem if self.decider.in_order else problem.order_independent()
+            decision = decide(query, searched)
             if decision.status is Status.ALLOCATED:
-                return self._result_or_other_devices(query, posed, decision, decide)
-            error = self._decisive_error(query, problem, posed, decision, decide)
+                return self._result_or_other_devices(query, searched, decision, decide)
+            error = self._decisive_error(query, problem, searched, decision, decide)
             failure = self._failed[key] = _NodeFailure(
                 decision, problem.invalid_pools, demand_tables(problem, query.in_use), error
             )
@@ -173,7 +177,7 @@ class NodeEngine:
         )
 
     def _decisive_error(
-        self, query: NodeQuery, problem: Problem, posed: Problem, decision: Decision, decide: DecideFunction
+        self, query: NodeQuery, problem: Problem, searched: Problem, decision: Decision, decide: DecideFunction
     ) -> FatalError | None:
         """Find the error that alone stands in the way, if there is one (policy ``strict``)."""
         if self._session.policy != STRICT or decision.status is not Status.UNALLOCATABLE:
@@ -181,7 +185,7 @@ class NodeEngine:
         error = decisive_error(problem, query.in_use, self.decider.in_order)
         if error is not None or not decision.has_relation_error:
             return error
-        return decisive_relation_error(posed, lambda tolerant: decide(query, tolerant))
+        return decisive_relation_error(searched, lambda tolerant: decide(query, tolerant))
 
 
 class OptimizingEngine(NodeEngine):
@@ -197,7 +201,7 @@ class OptimizingEngine(NodeEngine):
         self,
         node: Node,
         claims: Sequence[ResourceClaim],
-        ledger: AllocatedState,
+        allocated_state: AllocatedState,
         deadline: float | None,
         work: float | None,
     ) -> NodeResult:
@@ -205,20 +209,20 @@ class OptimizingEngine(NodeEngine):
 
         def decide(query: NodeQuery, problem: Problem) -> Decision:
             survey = self._surveyor and self._surveyor.survey(query.view, query.question.visible)
-            landscape = survey or NodeContext()
+            node_context = survey or NodeContext()
             # The same question may come with fewer devices.
             devices = tuple(demand.candidates for demand in problem.demands)
             errors_count = any(relation.errors_count_as_true for relation in problem.relations)
-            key = query.question.index, node_class_key(query.view, query.in_use), landscape, devices, errors_count
+            key = query.question.index, node_class_key(query.view, query.in_use), node_context, devices, errors_count
             decision = self._best.get(key)
             if decision is None:
-                seen = replace(problem, landscape=landscape)
+                seen = replace(problem, node_context=node_context)
                 decision = self._best_decider.best(seen, query.in_use, deadline, work)
                 if decision.status is Status.ALLOCATED and not decision.interrupted:
                     self._best[key] = decision
             return decision
 
-        return self.answer(node, claims, ledger, deadline, decide)
+        return self.answer(node, claims, allocated_state, deadline, decide)
 
 
 def decisive_relation_error(problem: Problem, decide: Callable[[Problem], Decision]) -> FatalError | None:

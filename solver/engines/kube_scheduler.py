@@ -57,7 +57,7 @@ class KubeSchedulerEngine:
         self._features = features_of_gates(session.gates)
 
     def allocate_on(
-        self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState, deadline: float | None
+        self, node: Node, claims: Sequence[ResourceClaim], allocated_state: AllocatedState, deadline: float | None
     ) -> NodeResult:
         """Ask for the claims on the node."""
         left = None if deadline is None else deadline - monotonic()
@@ -71,7 +71,7 @@ class KubeSchedulerEngine:
                 classes=named_classes(claims, cluster),
                 slices=slices,
                 taint_rules=cluster.taint_rules,
-                allocated=claims_in_use(ledger.usage, slices),
+                allocated=claims_in_use(allocated_state.usage, slices),
                 claims=claims,
                 features=self._features,
                 time_limit_seconds=left or 0.0,

@@ -286,12 +286,12 @@ def bound_over_nodes(best: Objective, others: Sequence[Objective | None]) -> Obj
     A part's bound on a node holds for answers that are no worse there in all parts before. It may be used as long as
     these were no better than the best answer's, which such an answer could then be as well.
     """
-    rivals = [_OtherNode(other) for other in others]
+    others_left = [_OtherNode(other) for other in others]
     found = []
     for number, stage in enumerate(best):
         parts = []
         for position, part in enumerate(stage.parts):
-            met = [rival.meet(number, position, part.value) for rival in rivals if not rival.beaten]
+            met = [rival.meet(number, position, part.value) for rival in others_left if not rival.beaten]
             parts.append(BoundedValue(part.value, min([part.bound, *met])))
         found.append(StageValue(stage.stage, tuple(parts)))
     return tuple(found)

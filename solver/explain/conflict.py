@@ -58,7 +58,7 @@ class GuardedProblem:
     view: NodeView
     problem: Problem
     in_use: InUse
-    ledger: AllocatedState
+    allocated_state: AllocatedState
     obstacles: Obstacles
     model: AllocationModel
 
@@ -88,39 +88,39 @@ class ExplanationCompiler:
         """Stop at this reading of ``time.monotonic``, with ``DeadlineExceededError``."""
         self._compiler.limit(deadline)
 
-    def key(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> Hashable:
+    def key(self, node: Node, claims: Sequence[ResourceClaim], allocated_state: AllocatedState) -> Hashable:
         """Equal for nodes on which the claims meet the same. Raises ``SelectorError``."""
         question = self._compiler.question(claims)
         view = self._compiler.view(node, question)
-        return node_class_key(view, ledger.in_use(view))
+        return node_class_key(view, allocated_state.in_use(view))
 
-    def compile(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> GuardedProblem:
+    def compile(self, node: Node, claims: Sequence[ResourceClaim], allocated_state: AllocatedState) -> GuardedProblem:
         """Compile. Raises ``NotCompilableError``, ``SelectorError`` and ``DeadlineExceededError``."""
         question = self._compiler.question(claims)
         view = self._compiler.view(node, question)
         try:
             problem = self._compiler.problem(question, view.shape)
             asks = tuple(self._compiler.resolved_requests(question))
-            holders, gates = _holders_by_device(view, ledger), self.session.gates
+            holders, gates = _holders_by_device(view, allocated_state), self.session.gates
             obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
-            in_use = ledger.in_use(view)
+            in_use = allocated_state.in_use(view)
             whole = with_all_candidates(problem, asks, view.shape, gates).without_soft()
             encoders = (eligibility_encoder(obstacles), *ENCODERS)
             candidates = [demand.candidates for demand in whole.demands]
             merged = merge_equal_requests(whole, in_use, candidates, labels=obstacles.of)
             model = build_model(build_symmetry_classes(merged, encoders), encoders, guarded=True)
-            return GuardedProblem(tuple(claims), asks, view, problem, in_use, ledger, obstacles, model)
+            return GuardedProblem(tuple(claims), asks, view, problem, in_use, allocated_state, obstacles, model)
         except FatalError as error:
             raise NotCompilableError(reason_from_error(error, problem_names(claims, view))) from None
         except CoefficientError as error:
             raise NotCompilableError(Reason("combination", "", f"the solver cannot be asked: {error}")) from None
 
 
-def _holders_by_device(view: NodeView, ledger: AllocatedState) -> dict[int, list[str]]:
+def _holders_by_device(view: NodeView, allocated_state: AllocatedState) -> dict[int, list[str]]:
     """Find which claims have which dedicated devices (DEV-1)."""
     found: dict[int, list[str]] = {}
     for number, device in enumerate(view.devices):
-        whole = [claim_text(hold.claim) for hold in ledger.usage.holds(device.id) if hold.share_id is None]
+        whole = [claim_text(hold.claim) for hold in allocated_state.usage.holds(device.id) if hold.share_id is None]
         if whole:
             found[number] = list(dict.fromkeys(whole))
     return found

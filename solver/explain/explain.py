@@ -64,9 +64,9 @@ def explain(
     session = Session(cluster, gates, policy, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
-    ledger = AllocatedState(cluster.usage(gates))
-    placer = Placer(session, auto_engine(session), ledger, nodes, deadline)
-    run = _ExplanationRun(ledger, lambda: _load_explainer(session, nodes, deadline))
+    allocated_state = AllocatedState(cluster.usage(gates))
+    placer = Placer(session, auto_engine(session), allocated_state, nodes, deadline)
+    run = _ExplanationRun(allocated_state, lambda: _load_explainer(session, nodes, deadline))
     sets = find_coupled_units(cluster, asked) if cluster.constraint_groups else ()
     interrupted = place_units(placer, asked, sets, run.record, progress)
     check_allocations(cluster, run.placed, gates, policy, given)
@@ -116,10 +116,10 @@ def _load_explainer(session: Session, nodes: Mapping[str, Node], deadline: float
 class _ExplanationRun:
     """The outcomes of units and their explanations: ``explanations`` are by the unit's identity."""
 
-    def __init__(self, ledger: AllocatedState, make: Callable[[], Explainer]) -> None:
+    def __init__(self, allocated_state: AllocatedState, make: Callable[[], Explainer]) -> None:
         self.explanations: dict[int, ExplainedUnit] = {}
         self.placed: list[UnitOutcome] = []
-        self._ledger = ledger
+        self._ledger = allocated_state
         self._allocated: dict[ObjectKey, ResourceClaim] = {}
         self._make = make
         self._explainer: Explainer | None = None

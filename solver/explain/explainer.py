@@ -71,7 +71,7 @@ class Explainer:
         answer: UnitOutcome,
         whole: ExplainedUnit,
         allocated: Mapping[ObjectKey, ResourceClaim],
-        ledger: AllocatedState,
+        allocated_state: AllocatedState,
         ties: str = "",
     ) -> ExplainedUnit:
         """Complete ``whole``, the record of a unit that got nothing, with its failures and relaxations.
@@ -89,12 +89,12 @@ class Explainer:
         cluster = self._session.cluster.with_claims(allocated.values())
         what_if = WhatIf(cluster, unit, self._session.gates, self._session.caller_constraints)
         try:
-            groups = self._groups(unit, ledger)
+            groups = self._groups(unit, allocated_state)
             alone = next((nodes[0] for nodes in groups if ties and self._trials.fits(what_if, nodes[0])), None)
             if alone is not None:
                 reason = Reason("constraintGroup", "", f"alone it fits on {alone.metadata.name}")
                 return structs.replace(whole, reasons=(*answer.reasons, reason))
-            explained = [self._class(unit, nodes, ledger) for nodes in groups[:MAX_NODE_CLASSES]]
+            explained = [self._class(unit, nodes, allocated_state) for nodes in groups[:MAX_NODE_CLASSES]]
         except (DeadlineExceededError, TrialLimitError):
             return structs.replace(whole, complete=False)
         except SelectorError:
@@ -110,21 +110,22 @@ class Explainer:
             complete=done and len(groups) <= MAX_NODE_CLASSES,
         )
 
-    def _groups(self, unit: Unit, ledger: AllocatedState) -> list[list[Node]]:
+    def _groups(self, unit: Unit, allocated_state: AllocatedState) -> list[list[Node]]:
         """Group the nodes on which the unit fails for the same reasons, the largest groups first."""
         claims = unit.claims_to_allocate
         return group_equal_largest_first(
-            self._nodes.values(), lambda node: node_misfit(unit, node) or self._compiler.key(node, claims, ledger)
+            self._nodes.values(),
+            lambda node: node_misfit(unit, node) or self._compiler.key(node, claims, allocated_state),
         )
 
-    def _class(self, unit: Unit, nodes: Sequence[Node], ledger: AllocatedState) -> _ExplainedClass:
+    def _class(self, unit: Unit, nodes: Sequence[Node], allocated_state: AllocatedState) -> _ExplainedClass:
         names = tuple(node.metadata.name for node in nodes)
         misfit = node_misfit(unit, nodes[0])
         if misfit is not None:
             failure = _node_failure(Reason(misfit.id, "", misfit.message))
             return _ExplainedClass(names, failure, RelaxationNode(nodes[0], None))
         try:
-            guarded = self._compiler.compile(nodes[0], unit.claims_to_allocate, ledger)
+            guarded = self._compiler.compile(nodes[0], unit.claims_to_allocate, allocated_state)
         except NotCompilableError as error:
             return _ExplainedClass(names, _node_failure(error.reason), None)
         conflict = self._conflict(guarded)
@@ -167,7 +168,7 @@ class Explainer:
             return ReasonWording(guarded, conflict.reasons) if conflict else None
         changed = change.apply(what_if)
         try:
-            guarded = self._compiler.compile(node, changed.claims, changed.ledger())
+            guarded = self._compiler.compile(node, changed.claims, changed.allocated_state())
         except (NotCompilableError, DeadlineExceededError):
             return None
         conflict = self._conflict(guarded)

@@ -53,7 +53,7 @@ class WhatIf:
         """The claims to allocate, numbered as in a Problem."""
         return self.unit.claims_to_allocate
 
-    def ledger(self) -> AllocatedState:
+    def allocated_state(self) -> AllocatedState:
         """Return what is in use."""
         return AllocatedState(self.cluster.usage(self.gates))
 
@@ -198,7 +198,7 @@ class WhatIfTrials:
         self._left -= 1
         if node_misfit(what_if.unit, node) is not None:
             return False
-        attempt = self._engine_for(what_if).allocate_on(node, what_if.claims, what_if.ledger(), self._deadline)
+        attempt = self._engine_for(what_if).allocate_on(node, what_if.claims, what_if.allocated_state(), self._deadline)
         if attempt.timed_out:
             raise TrialLimitError
         if attempt.status is not Status.ALLOCATED:

@@ -201,7 +201,7 @@ def holders_of_capacity(words: ReasonWording, name: str) -> tuple[ClaimHolding, 
 
 
 def _claim_holdings(words: ReasonWording, devices: Iterable[DeviceId], only: str = "") -> tuple[ClaimHolding, ...]:
-    usage = words.guarded.ledger.usage
+    usage = words.guarded.allocated_state.usage
     by_claim: dict[ObjectKey, dict[DeviceId, None]] = {}
     for device in devices:
         for hold in usage.holds(device):

@@ -141,7 +141,7 @@ class NodeScreening:
             equivalence = state.equivalence.get(self.name(position), position)
             if equivalence not in known:
                 view = self._engine.compiler.views.of(self.nodes[position], visible)
-                known[equivalence] = node_class_key(view, state.ledger.in_use(view))
+                known[equivalence] = node_class_key(view, state.allocated_state.in_use(view))
             return known[equivalence]
 
         return group_equal_largest_first(among, key)
@@ -152,7 +152,7 @@ class NodeScreening:
             return _NO_CLAIMS
         if self._engine.decider.counts.work > TOTAL_SCREENING_WORK:
             return _UNDECIDED
-        return self._engine.allocate_on(self.nodes[position], demand.claims, state.ledger, None)
+        return self._engine.allocate_on(self.nodes[position], demand.claims, state.allocated_state, None)
 
     def holders(self, position: int, demand: UnitDemand, state: RemainingResources) -> dict[ObjectKey, int]:
         """Find the claims that have devices which a unit may have on a node, and how many each has.
@@ -163,7 +163,7 @@ class NodeScreening:
         view = self._engine.compiler.view(self.nodes[position], question)
         problem = self._engine.compiler.problem(question, view.shape)
         meant = {number for demand in problem.demands for number in demand.candidates}
-        usage = state.ledger.usage
+        usage = state.allocated_state.usage
         held = [(number, hold.claim) for number, device in enumerate(view.devices) for hold in usage.holds(device.id)]
         return dict(Counter(claim for number, claim in held if number in meant) or Counter(claim for _, claim in held))
 
@@ -193,7 +193,7 @@ class RemainingResources:
     nodes for all questions that see the same attributes; ``open`` caches the nodes that may take a demand.
     """
 
-    ledger: AllocatedState
+    allocated_state: AllocatedState
     room_by_node: RoomByNode
     equivalence: Mapping[str, Hashable] = field(default_factory=dict)
     keys: dict[VisibleAttributes, dict[Hashable, Hashable]] = field(default_factory=dict)
@@ -205,7 +205,7 @@ class RemainingResources:
 
     def without(self, claims: Iterable[ObjectKey]) -> RemainingResources:
         """With what these claims hold free again."""
-        return RemainingResources(AllocatedState(self.ledger.usage.without(claims)), self.room_by_node)
+        return RemainingResources(AllocatedState(self.allocated_state.usage.without(claims)), self.room_by_node)
 
 
 _encode = msgspec.msgpack.Encoder().encode

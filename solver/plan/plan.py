@@ -93,13 +93,13 @@ def plan(
     open_positions = [place for place in positions if place not in earlier.positions]
     request = replace(whole, open_positions=open_positions, earlier=earlier)
     instance = build_plan_instance(request)
-    clock.lap("pose")
+    clock.lap("build")
     limits = PlanLimits(gap, deadline=clock.search_ends())
     solution = _solve_instance(instance, limits, executor, watch)
     relaxed_bounds = _relaxed_bounds(whole, instance, solution, limits) if earlier.positions else ()
     clock.lap("solve")
     assignment = assign_plan(request, instance, solution)
-    clock.lap("seat")
+    clock.lap("assign")
     refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
     usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes} if only_new else None
     reasons: Mapping[int, tuple[Reason, ...]] = {}

@@ -70,8 +70,8 @@ def unplaced_reasons(
     if not listed:
         return found
     made = {ref.key: allocation for _, pairs in assigned.values() for ref, allocation in pairs}
-    ledger = AllocatedState(cluster.usage(gates))
-    ledger.commit(made.items())
+    allocated_state = AllocatedState(cluster.usage(gates))
+    allocated_state.commit(made.items())
     rooms = remaining_allocatable(cluster, gates)
     for position, (node, _) in assigned.items():
         subtract_requests(rooms.get(node.metadata.name), queue[position].unit_set.shape.requests)
@@ -83,7 +83,7 @@ def unplaced_reasons(
             # Placed members count as running.
             others, running = members[gang], tuple(sorted((*gang.running_nodes, *gang_nodes[gang])))
             gang = replace(gang, running_nodes=running)
-        reasons = explainer.reasons(first.unit, gang, ledger, rooms, members=others, made=made)
+        reasons = explainer.reasons(first.unit, gang, allocated_state, rooms, members=others, made=made)
         found.update((place, _with_own_claims(reasons, first.unit, queue[place].unit)) for place in positions)
     unknown = Reason("unexplained", "", f"{len(listed)} kinds of units are left out, the largest are looked into")
     found.update((position, (unknown,)) for positions in listed[MOST_UNIT_CLASSES:] for position in positions)
@@ -136,7 +136,7 @@ class UnplacedExplainer:
         self,
         unit: Unit,
         gang: Gang | None,
-        ledger: AllocatedState,
+        allocated_state: AllocatedState,
         room_by_node: RoomByNode,
         *,
         members: Sequence[Unit] = (),
@@ -144,7 +144,7 @@ class UnplacedExplainer:
     ) -> tuple[Reason, ...]:
         """Return why a unit has no node, and what would help; equal units have the same reasons.
 
-        Ids are those of ``solver.reasons``, and
+        Ids are those of ``solver.engines.outcome``, and
 
         - ``room``: there is no room where there are devices, or none at all;
         - ``gang``: the unit's gang is not placed whole;
@@ -156,7 +156,7 @@ class UnplacedExplainer:
         ----------
         unit, gang
             The unit, and its gang if it is in one.
-        ledger, room_by_node
+        allocated_state, room_by_node
             What is in use when the plan is carried out, and what is left of each node.
         members
             The members of the gang that are to be placed, ``unit`` among them.
@@ -168,15 +168,22 @@ class UnplacedExplainer:
         if refused:
             return refused
         try:
-            return tuple(self._reasons(unit, gang, self._state(ledger, room_by_node), members, made))
+            return tuple(self._reasons(unit, gang, self._state(allocated_state, room_by_node), members, made))
         except SelectorError as error:
             return (Reason("nodeSelector", "", str(error)),)
 
-    def _state(self, ledger: AllocatedState, room_by_node: RoomByNode) -> RemainingResources:
+    def _state(self, allocated_state: AllocatedState, room_by_node: RoomByNode) -> RemainingResources:
         """The state that a plan leaves; what is known of it is kept for the next unit."""
         known = self._after
-        if known.ledger is not ledger or known.room_by_node is not room_by_node or self._changes != ledger.changes:
-            self._after, self._changes = RemainingResources(ledger, room_by_node, self._equivalence), ledger.changes
+        if (
+            known.allocated_state is not allocated_state
+            or known.room_by_node is not room_by_node
+            or self._changes != allocated_state.changes
+        ):
+            self._after, self._changes = (
+                RemainingResources(allocated_state, room_by_node, self._equivalence),
+                allocated_state.changes,
+            )
         return self._after
 
     def _reasons(
@@ -355,7 +362,7 @@ class _FirstFitPlacement:
         self._room_by_node = dict(state.room_by_node)
         # A node that failed for a unit fails for equal ones: room and devices only become fewer.
         self._waiting: dict[Hashable, list[int]] = {}
-        self.state = RemainingResources(AllocatedState(state.ledger.usage), self._room_by_node)
+        self.state = RemainingResources(AllocatedState(state.allocated_state.usage), self._room_by_node)
         self.made: dict[ObjectKey, AllocationResult] = {}
         self.placed = 0
 
@@ -381,7 +388,7 @@ class _FirstFitPlacement:
             return False
         made = dict(zip((ref.key for ref in demand.unit.requested_claims), attempt.allocations, strict=True))
         self.made.update(made)
-        self.state.ledger.commit(made.items())
+        self.state.allocated_state.commit(made.items())
         self._room_by_node[name] = remaining_after(self._room_by_node[name], demand.requests)
         self.placed += 1
         return True

@@ -143,7 +143,7 @@ class ResultDeviceRules:
         if is_admin(device.requested):
             twice = context.number in takers
             return Finding("DEV-1", "admin access to a device that the claim has already") if twice else None
-        if self._context.ledger.dedicates(device.entry.id):
+        if self._context.held_devices.dedicates(device.entry.id):
             return Finding("DEV-1", "the device is in use")
         return Finding("DEV-1", "the device is taken twice") if takers else None
 
@@ -155,7 +155,7 @@ class ResultDeviceRules:
         generation = device.view.generation
         stock = self._stocks.get(generation)
         if stock is None:
-            stock = self._stocks[generation] = CounterStock(device.view.id, generation, self._context.ledger)
+            stock = self._stocks[generation] = CounterStock(device.view.id, generation, self._context.held_devices)
         yield from stock.overdrawn(entry, usage)
         yield from stock.incompatible(entry, usage)
 
@@ -177,7 +177,7 @@ class ResultDeviceRules:
         share = result.share_id or ""
         if not _SHARE_ID.fullmatch(share):
             yield Finding("CAP-8", f"share id {share!r} is no lower-case UUID")
-        elif share in self._share_ids or self._context.ledger.knows_share(share):
+        elif share in self._share_ids or self._context.held_devices.knows_share(share):
             yield Finding("CAP-8", f"share id {share} is not fresh")
         self._share_ids.add(share)
         recorded = {name: nano(amount) for name, amount in (result.consumed_capacity or {}).items()}
@@ -309,13 +309,13 @@ def overfull_findings(device: Device, taken: Mapping[str, int], used: Mapping[st
 class CounterStock:
     """The counters of one generation of a pool, less what is in use (CTR-1).
 
-    Kept up to date with the ledger by what came into use since the last question, so that many units may ask.
+    Kept up to date with the held devices by what came into use since the last question, so that many units may ask.
     """
 
-    def __init__(self, pool: PoolId, generation: PublishedGeneration, ledger: HeldDevices) -> None:
+    def __init__(self, pool: PoolId, generation: PublishedGeneration, held_devices: HeldDevices) -> None:
         self._pool = pool
         self._generation = generation
-        self._ledger = ledger
+        self._ledger = held_devices
         self._read = 0
         self._drawn: Tally[CounterKey] = Tally()
         self._overdrawn: set[CounterKey] = set()
@@ -381,7 +381,7 @@ def _common_groups(members: Sequence[frozenset[str]]) -> frozenset[str] | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VerificationContext:
-    """The cluster as the rules see it; the ledger moves on from unit to unit.
+    """The cluster as the rules see it; the held devices move on from unit to unit.
 
     ``errors_left_out`` says that a request for all devices leaves out those on which an expression fails.
     """
@@ -391,7 +391,7 @@ class VerificationContext:
     topologies: Mapping[str, DeviceTopology]
     gates: FeatureGates
     inventory: Inventory
-    ledger: HeldDevices
+    held_devices: HeldDevices
     expressions: VerifierExpressions
     errors_left_out: bool = False
 

@@ -88,10 +88,10 @@ def verify(
 
 
 def _held_devices(cluster: Cluster, gates: FeatureGates) -> HeldDevices:
-    ledger = HeldDevices(gates)
+    held_devices = HeldDevices(gates)
     for allocation in filter(None, map(_allocation_of_claim, cluster.claims.values())):
-        ledger.enter(allocation)
-    return ledger
+        held_devices.enter(allocation)
+    return held_devices
 
 
 def _allocation_of_claim(claim: ResourceClaim | None) -> AllocationResult | None:

@@ -30,8 +30,8 @@ class Refusing:
     def counts(self):
         return self._real.counts
 
-    def allocate_on(self, node, claims, ledger, deadline):
-        found = self._real.allocate_on(node, claims, ledger, deadline)
+    def allocate_on(self, node, claims, allocated_state, deadline):
+        found = self._real.allocate_on(node, claims, allocated_state, deadline)
         devices = [result for made in found.allocations for result in made.devices.results or ()]
         return NodeResult(Status.UNALLOCATABLE, message="cannot allocate all claims") if len(devices) > 1 else found
 
@@ -41,8 +41,8 @@ class Miscounting(Refusing):
     def counts(self):
         return Counts(steps=self._real.counts.steps + 1)
 
-    def allocate_on(self, node, claims, ledger, deadline):
-        return self._real.allocate_on(node, claims, ledger, deadline)
+    def allocate_on(self, node, claims, allocated_state, deadline):
+        return self._real.allocate_on(node, claims, allocated_state, deadline)
 
 
 class Forgetful(Miscounting):
@@ -52,8 +52,8 @@ class Forgetful(Miscounting):
     def counts(self):
         return self._real.counts
 
-    def allocate_on(self, node, claims, ledger, deadline):
-        found = super().allocate_on(node, claims, ledger, deadline)
+    def allocate_on(self, node, claims, allocated_state, deadline):
+        found = super().allocate_on(node, claims, allocated_state, deadline)
         bare = (answers.replace(made, devices=answers.replace(made.devices, config=None)) for made in found.allocations)
         return replace(found, allocations=tuple(bare))
 

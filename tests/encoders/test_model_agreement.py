@@ -41,13 +41,13 @@ def _widened(claim, rng):
 def questions(family, seed, gates):
     """A Problem for each unit and node of a member of the family."""
     cluster = load(member(family, seed))
-    ledger, rng = AllocatedState(cluster.usage(gates)), Random(f"agreement/{family}/{seed}")
+    allocated_state, rng = AllocatedState(cluster.usage(gates)), Random(f"agreement/{family}/{seed}")
     for unit in requested_units(cluster):
         claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
         many = multiplied(claims, rng)
         for node in [*cluster.nodes.values()][:2]:
             try:
-                yield asked(cluster, gates, node.metadata.name, many, ledger)
+                yield asked(cluster, gates, node.metadata.name, many, allocated_state)
             except FatalError:
                 continue
 

@@ -12,8 +12,8 @@ from drasat.problem.shapes import NodeViews
 
 def state(*objects, on="n1"):
     cluster = Cluster.of([*objects, node(on)])
-    ledger = AllocatedState(cluster.usage(ALL))
-    return ledger.in_use(NodeViews(cluster.pools(ALL), ALL).of(cluster.node(on)))
+    allocated_state = AllocatedState(cluster.usage(ALL))
+    return allocated_state.in_use(NodeViews(cluster.pools(ALL), ALL).of(cluster.node(on)))
 
 
 def test_nothing_in_use():
@@ -75,34 +75,34 @@ def ledger_and_views():
 
 
 def test_only_nodes_that_see_a_changed_pool_change():
-    ledger, views, cluster, pools = ledger_and_views()
+    allocated_state, views, cluster, pools = ledger_and_views()
     here, there = (views.of(cluster.node(name)) for name in ("n1", "n2"))
-    before = ledger.in_use(there)
+    before = allocated_state.in_use(there)
     (made,) = after(*pools, claim(want(), name="one"))
     assert made.status is not None
-    ledger.commit([(("ns", "one"), made.status.allocation)])
-    assert ledger.in_use(here).dedicated == {0}
-    assert ledger.in_use(there) is before
-    assert (ledger.stamp(here), ledger.stamp(there)) == (1, 0)
-    assert ledger.changed_since(0) == {("d.x", "n1")}
-    assert ledger.changed_since(ledger.changes) == set()
+    allocated_state.commit([(("ns", "one"), made.status.allocation)])
+    assert allocated_state.in_use(here).dedicated == {0}
+    assert allocated_state.in_use(there) is before
+    assert (allocated_state.stamp(here), allocated_state.stamp(there)) == (1, 0)
+    assert allocated_state.changed_since(0) == {("d.x", "n1")}
+    assert allocated_state.changed_since(allocated_state.changes) == set()
 
 
 def test_what_is_given_back_is_free_again_and_its_pools_change():
     cluster = Cluster.of([pool(device("a")), pool(device("b"), name="q"), node("n1")])
     view = NodeViews(cluster.pools(ALL), ALL).of(cluster.node("n1"))
-    ledger = AllocatedState(cluster.usage(ALL))
+    allocated_state = AllocatedState(cluster.usage(ALL))
     (made,) = after(pool(device("a")), claim(want(), name="one"))
-    ledger.commit([(("ns", "one"), made.status.allocation)])
-    assert ledger.in_use(view).dedicated == {0}
-    committed = ledger.changes
-    ledger.release([("ns", "one"), ("ns", "nobody")])
-    assert ledger.changed_since(committed) == {("d.x", "p")}
-    assert ledger.in_use(view) == InUse()
+    allocated_state.commit([(("ns", "one"), made.status.allocation)])
+    assert allocated_state.in_use(view).dedicated == {0}
+    committed = allocated_state.changes
+    allocated_state.release([("ns", "one"), ("ns", "nobody")])
+    assert allocated_state.changed_since(committed) == {("d.x", "p")}
+    assert allocated_state.in_use(view) == InUse()
 
 
 def test_equal_states_have_equal_keys():
-    ledger, views, cluster, _ = ledger_and_views()
-    keys = {ledger.in_use(views.of(cluster.node(name))).key for name in ("n1", "n2")}
+    allocated_state, views, cluster, _ = ledger_and_views()
+    keys = {allocated_state.in_use(views.of(cluster.node(name))).key for name in ("n1", "n2")}
     assert len(keys) == 1
     assert InUse(dedicated=frozenset({1})).key not in keys

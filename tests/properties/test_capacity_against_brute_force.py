@@ -84,12 +84,12 @@ def test_copies_with_admin_access_are_bounded_from_both_sides(seed):
 
 def placed_at_random(cluster, asked, rng):
     """How many copies a first fit places that goes from node to node as it likes."""
-    engine, ledger = CopyEngine(Session(cluster, ALL, "strict", 0), asked), AllocatedState(cluster.usage(ALL))
+    engine, allocated_state = CopyEngine(Session(cluster, ALL, "strict", 0), asked), AllocatedState(cluster.usage(ALL))
     open_nodes, placed = list(cluster.nodes.values()), 0
     while open_nodes and placed < LIMIT * len(cluster.nodes):
         node = rng.choice(open_nodes)
         try:
-            done = len(engine.fill(engine.query(node, None), ledger, 1, None).copies)
+            done = len(engine.fill(engine.query(node, None), allocated_state, 1, None).copies)
         except FatalProblemError:
             done = 0
         placed += done

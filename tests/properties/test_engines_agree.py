@@ -31,22 +31,25 @@ def questions(family, seed):
     """The claims of each unit on each node, beside what earlier units took."""
     cluster = load(member(family, seed))
     session = Session(cluster, ALL, "strict", 0)
-    ledger, search = AllocatedState(cluster.usage(ALL)), backtracking_engine(session)
+    allocated_state, search = AllocatedState(cluster.usage(ALL)), backtracking_engine(session)
     others = {name: engine(session) for name, engine in OTHERS.items()}
     for unit in requested_units(cluster):
         asked = [ref for ref in unit.requested_claims if ref.claim is not None]
         claims = [ref.claim for ref in asked]
         for node in cluster.nodes.values():
-            first = search.allocate_on(node, claims, ledger, monotonic() + 1)
+            first = search.allocate_on(node, claims, allocated_state, monotonic() + 1)
             yield (
                 cluster,
                 node,
                 claims,
                 first,
-                {name: engine.allocate_on(node, claims, ledger, monotonic() + 30) for name, engine in others.items()},
+                {
+                    name: engine.allocate_on(node, claims, allocated_state, monotonic() + 30)
+                    for name, engine in others.items()
+                },
             )
             if first.status is Status.ALLOCATED:
-                ledger.commit(zip([ref.key for ref in asked], first.allocations, strict=True))
+                allocated_state.commit(zip([ref.key for ref in asked], first.allocations, strict=True))
                 break
 
 

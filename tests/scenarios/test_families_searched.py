@@ -14,14 +14,14 @@ from drasat.solver.engines.registry import backtracking_engine
 SEEDS = range(80)
 
 
-def _place(engine, cluster, unit, ledger):
+def _place(engine, cluster, unit, allocated_state):
     """The allocations of a unit on the first node that has them; None without any."""
     claims = [ref.claim for ref in unit.requested_claims]
     for node in cluster.nodes.values():
         if unit.pod is None or not pod_fits(unit.pod.spec, node):
-            attempt = engine.allocate_on(node, claims, ledger, None)
+            attempt = engine.allocate_on(node, claims, allocated_state, None)
             if attempt.status is Status.ALLOCATED:
-                ledger.commit(
+                allocated_state.commit(
                     (ref.key, got) for ref, got in zip(unit.requested_claims, attempt.allocations, strict=True)
                 )
                 return attempt.allocations
@@ -30,8 +30,8 @@ def _place(engine, cluster, unit, ledger):
 
 def _solve(cluster):
     """Whether everything can be allocated, and how many steps beyond one for each device taken or kind of thing."""
-    engine, ledger = backtracking_engine(Session(cluster, ALL, "kube", 0)), AllocatedState(cluster.usage(ALL))
-    placed = [_place(engine, cluster, unit, ledger) for unit in requested_units(cluster)]
+    engine, allocated_state = backtracking_engine(Session(cluster, ALL, "kube", 0)), AllocatedState(cluster.usage(ALL))
+    placed = [_place(engine, cluster, unit, allocated_state) for unit in requested_units(cluster)]
     taken = sum(len(allocation.devices.results) for unit in placed for allocation in unit or ())
     return all(unit is not None for unit in placed), engine.counts.steps - 2 * taken - 8
 

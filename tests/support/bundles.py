@@ -139,8 +139,8 @@ class Bench:
 
     def _problem(self, number):
         problem = self._engine.compiler.problem(self._asked[number], self._views[number].shape).order_independent()
-        landscape = NodeContextBuilder(self.cluster).survey(self._views[number], self._asked[number].visible)
-        return replace(problem, landscape=landscape)
+        node_context = NodeContextBuilder(self.cluster).survey(self._views[number], self._asked[number].visible)
+        return replace(problem, node_context=node_context)
 
     def numbers(self):
         """Devices by name, as the question has them."""

@@ -65,14 +65,14 @@ def question(*objects, gates=None, on=NODE) -> Question:
     return asked(Cluster.of(given), FeatureGates.all_on().with_(gates or {}), on, claims)
 
 
-def asked(cluster, gates, on, claims, ledger=None) -> Question:
+def asked(cluster, gates, on, claims, allocated_state=None) -> Question:
     """These claims on this node of a cluster. Raises ``FatalError``."""
     views = NodeViews(cluster.pools(gates), gates)
     compiler = Compiler(cluster.classes, gates, ExpressionEvaluator(), "strict", topologies=cluster.topologies)
     compiled = compiler.question(claims)
     view = views.of(cluster.node(on), compiled.visible)
     problem = compiler.problem(compiled, view.shape).order_independent()
-    in_use = (ledger or AllocatedState(cluster.usage(gates))).in_use(view)
+    in_use = (allocated_state or AllocatedState(cluster.usage(gates))).in_use(view)
     return Question(problem, in_use, [device.id[2] for device in view.devices])
 
 

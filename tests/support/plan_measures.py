@@ -64,9 +64,9 @@ def rank_of(problem, picks):
 
 def places_of(problem, picks):
     """Pools, and values of attributes that say what lies close together."""
-    landscape, own = problem.landscape, [pick.device for pick in picks]
-    return len({landscape.pools[one] for one in own}) + sum(
-        len({grouping[one] for one in own}) for grouping in landscape.groupings
+    node_context, own = problem.node_context, [pick.device for pick in picks]
+    return len({node_context.pools[one] for one in own}) + sum(
+        len({grouping[one] for one in own}) for grouping in node_context.groupings
     )
 
 

@@ -43,10 +43,10 @@ class Left:
         return {ref.key: allocation for one in self.plan.units for ref, allocation in one.allocations}
 
     @cached_property
-    def ledger(self):
-        ledger = AllocatedState(self.cluster.usage(ALL))
-        ledger.commit(self.made.items())
-        return ledger
+    def allocated_state(self):
+        allocated_state = AllocatedState(self.cluster.usage(ALL))
+        allocated_state.commit(self.made.items())
+        return allocated_state
 
     @cached_property
     def rooms(self):
@@ -65,7 +65,7 @@ class Left:
         one, gang = self.plan[name], self.plan.sets[name].gang
         members = [unit.unit for unit in self.plan.units if gang and unit.gang == gang.name]
         refusals = UnplacedExplainer(self.cluster, ALL, **options)
-        return refusals.reasons(one.unit, gang, self.ledger, self.rooms, members=members, made=self.made)
+        return refusals.reasons(one.unit, gang, self.allocated_state, self.rooms, members=members, made=self.made)
 
     def told(self, name):
         """The reasons as pairs of id and message."""

@@ -119,7 +119,7 @@ class Walk:
         ):
             return None
         claims = [ref.claim for ref in self._asked(unit)]
-        return self._engine.allocate_on(self._nodes[position], claims, self._node_states().ledger, None)
+        return self._engine.allocate_on(self._nodes[position], claims, self._node_states().allocated_state, None)
 
     def _held(self):
         return {ref.key: one for _, made in self._placed.values() for ref, one in made}

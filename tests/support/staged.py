@@ -24,12 +24,12 @@ from drasat.solver.engines.lexicographic import LexicographicOptimization
 
 
 def seen(asked: Question, cluster, gates, on, claims) -> Question:
-    """The question with the node's landscape, as far as these claims look at it."""
+    """The question with the node's context, as far as these claims look at it."""
     entries = [entry for claim in claims for entry in claim.spec.devices.constraints or ()]
     names = {name for entry in entries for name in (entry.match_attribute, entry.distinct_attribute) if name}
     view = NodeViews(cluster.pools(gates), gates).of(cluster.node(on))
-    landscape = NodeContextBuilder(cluster).survey(view, VisibleAttributes(names=frozenset(names)))
-    return replace(asked, problem=replace(asked.problem, landscape=landscape))
+    node_context = NodeContextBuilder(cluster).survey(view, VisibleAttributes(names=frozenset(names)))
+    return replace(asked, problem=replace(asked.problem, node_context=node_context))
 
 
 def asking(*objects, on="n1") -> Question:

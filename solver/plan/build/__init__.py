@@ -102,7 +102,7 @@ class _PlanInstanceBuilder:
         self._cluster = request.catalogue.cluster if request.catalogue else request.session.cluster
         session = replace(request.session, cluster=self._cluster)
         self._compiler = NodeCompiler(session)
-        self._ledger = request.earlier.ledger
+        self._ledger = request.earlier.allocated_state
         self._roles = GangRoles()
         self._rows: list[CouplingRow] = []
         self._narrowed = bool(request.earlier.positions)
@@ -261,7 +261,7 @@ class BundleQuestionBuilder:
     """
 
     compiler: NodeCompiler
-    ledger: AllocatedState
+    allocated_state: AllocatedState
     resources: ScaledResources
     node_context_builder: NodeContextBuilder | None = None
     residual_roles: Sequence[GangRole] = ()
@@ -288,7 +288,7 @@ class BundleQuestionBuilder:
             if problem is not None:
                 needs = self.resources.needs(role.unit_class.requests)
                 units.append(BundleUnit(role.index, problem, most[role.index], needs, size=role.unit_class.size))
-        return BundleQuestion(tuple(units), self.ledger.in_use(node.view), node.left)
+        return BundleQuestion(tuple(units), self.allocated_state.in_use(node.view), node.left)
 
     def _problem(self, unit_class: UnitClass, node: PlanNodeClass) -> Problem | None:
         """Compile the claims of a unit class on a node; None where that fails, so that the node takes none of it."""
@@ -301,7 +301,7 @@ class BundleQuestionBuilder:
         awkward = {number for number, device in enumerate(view.devices) if has_uncombinable_selector(device)}
         problem = problem.without_devices(awkward) if awkward else problem
         if self.node_context_builder is not None:
-            problem = replace(problem, landscape=self.node_context_builder.survey(view, question.visible))
+            problem = replace(problem, node_context=self.node_context_builder.survey(view, question.visible))
         return problem
 
 
@@ -314,10 +314,10 @@ ExcludedNode = tuple[ObjectKey, str]
 class EarlierPlacements:
     """Units placed before all others: by position in the queue a node and allocations, or reasons.
 
-    ``ledger`` and ``room_by_node`` are what these placements leave.
+    ``allocated_state`` and ``room_by_node`` are what these placements leave.
     """
 
-    ledger: AllocatedState
+    allocated_state: AllocatedState
     room_by_node: MutableRoomByNode
     assigned: dict[int, tuple[str, tuple[tuple[ClaimRef, AllocationResult], ...]]] = field(default_factory=dict)
     reasons: dict[int, tuple[Reason, ...]] = field(default_factory=dict)

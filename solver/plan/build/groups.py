@@ -50,14 +50,14 @@ def place_coupled_units(
     engine = ENGINES["auto"](session)
     for one in _coupled_sets(cluster, queue, left):
         answers: Sequence[UnitOutcome] = ()
-        for ground, barred in _placement_attempts(found, one, queue, nodes):
-            trial = AllocatedState(found.ledger.usage)
-            placer = Placer(session, engine, trial, ground, deadline, excluded_nodes=barred)
+        for candidates, barred in _placement_attempts(found, one, queue, nodes):
+            trial = AllocatedState(found.allocated_state.usage)
+            placer = Placer(session, engine, trial, candidates, deadline, excluded_nodes=barred)
             answers = placer.place_together(one.coupled)
             units = _units_by_node(queue, one, answers)
             excluded = found.exclusion_for_crowded_node(units)
             if units and not excluded:
-                found.ledger = trial
+                found.allocated_state = trial
                 _commit(found, queue, one, answers)
                 found.notices += placer.notices
                 break
@@ -95,17 +95,17 @@ def _placement_attempts(
     found: EarlierPlacements, one: _CoupledSet, queue: Sequence[QueuedUnit], nodes: Mapping[str, Node]
 ) -> Iterator[tuple[Mapping[str, Node], set[ExcludedNode]]]:
     """Yield nodes, and which units are excluded from which of them; if the caller adds some, the same nodes again."""
-    for ground in _candidate_nodes(one, queue, nodes, found.room_by_node):
+    for candidates in _candidate_nodes(one, queue, nodes, found.room_by_node):
         units = [queue[place] for place in one.places]
         barred = {
             (unit_key(planned), name)
-            for name in ground
+            for name in candidates
             for planned in units
             if found.lacks(planned.unit_set.shape.requests, name)
         }
         for _ in range(_MOST_ATTEMPTS):
             known = len(barred)
-            yield ground, barred
+            yield candidates, barred
             if len(barred) == known:
                 break
 
@@ -140,11 +140,11 @@ def _candidate_nodes(
     """Yield the nodes to try: those of one domain, and with room for the whole set before those with less."""
     requests = [queue[place].unit_set.shape.requests for place in one.places]
     whole = sum_requests(requests)
-    for ground in _domain_nodes(one, nodes):
-        with_room = {name: node for name, node in ground.items() if not missing_resources(whole, rooms.get(name))}
+    for candidates in _domain_nodes(one, nodes):
+        with_room = {name: node for name, node in candidates.items() if not missing_resources(whole, rooms.get(name))}
         yield with_room
-        lacking = {name for name in ground if all(missing_resources(one, rooms.get(name)) for one in requests)}
-        some = {name: node for name, node in ground.items() if name not in lacking}
+        lacking = {name for name in candidates if all(missing_resources(one, rooms.get(name)) for one in requests)}
+        some = {name: node for name, node in candidates.items() if name not in lacking}
         if len(some) > len(with_room):
             yield some
 
@@ -154,7 +154,7 @@ def _domain_nodes(one: _CoupledSet, nodes: Mapping[str, Node]) -> Iterator[Mappi
     grounds: list[Mapping[str, Node]] = [nodes]
     for gang in one.gangs:
         if gang.domain is not None:
-            grounds = [part for ground in grounds for part in _nodes_by_domain(gang, ground)]
+            grounds = [part for candidates in grounds for part in _nodes_by_domain(gang, candidates)]
     yield from grounds
 
 

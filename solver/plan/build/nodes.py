@@ -123,7 +123,7 @@ class NodeClassifier:
 
     compiler: NodeCompiler
     pools: PoolIndex
-    ledger: AllocatedState
+    allocated_state: AllocatedState
     unit_classes: Sequence[UnitClass]
     resources: ScaledResources
     room_by_node: Mapping[str, Requests | None]
@@ -171,7 +171,7 @@ class NodeClassifier:
         labels = node.metadata.labels or {}
         return (
             self._rules.suitable_classes(node),
-            node_class_key(seen.view, self.ledger.in_use(seen.view)),
+            node_class_key(seen.view, self.allocated_state.in_use(seen.view)),
             self.resources.left(self.room_by_node.get(name)),
             tuple(labels.get(label) for label in self.domains),
             tuple(self._numbers.setdefault(pool, len(self._numbers)) for pool in seen.shared),

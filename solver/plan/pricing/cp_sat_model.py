@@ -171,9 +171,9 @@ class BundleModelBuilder:
         problems = [unit.problem for unit in question.units]
         several = [problem for problem, copies in zip(problems, most, strict=True) for _ in range(copies)]
         nothing = replace(problems[0], claims=(), demands=(), constraints=(), relations=())
-        groupings = dict.fromkeys(grouping for one in problems for grouping in one.landscape.groupings)
+        groupings = dict.fromkeys(grouping for one in problems for grouping in one.node_context.groupings)
         whole = Problem.side_by_side(several or [nothing])
-        self._problem = replace(whole, landscape=replace(whole.landscape, groupings=tuple(groupings)))
+        self._problem = replace(whole, node_context=replace(whole.node_context, groupings=tuple(groupings)))
         self._units = self._copies()
         self._candidates = usable_devices(self._problem, question.in_use)
         self._marks = self._marked() if question.measures else None
@@ -193,7 +193,7 @@ class BundleModelBuilder:
         """Mark the demands of copies that measures must tell apart, and of units that they do not see."""
         marks: list[Hashable] = []
         for number, (unit, copies) in enumerate(zip(self._question.units, self._most, strict=True)):
-            parted, seen = needs_separate_copies(self._question, number), len(unit.problem.landscape.groupings)
+            parted, seen = needs_separate_copies(self._question, number), len(unit.problem.node_context.groupings)
             for copy in range(copies):
                 mark = (number, copy) if parted else (unit.measured, seen)
                 marks += [(parted, mark)] * len(unit.problem.demands)

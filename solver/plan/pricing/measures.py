@@ -95,8 +95,8 @@ def _counts_distances(relation: Relation) -> bool:
 
 
 def _device_places(problem: Problem, device: int) -> Iterator[Hashable]:
-    yield "pool", problem.landscape.pools[device]
-    for number, grouping in enumerate(problem.landscape.groupings):
+    yield "pool", problem.node_context.pools[device]
+    for number, grouping in enumerate(problem.node_context.groupings):
         yield number, grouping[device]
 
 
@@ -165,6 +165,6 @@ COMPACT = CopyMeasure(
     reads_relation=_counts_distances,
     needs_separate_copies=_has_several_devices,
 )
-"""Places that the devices of each copy are spread over, and distances. Problems need their landscape."""
+"""Places that the devices of each copy are spread over, and distances. Problems need their node context."""
 COPY_MEASURES: Mapping[str, CopyMeasure] = {measure.id: measure for measure in (PREFERENCE, SOFT, COMPACT)}
 """The measures by the names of their stages."""

@@ -124,8 +124,8 @@ def test_a_reason_that_several_claims_have_is_said_once():
 
 def test_times_are_told_if_they_are_there():
     assert list(tables.timing_lines(document())) == []
-    assert list(tables.timing_lines(document(seconds={"pose": 0.25, "solve": 1.5}, timings=True))) == [
-        "pose 0.250 s, solve 1.500 s"
+    assert list(tables.timing_lines(document(seconds={"build": 0.25, "solve": 1.5}, timings=True))) == [
+        "build 0.250 s, solve 1.500 s"
     ]
 
 

@@ -13,7 +13,7 @@ from drasat.solver.engines.engine import NodeResult
 FAILED = NodeResult(Status.UNALLOCATABLE)
 
 
-def ledger():
+def allocated_state():
     return AllocatedState(Usage.empty(FeatureGates.all_on()))
 
 
@@ -35,14 +35,14 @@ def take(ledger_, pool_name):
 
 
 def test_failed_nodes_are_left_out():
-    nodes = open_nodes([0, 1, 2], ledger())
+    nodes = open_nodes([0, 1, 2], allocated_state())
     nodes.fail([(1, FAILED, [("d.x", "p")])])
     assert list(nodes) == [0, 2]
     assert {position: nodes.failed[position] for position in nodes.failed} == {1: FAILED}
 
 
 def test_nodes_come_back_in_order_when_one_of_their_pools_changes():
-    book = ledger()
+    book = allocated_state()
     nodes = open_nodes([0, 1, 2, 3], book)
     nodes.fail([(0, FAILED, [("d.x", "p")]), (2, FAILED, [("d.x", "q"), ("d.x", "p")]), (3, FAILED, [("d.x", "r")])])
     take(book, "p")
@@ -51,7 +51,7 @@ def test_nodes_come_back_in_order_when_one_of_their_pools_changes():
 
 
 def test_changes_of_other_pools_do_not_matter():
-    book = ledger()
+    book = allocated_state()
     nodes = open_nodes([0], book)
     nodes.fail([(0, FAILED, [("d.x", "p")])])
     take(book, "q")
@@ -59,7 +59,7 @@ def test_changes_of_other_pools_do_not_matter():
 
 
 def test_changes_before_the_failure_do_not_matter():
-    book = ledger()
+    book = allocated_state()
     take(book, "p")
     nodes = open_nodes([0], book)
     assert list(nodes) == [0]
@@ -68,7 +68,7 @@ def test_changes_before_the_failure_do_not_matter():
 
 
 def test_nodes_may_fail_while_they_are_walked():
-    nodes = unread([0, 1, 2], ledger())
+    nodes = unread([0, 1, 2], allocated_state())
     walked = []
     for position in nodes:
         walked.append(position)
@@ -79,7 +79,7 @@ def test_nodes_may_fail_while_they_are_walked():
 
 def test_positions_are_read_as_they_are_reached():
     left = iter([1, 4, 7])
-    nodes = unread(left, ledger())
+    nodes = unread(left, allocated_state())
     for position in nodes:
         if position == 4:
             break

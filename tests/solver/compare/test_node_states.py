@@ -61,7 +61,7 @@ class Scene:
     def trial_there(self, number, position):
         claims = [ref.claim for ref in self.what.units[number].unit.requested_claims]
         node = self.node_states.node(position)
-        return self.context.trials.engine.allocate_on(node, claims, self.node_states.ledger, None).allocations
+        return self.context.trials.engine.allocate_on(node, claims, self.node_states.allocated_state, None).allocations
 
     def state(self, position):
         return next(state for state, positions in self.node_states.groups.items() if position in positions)

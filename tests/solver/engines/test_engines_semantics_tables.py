@@ -47,9 +47,9 @@ def holds(mode, *values, **options):
     cluster = Cluster.of([node(), device_class(), supply, asked])
     endings = set()
     for engine in (backtracking_engine, cp_sat_engine, auto_engine):
-        ledger = AllocatedState(cluster.usage(ALL))
+        allocated_state = AllocatedState(cluster.usage(ALL))
         made = engine(Session(cluster, ALL, "strict", 0)).allocate_on(
-            cluster.node(NODE), [asked], ledger, monotonic() + 30
+            cluster.node(NODE), [asked], allocated_state, monotonic() + 30
         )
         endings.add(made.status)
         if made.status is Status.ALLOCATED:

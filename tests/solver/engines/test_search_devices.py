@@ -296,12 +296,15 @@ def test_equal_nodes_share_what_was_compiled_and_differ_in_what_is_in_use():
     gates = FeatureGates.all_on()
     pools = [pool(device("a"), name=name, node_name=name) for name in ("n1", "n2")]
     cluster = Cluster.of([*pools, device_class()])
-    engine, ledger = backtracking_engine(Session(cluster, gates, "kube", 0)), AllocatedState(cluster.usage(gates))
+    engine, allocated_state = (
+        backtracking_engine(Session(cluster, gates, "kube", 0)),
+        AllocatedState(cluster.usage(gates)),
+    )
     first = claim(want(), name="c1")
-    made = engine.allocate_on(cluster.node("n1"), [first], ledger, None)
-    ledger.commit([(("ns", "c1"), made.allocations[0])])
+    made = engine.allocate_on(cluster.node("n1"), [first], allocated_state, None)
+    allocated_state.commit([(("ns", "c1"), made.allocations[0])])
     endings = [
-        engine.allocate_on(cluster.node(name), [claim(want(), name="c2")], ledger, None).status.name
+        engine.allocate_on(cluster.node(name), [claim(want(), name="c2")], allocated_state, None).status.name
         for name in ("n1", "n2")
     ]
     assert endings == ["UNALLOCATABLE", "ALLOCATED"]

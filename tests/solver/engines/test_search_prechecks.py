@@ -259,9 +259,9 @@ def test_the_same_question_is_fatal_each_time():
     gates = FeatureGates.all_on()
     cluster = Cluster.of([TWO, device_class()])
     engine = backtracking_engine(Session(cluster, gates, "kube", 0))
-    ledger = AllocatedState(cluster.usage(gates))
+    allocated_state = AllocatedState(cluster.usage(gates))
     messages = [
-        engine.allocate_on(cluster.node("n1"), [claim(want(cls="nope"), name=name)], ledger, None).message
+        engine.allocate_on(cluster.node("n1"), [claim(want(cls="nope"), name=name)], allocated_state, None).message
         for name in ("c1", "c2")
     ]
     assert [message.partition(",")[0] for message in messages] == ["claim ns/c1", "claim ns/c2"]

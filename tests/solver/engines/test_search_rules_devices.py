@@ -137,13 +137,13 @@ def test_an_attempt_leaves_its_inputs_alone():
     slices = partitions(grouped("a", "x"), grouped("b", "x"), sets={"s": {"m": 4}})
     gates = FeatureGates.all_on()
     cluster = Cluster.of([*slices, device_class(), node()])
-    ledger, asked = AllocatedState(cluster.usage(gates)), claim(want(count=2))
+    allocated_state, asked = AllocatedState(cluster.usage(gates)), claim(want(count=2))
     before = copy.deepcopy((slices, asked))
     engine = backtracking_engine(Session(cluster, gates, "kube", 0))
-    answers = [engine.allocate_on(cluster.node("n1"), [asked], ledger, None).allocations for _ in range(3)]
+    answers = [engine.allocate_on(cluster.node("n1"), [asked], allocated_state, None).allocations for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     assert (slices, asked) == before
-    assert ledger.usage == cluster.usage(gates)
+    assert allocated_state.usage == cluster.usage(gates)
 
 
 @pytest.mark.parametrize("gates", [{}, STABLE], ids=["experimental", "stable"])

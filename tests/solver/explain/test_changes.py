@@ -104,14 +104,14 @@ def held():
 
 
 def test_a_claim_gives_up_all_it_has():
-    assert held().ledger().usage.dedicated == {("d.x", "p", "a"), ("d.x", "p", "b")}
-    assert not held().without_claims([("ns", "x")]).ledger().usage.dedicated
+    assert held().allocated_state().usage.dedicated == {("d.x", "p", "a"), ("d.x", "p", "b")}
+    assert not held().without_claims([("ns", "x")]).allocated_state().usage.dedicated
 
 
 def test_a_claim_gives_up_one_device():
     left = held().without_device(("ns", "x"), ("d.x", "p", "a"))
-    assert left.ledger().usage.dedicated == {("d.x", "p", "b")}
-    assert left.ledger().usage.held_by(("ns", "x")) == (("d.x", "p", "b"),)
+    assert left.allocated_state().usage.dedicated == {("d.x", "p", "b")}
+    assert left.allocated_state().usage.held_by(("ns", "x")) == (("d.x", "p", "b"),)
 
 
 def test_a_claim_without_allocation_has_nothing_to_give_up():

@@ -36,9 +36,9 @@ def cases(cluster):
     for unit in requested_units(cluster):
         claims = [ref.claim for ref in unit.requested_claims]
         for node in cluster.nodes.values():
-            ledger = AllocatedState(cluster.usage(ALL))
-            if engine.allocate_on(node, claims, ledger, None).status is Status.UNALLOCATABLE:
-                yield bench.compile(node, claims, ledger)
+            allocated_state = AllocatedState(cluster.usage(ALL))
+            if engine.allocate_on(node, claims, allocated_state, None).status is Status.UNALLOCATABLE:
+                yield bench.compile(node, claims, allocated_state)
 
 
 def possible(case, reasons):
@@ -117,7 +117,7 @@ def test_every_change_that_helps_lets_the_search_find_an_allocation_too(family, 
     assert len(helped) >= told
     for scene, node in helped:
         engine = backtracking_engine(Session(scene.cluster, scene.gates, "strict", 0))
-        made = engine.allocate_on(node, scene.claims, scene.ledger(), None)
+        made = engine.allocate_on(node, scene.claims, scene.allocated_state(), None)
         assert made.status is Status.ALLOCATED
         claims = tuple(zip(scene.claims, made.allocations, strict=True))
         assert verify(scene.cluster, [Placement(node, claims, scene.unit.pod)], scene.gates) == []

@@ -86,7 +86,7 @@ def test_every_change_that_helps_lets_the_search_find_an_allocation_too(monkeypa
     assert 0 < told <= len(helped)
     for scene, place in helped:
         engine = backtracking_engine(Session(scene.cluster, scene.gates, "strict", 0))
-        assert engine.allocate_on(place, scene.claims, scene.ledger(), None).status is Status.ALLOCATED
+        assert engine.allocate_on(place, scene.claims, scene.allocated_state(), None).status is Status.ALLOCATED
 
 
 def test_a_request_that_another_one_completes_is_no_reason_alone():

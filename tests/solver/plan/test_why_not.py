@@ -457,10 +457,14 @@ def test_what_is_taken_meanwhile_is_seen():
     cluster = scene(user("a"), claim("h", of(4)), nodes=SMALL)
     left = Left(Plan(cluster, h=("n1", tuple(f"gpu-{number}" for number in range(4)))))
     refusals, unit, rooms = UnplacedExplainer(cluster, ALL), left.plan["a"].unit, left.rooms
-    ledger = AllocatedState(cluster.usage(ALL))
-    assert refusals.reasons(unit, None, ledger, rooms)[0].message.startswith("it fits 2 of 2 nodes, such as n1:")
-    ledger.commit(left.made.items())
-    assert refusals.reasons(unit, None, ledger, rooms)[0].message.startswith("it fits 1 of 2 nodes, such as n2:")
+    allocated_state = AllocatedState(cluster.usage(ALL))
+    assert refusals.reasons(unit, None, allocated_state, rooms)[0].message.startswith(
+        "it fits 2 of 2 nodes, such as n1:"
+    )
+    allocated_state.commit(left.made.items())
+    assert refusals.reasons(unit, None, allocated_state, rooms)[0].message.startswith(
+        "it fits 1 of 2 nodes, such as n2:"
+    )
 
 
 def test_nodes_that_may_not_be_used_do_not_count():

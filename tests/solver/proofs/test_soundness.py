@@ -55,7 +55,7 @@ def questions(family, seed):
     """Each unit's claims, all claims together, and a unit asked for thrice, on every node."""
     cluster = Cluster.build(read_manifests([member(family, seed)])[0])
     gates = FeatureGates.all_on()
-    views, ledger = NodeViews(cluster.pools(gates), gates), AllocatedState(cluster.usage(gates))
+    views, allocated_state = NodeViews(cluster.pools(gates), gates), AllocatedState(cluster.usage(gates))
     compiler = Compiler(cluster.classes, gates, ExpressionEvaluator(), "kube")
     asked = [
         [ref.claim for ref in unit.requested_claims]
@@ -67,7 +67,7 @@ def questions(family, seed):
             question = compiler.question(claims)
             view = views.of(node, question.visible)
             try:
-                yield compiler.problem(question, view.shape), ledger.in_use(view)
+                yield compiler.problem(question, view.shape), allocated_state.in_use(view)
             except FatalError:
                 continue
 

@@ -16,10 +16,15 @@ MODELS += ("cluster.cluster", "cluster.node_fit")
 
 
 def imported(name):
-    """Relative imports of a module, as level and dotted name."""
+    """Relative imports of a module, as level and dotted name; a module that is imported itself is named whole."""
     tree = ast.parse((PACKAGE / name).read_text())
     found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
-    return {(node.level, node.module or "") for node in found}
+    return {(node.level, _module(node, alias.name)) for node in found for alias in node.names}
+
+
+def _module(node, name):
+    folder = PACKAGE.joinpath(*[".."] * (node.level - 1), *(node.module or "").split("."))
+    return ".".join(filter(None, (node.module, name))) if (folder / f"{name}.py").exists() else node.module or ""
 
 
 @pytest.mark.parametrize("name", MODULES)

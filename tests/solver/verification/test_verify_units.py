@@ -223,5 +223,5 @@ def test_ledgers_go_on_where_others_end():
         assert books[1].held_since((GPU, "n1"), known) == held_in_order[known:2]
 
 
-def enter(ledger, *given):
-    ledger.enter(msgspec.convert(allocation(given), AllocationResult))
+def enter(held_devices, *given):
+    held_devices.enter(msgspec.convert(allocation(given), AllocationResult))

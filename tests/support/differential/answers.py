@@ -67,8 +67,8 @@ def session(case: Case) -> Session:
 
 def ask(engine: Engine, case: Case) -> Answer:
     """Ask an engine that has not been asked before, so that it counts every step."""
-    ledger = AllocatedState(case.cluster.usage(case.gates))
-    attempt = engine.allocate_on(case.node, case.claims, ledger, monotonic() + PATIENCE)
+    allocated_state = AllocatedState(case.cluster.usage(case.gates))
+    attempt = engine.allocate_on(case.node, case.claims, allocated_state, monotonic() + PATIENCE)
     plain = tuple(without_share_ids(allocation) for allocation in attempt.allocations)
     return Answer(attempt.status, attempt.message, plain, engine.counts.steps)
 

@@ -220,7 +220,7 @@ def test_distances_count_where_an_entry_asks_for_what_is_compact(weight, copies,
     pairs = {tuple(names[pick.device] for pick in picks) for picks in column.payload.copies[0]}
     assert pairs == {("d7", "d8"), ("d0", "d3")} if copies == 2 else pairs == {("d7", "d8")}
     # Each copy is at one pool, and at one value of each attribute that says what lies close together.
-    places = copies * (1 + len(made.question.units[0].problem.landscape.groupings))
+    places = copies * (1 + len(made.question.units[0].problem.node_context.groupings))
     # No steps lead over a gap: that is as far as there are devices.
     assert column.usage == ((0, places + (1 if copies == 1 else 1 + 4)),)
 
