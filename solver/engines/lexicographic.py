@@ -10,7 +10,20 @@ from math import gcd, prod
 from ...encoders.model import AllocationModel
 from ...encoders.rows import COEFFICIENT_LIMIT, CoefficientError, CpSatRows, Term
 from ...problem.problem import BoundedValue
-from . import cp_sat
+from .cp_sat import (
+    COMPLETING,
+    QUICK,
+    Limits,
+    SolveInterrupted,
+    SolverConfiguration,
+    SolveResult,
+    SolverStatus,
+    SolveWatch,
+    quick_work,
+    run_by_configurations,
+    run_solver,
+    solve_with_lazy_constraints,
+)
 from .engine import Counts
 
 PartWatch = Callable[[int, int | None, int | None], None]
@@ -33,8 +46,8 @@ class LexicographicOptimization:
     """
 
     model: AllocationModel
-    found: cp_sat.SolveResult
-    limits: cp_sat.Limits
+    found: SolveResult
+    limits: Limits
     counts: Counts
     thorough: bool = True
     improved: bool = False
@@ -69,16 +82,16 @@ class LexicographicOptimization:
         if _value_of_part(weighted, self.found):
             self.model.rows.minimize(weighted)
             self.model.rows.hint(dict(enumerate(self.found.values)))
-            most = cp_sat.quick_work(self.model.rows) * (1.0 if self.thorough else _QUICK_SHARE)
-            better = self._solve(self._share(1, most), None, cp_sat.QUICK)
+            most = quick_work(self.model.rows) * (1.0 if self.thorough else _QUICK_SHARE)
+            better = self._solve(self._share(1, most), None, QUICK)
             self._take(better, weighted)
-            if better.status is not cp_sat.SolverStatus.OPTIMAL:
+            if better.status is not SolverStatus.OPTIMAL:
                 return False
         for terms, _ in parts:
             self._keep(terms)
         return True
 
-    def _minimize(self, terms: ObjectivePart, left: int, watch: cp_sat.SolveWatch | None) -> int:
+    def _minimize(self, terms: ObjectivePart, left: int, watch: SolveWatch | None) -> int:
         """Improve the solution as far as one part is concerned, and return a bound."""
         if self.interrupted or not self.thorough or not _value_of_part(terms, self.found):
             return 0
@@ -91,44 +104,36 @@ class LexicographicOptimization:
                 watch(*(None if one is None else one * divisor for one in (value, bound)))
 
         better = self._solve(self._share(left), watch and unscaled)
-        if better.status not in (cp_sat.SolverStatus.OPTIMAL, cp_sat.SolverStatus.FEASIBLE):
+        if better.status not in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE):
             return 0
         self._take(better, terms)
         return better.bound * divisor
 
-    def _take(self, better: cp_sat.SolveResult, terms: ObjectivePart) -> None:
+    def _take(self, better: SolveResult, terms: ObjectivePart) -> None:
         """Go on from what a run found, unless it was stopped at something worse: a hint need not come first."""
         if better.values and _value_of_part(terms, better) <= _value_of_part(terms, self.found):
             self.found = better
 
-    def _solve(
-        self, limits: cp_sat.Limits, watch: cp_sat.SolveWatch | None, way: cp_sat.SolverConfiguration | None = None
-    ) -> cp_sat.SolveResult:
+    def _solve(self, limits: Limits, watch: SolveWatch | None, way: SolverConfiguration | None = None) -> SolveResult:
         try:
             return self._counted(
-                cp_sat.solve_with_lazy_constraints(self.model, partial(self._run, way, watch), limits, self.counts)
+                solve_with_lazy_constraints(self.model, partial(self._run, way, watch), limits, self.counts)
             )
-        except cp_sat.SolveInterrupted as interrupted:
+        except SolveInterrupted as interrupted:
             self.interrupted = True
             return self._counted(interrupted.found)
 
-    def _run(
-        self, way: cp_sat.SolverConfiguration | None, watch: cp_sat.SolveWatch | None, limits: cp_sat.Limits
-    ) -> cp_sat.SolveResult:
+    def _run(self, way: SolverConfiguration | None, watch: SolveWatch | None, limits: Limits) -> SolveResult:
         rows = self.model.rows
-        return (
-            cp_sat.run_by_configurations(rows, limits, watch)
-            if way is None
-            else cp_sat.run_solver(rows, limits, way, watch)
-        )
+        return run_by_configurations(rows, limits, watch) if way is None else run_solver(rows, limits, way, watch)
 
-    def _counted(self, found: cp_sat.SolveResult) -> cp_sat.SolveResult:
+    def _counted(self, found: SolveResult) -> SolveResult:
         self.counts.conflicts += found.conflicts
         self.counts.work += found.work
         self.spent += found.work
         return found
 
-    def _share(self, left: int, most: float | None = None) -> cp_sat.Limits:
+    def _share(self, left: int, most: float | None = None) -> Limits:
         if self.limits.work is None:
             return replace(self.limits, work=most)
         share = max(0.0, self.limits.work - self.spent) / left
@@ -140,7 +145,7 @@ class LexicographicOptimization:
         # What is taken is kept; what objectives see of it becomes as low as it can be.
         kept = {variable: self.found.values[variable] for variable in (*self.model.takes.values(), *chosen)}
         settled = complete_solution(self.model, kept, [term for part in parts for term in part], self.counts)
-        if settled.status is cp_sat.SolverStatus.OPTIMAL:
+        if settled.status is SolverStatus.OPTIMAL:
             self.found = settled
             values = [_value_of_part(terms, settled) for terms in parts]
             self.reached = [BoundedValue(v, part.bound) for v, part in zip(values, self.reached, strict=True)]
@@ -148,16 +153,12 @@ class LexicographicOptimization:
 
 def complete_solution(
     model: AllocationModel, kept: Mapping[int, int], terms: ObjectivePart, counts: Counts
-) -> cp_sat.SolveResult:
+) -> SolveResult:
     """Solve with some variables fixed to these values; that is no search, so that it has no limit."""
     model.rows.minimize(terms)
     model.rows.hint(kept)
-    return cp_sat.solve_with_lazy_constraints(
-        model,
-        lambda limits: cp_sat.run_solver(model.rows, limits, cp_sat.COMPLETING),
-        cp_sat.Limits(),
-        counts,
-        hints=False,
+    return solve_with_lazy_constraints(
+        model, lambda limits: run_solver(model.rows, limits, COMPLETING), Limits(), counts, hints=False
     )
 
 
@@ -183,7 +184,7 @@ def _combinable_parts(parts: Sequence[ObjectivePart], rows: CpSatRows) -> list[t
     return [(terms, prod(ranges[number + 1 :])) for number, (terms, _) in enumerate(found)]
 
 
-def _value_of_part(terms: ObjectivePart, found: cp_sat.SolveResult) -> int:
+def _value_of_part(terms: ObjectivePart, found: SolveResult) -> int:
     return sum(coefficient * found.values[variable] for variable, coefficient in terms)
 
 

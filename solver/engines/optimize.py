@@ -16,12 +16,20 @@ from ...encoders.solution import decode_solution
 from ...encoders.symmetry import SymmetryReducedProblem, build_symmetry_classes, merge_equal_requests
 from ...models.results.common import Status
 from ...problem.problem import BoundedValue, InUse, Problem
-from . import cp_sat
+from .cp_sat import (
+    Limits,
+    SolveResult,
+    SolverStatus,
+    confirm_infeasibility,
+    run_by_configurations,
+    run_improving,
+    solve_with_lazy_constraints,
+)
 from .engine import Counts, Decision, ObjectiveWatch, Pick
 from .lexicographic import LexicographicOptimization, ObjectivePart, combine_parts, complete_solution
 from .outcome import StageValue
 
-_SOLVED_STATUSES = frozenset({cp_sat.SolverStatus.OPTIMAL, cp_sat.SolverStatus.FEASIBLE})
+_SOLVED_STATUSES = frozenset({SolverStatus.OPTIMAL, SolverStatus.FEASIBLE})
 
 
 def solve(
@@ -29,7 +37,7 @@ def solve(
     in_use: InUse,
     candidates: Sequence[tuple[int, ...]],
     counts: Counts,
-    limits: cp_sat.Limits,
+    limits: Limits,
     start: Sequence[Pick] = (),
     thorough: bool = True,
 ) -> Decision:
@@ -53,7 +61,7 @@ def optimize(
     candidates: Sequence[tuple[int, ...]],
     stages: Sequence[AllocationStage],
     counts: Counts,
-    limits: cp_sat.Limits,
+    limits: Limits,
     start: Sequence[Pick] = (),
     watch: ObjectiveWatch | None = None,
     thorough: bool = True,
@@ -69,9 +77,9 @@ def optimize(
         flat = [part for own in parts for part in own]
         early = None if thorough or start else _quick_solution(model, flat, limits)
         found = _first_solution(model, limits, counts, start, watch, early)
-        if found.status is cp_sat.SolverStatus.INFEASIBLE:
+        if found.status is SolverStatus.INFEASIBLE:
             return Decision(Status.UNALLOCATABLE, certified=True, has_relation_error=model.excludes_errors)
-        if found.status is cp_sat.SolverStatus.UNKNOWN:
+        if found.status is SolverStatus.UNKNOWN:
             return Decision(Status.UNKNOWN, message="not decided within the limit")
         staging = LexicographicOptimization(model, found, limits, counts, thorough, improved=found is early)
         staging.run(flat, _display_stage_watch(stages, parts, watch))
@@ -116,16 +124,14 @@ def collapse_problem(
     return build_symmetry_classes(merged, ENCODERS, grouping=together)
 
 
-def _quick_solution(
-    model: AllocationModel, parts: Sequence[ObjectivePart], limits: cp_sat.Limits
-) -> cp_sat.SolveResult | None:
+def _quick_solution(model: AllocationModel, parts: Sequence[ObjectivePart], limits: Limits) -> SolveResult | None:
     """Look for a solution that is good already, if that is likely to be quick; None: not tried.
 
     Where things are packed it is not, and where solutions are judged each of them would be improved first.
     """
     goal = combine_parts(parts, model.rows)
     return (
-        cp_sat.run_improving(model.rows, limits, goal)
+        run_improving(model.rows, limits, goal)
         if goal and not model.lazy_constraints and not model.rows.has_packing_rows
         else None
     )
@@ -133,37 +139,37 @@ def _quick_solution(
 
 def _first_solution(
     model: AllocationModel,
-    limits: cp_sat.Limits,
+    limits: Limits,
     counts: Counts,
     start: Sequence[Pick],
     watch: ObjectiveWatch | None,
-    early: cp_sat.SolveResult | None,
-) -> cp_sat.SolveResult:
+    early: SolveResult | None,
+) -> SolveResult:
     """Find any solution: the one to begin with or found early if there is one, else by search; a no is confirmed."""
     if start:
         found = complete_solution(model, _start_values(model, start), (), counts)
         if found.status in _SOLVED_STATUSES:
             return found
     existence_watch = watch and partial(watch, "existence")
-    ask = partial(cp_sat.run_by_configurations, model.rows, watch=existence_watch, before=early)
+    ask = partial(run_by_configurations, model.rows, watch=existence_watch, before=early)
     found = (
-        cp_sat.solve_with_lazy_constraints(model, ask, limits, counts)
-        if early is None or early.status is cp_sat.SolverStatus.UNKNOWN
+        solve_with_lazy_constraints(model, ask, limits, counts)
+        if early is None or early.status is SolverStatus.UNKNOWN
         else early
     )
     _count_work(found, counts)
-    if found.status is cp_sat.SolverStatus.INFEASIBLE:
+    if found.status is SolverStatus.INFEASIBLE:
         # Asked again in another way: what is found then is true, what is not found stays unknown.
         found = _count_work(
-            cp_sat.solve_with_lazy_constraints(
-                model, partial(cp_sat.confirm_infeasibility, model.rows, watch=existence_watch), limits, counts
+            solve_with_lazy_constraints(
+                model, partial(confirm_infeasibility, model.rows, watch=existence_watch), limits, counts
             ),
             counts,
         )
     return found
 
 
-def _count_work(found: cp_sat.SolveResult, counts: Counts) -> cp_sat.SolveResult:
+def _count_work(found: SolveResult, counts: Counts) -> SolveResult:
     counts.conflicts += found.conflicts
     counts.work += found.work
     return found
