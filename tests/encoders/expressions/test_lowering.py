@@ -306,3 +306,8 @@ def test_vectors_and_evaluations_of_the_helpers():
     assert vectors([1, 2], 1, 2) == [(0, 1), (0, 2), (1, 0), (1, 1)]
     assert evaluated(program("devices.size() == 3"), items, (1, 2)) == TRUE
     assert evaluated(program("devices[0].@none"), items, (1, 2)) == ERROR
+
+
+def test_a_name_with_a_leading_dot_is_left_to_other_encodings():
+    with pytest.raises(NotLoweredError, match="leading dot"):
+        lowered(".devices.size() > 0", [device(i=0)])

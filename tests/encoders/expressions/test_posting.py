@@ -7,7 +7,8 @@ from support.random_formulas import Counted, interesting, spaces, vectors_by_han
 
 from drasat.encoders.expressions.formula_nodes import FALSE, ONE, TRUE, GatedSum
 from drasat.encoders.expressions.formulas import Formulas
-from drasat.encoders.expressions.posting import FormulaPosting
+from drasat.encoders.expressions.posting import FormulaPosting, OrderLiterals
+from drasat.encoders.rows import CpSatRows
 from drasat.solver.engines.cp_sat import CONFIRMING, QUICK
 
 GIB = 1 << 30
@@ -154,3 +155,26 @@ def test_formulas_with_many_parents_are_posted_once():
         step = [formulas.conj([*step, *(part() for _ in range(20))]) for _ in range(2)]
     posting.require(formulas.disj(step), model.rows.boolean())
     assert len(model.rows.proto.constraints) < 10_000
+
+
+def test_a_formula_that_is_required_twice_is_posted_once():
+    for seed in range(10):
+        handle, holds, model, posting, vectors = posed(seed, "twice")
+        posting.require(handle)
+        rows = len(model.rows.proto.constraints)
+        posting.require(handle)
+        assert len(model.rows.proto.constraints) == rows
+        assert [model.allows(vector) for vector in vectors] == [holds(vector) for vector in vectors]
+
+
+def test_bounds_outside_the_range_of_a_count_are_constants():
+    rows = CpSatRows()
+    count = rows.integer(1, 3)
+    literals = OrderLiterals(rows, [[(count, 1)]])
+    assert [rows.range_of(literals.at_least(0, bound)) for bound in (0, 1, 2, 3, 4)] == [
+        (1, 1),
+        (1, 1),
+        (0, 1),
+        (0, 1),
+        (0, 0),
+    ]
