@@ -27,8 +27,8 @@ from drasat.cel.devices import DeviceShapes, PreparedDevice
 from drasat.cel.errors import CelCompileError, CelError
 from drasat.cel.meter import Meter
 from drasat.cel.metering import MeteredEmitter
+from drasat.encoders.expressions import joins
 from drasat.encoders.expressions import lowering as lowering_module
-from drasat.encoders.expressions import macros as macros_module
 from drasat.encoders.expressions.formula_nodes import TRUE
 from drasat.encoders.expressions.formulas import Formulas
 from drasat.encoders.expressions.values import NotLoweredError
@@ -198,7 +198,7 @@ class _NoPlans:
 
 
 LOWERING = (
-    Part("joins", macros_module, "JoinPlanner", _NoPlans),
+    Part("joins", joins, "JoinPlanner", _NoPlans),
     Part("cost pass", lowering_module, "require_within_limit", lambda *_: None),
 )
 

@@ -47,16 +47,16 @@ class BruteForce:
     """Tries everything for claims on a node; ``limit`` is how many devices it looks at before it gives up."""
 
     def __init__(self, cluster: Cluster, gates: FeatureGates, limit: int = 4000) -> None:
-        allocated_state = HeldDevices(gates)
+        held_devices = HeldDevices(gates)
         for claim in cluster.claims.values():
             if claim.status is not None and claim.status.allocation is not None:
-                allocated_state.enter(claim.status.allocation)
+                held_devices.enter(claim.status.allocation)
         inventory = Inventory(apply_taint_rules(cluster.slices, cluster.taint_rules, gates), gates)
         self._cluster = cluster
         self._gates = gates
         nodes = tuple(cluster.nodes.values())
         self._scene = VerificationContext(
-            cluster.classes, nodes, cluster.topologies, gates, inventory, allocated_state, VerifierExpressions(gates)
+            cluster.classes, nodes, cluster.topologies, gates, inventory, held_devices, VerifierExpressions(gates)
         )
         self._taking = ResultDeviceRules(self._scene)
         self._constraints = ConstraintRules(gates, self._scene.expressions)
@@ -141,7 +141,7 @@ class BruteForce:
         self._left -= 1
         if self._left < 0:
             raise TooLargeError
-        attempt = UnitUsage(self._scene.allocated_state)
+        attempt = UnitUsage(self._scene.held_devices)
         takings = []
         for pick in picks:
             result = DeviceRequestAllocationResult(
