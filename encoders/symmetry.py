@@ -356,12 +356,12 @@ class _MergeBuilder:
 
     def add(self, claims: Sequence[int], positions: Sequence[int]) -> None:
         """Add the requests at these positions of these claims as one."""
-        asked = [self.problem.claims[claim].requests[position] for claim in claims for position in positions]
-        first, number = asked[0], len(self.requests)
+        requested = [self.problem.claims[claim].requests[position] for claim in claims for position in positions]
+        first, number = requested[0], len(self.requests)
         alternatives = []
         for rank in range(len(first.demands)):
             alternatives.append(len(self.alternatives))
-            self._branch(number, tuple(request.demands[rank] for request in asked), len(positions))
+            self._branch(number, tuple(request.demands[rank] for request in requested), len(positions))
         self.requests.append(MergedRequest(number, first.name, tuple(claims), first.listed, tuple(alternatives)))
 
     def _branch(self, request: int, demands: tuple[int, ...], per_claim: int) -> None:

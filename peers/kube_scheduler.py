@@ -37,7 +37,7 @@ class KubeScheduler:
         self._limits = limits
         self._process: PeerProcess | None = None
         self._handshake: Handshake | None = None
-        self._asked = 0
+        self._questions = 0
 
     def __enter__(self) -> Self:
         return self
@@ -71,9 +71,9 @@ class KubeScheduler:
         limit = request.time_limit_seconds
         with self._ended_by_errors():
             process = self._running()
-            self._asked += 1
-            line = process.ask(encode_request(request, self._asked), limit + GRACE_SECONDS if limit else None)
-            return decode_answer(NAME, line, kind, self._asked)
+            self._questions += 1
+            line = process.ask(encode_request(request, self._questions), limit + GRACE_SECONDS if limit else None)
+            return decode_answer(NAME, line, kind, self._questions)
 
     def _running(self) -> PeerProcess:
         if self._process is None or not self._process.running:

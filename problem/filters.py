@@ -315,9 +315,9 @@ class CandidateFilter:
         column = self._columns.get(key)
         if column is None:
             known = self._failure_of[part]
-            asked = [candidate for candidate in candidates if candidate not in known]
-            failed = filter_(FilterQuery(ask, self._context, asked, lambda profile: self._draw(profile, ask, part)))
-            fresh = {candidate: failed.get(place) for place, candidate in enumerate(asked)}
+            unknown = [candidate for candidate in candidates if candidate not in known]
+            failed = filter_(FilterQuery(ask, self._context, unknown, lambda profile: self._draw(profile, ask, part)))
+            fresh = {candidate: failed.get(place) for place, candidate in enumerate(unknown)}
             named = any(map(_names_request, failed.values()))
             if named:
                 known = {**known, **fresh}

@@ -158,7 +158,7 @@ def _partition(rng: Random) -> ClaimKind:
 def _gpu_with_nic(rng: Random) -> ClaimKind:
     """Pairs of a GPU and an interface near it."""
     pairs = rng.choice([1, 1, 2])
-    asked = [
+    requested = [
         objects.exactly(f"{name}-{number}", objects.wanted(class_name))
         for number in range(pairs)
         for name, class_name in (("gpu", "gpu"), ("nic", "rdma-nic"))
@@ -167,13 +167,15 @@ def _gpu_with_nic(rng: Random) -> ClaimKind:
         {"requests": [f"gpu-{number}", f"nic-{number}"], "matchAttribute": node_shapes.PCIE_ROOT}
         for number in range(pairs)
     ]
-    return ClaimKind(f"gpu-nic-{pairs}", objects.claim_spec(asked, near))
+    return ClaimKind(f"gpu-nic-{pairs}", objects.claim_spec(requested, near))
 
 
 def _processors(rng: Random) -> ClaimKind:
     amount, memory = rng.choice([1, 2, 4, 7, 16]), rng.choice(["1Gi", "3Gi", "16Gi"])
-    asked = {"requests": {"cpus": str(amount), "memory": memory}}
-    return ClaimKind(f"cpus-{amount}-{memory.lower()}", _single_request(objects.wanted("shared-cpu", capacity=asked)))
+    requested = {"requests": {"cpus": str(amount), "memory": memory}}
+    return ClaimKind(
+        f"cpus-{amount}-{memory.lower()}", _single_request(objects.wanted("shared-cpu", capacity=requested))
+    )
 
 
 def _slice(rng: Random) -> ClaimKind:

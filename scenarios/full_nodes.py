@@ -224,8 +224,8 @@ def _amounts(rng: Random, devices: int) -> tuple[list[int], int]:
 
 def _shares(amounts: list[int]) -> Iterator[DraftClaim]:
     for number, first in enumerate(range(0, len(amounts), 3)):
-        asked = [_share(place, amount) for place, amount in enumerate(amounts[first : first + 3])]
-        yield DraftClaim(f"share-{number:02d}", asked)
+        requested = [_share(place, amount) for place, amount in enumerate(amounts[first : first + 3])]
+        yield DraftClaim(f"share-{number:02d}", requested)
 
 
 def _share(number: int, cores: int) -> Mapped:

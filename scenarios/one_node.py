@@ -148,11 +148,11 @@ def tied_claims(claims: int, *, groups: int = 16, members: int = 8, size: int = 
     A group serves ``members // size`` claims; a search for one claim more tries the groups in every order.
     """
     devices = [_tied_device(index, {"group": index // members}) for index in range(groups * members)]
-    asked = [
+    requested = [
         DraftClaim(f"claim-{number:02d}", [_tied_request(0, size)], [{"matchAttribute": _GROUP_ATTRIBUTE}])
         for number in range(claims)
     ]
-    return single_node(devices, asked)
+    return single_node(devices, requested)
 
 
 def tied_requests(counts: Sequence[int], *, requests: int = 4, size: int = 4) -> list[Mapped]:
@@ -173,8 +173,8 @@ def tied_lists(requests: int = 32, *, values: int = 47, fits: bool = True) -> li
     """
     lists = [*_near_misses("a", requests, values), *_near_misses("b", requests, values, common=fits)]
     devices = [_tied_device(index, {"links": links}) for index, links in enumerate(lists)]
-    asked = [DraftClaim("tied", _tied_requests(requests, 1), [{"matchAttribute": _LINKS_ATTRIBUTE}])]
-    return single_node(devices, asked, per_slice=LISTS_PER_SLICE)
+    requested = [DraftClaim("tied", _tied_requests(requests, 1), [{"matchAttribute": _LINKS_ATTRIBUTE}])]
+    return single_node(devices, requested, per_slice=LISTS_PER_SLICE)
 
 
 def _near_misses(prefix: str, lists: int, values: int, *, common: bool = False) -> Iterator[list[str]]:
@@ -220,8 +220,8 @@ def of_profile(profile: str, count: int = 1) -> Mapped:
 
 
 def _requests_with_counts(wanted: Mapping[str, int]) -> list[DraftClaim]:
-    asked = enumerate(wanted.items())
-    return [DraftClaim("partitions", [partition_request(f"r{number:02d}", *each) for number, each in asked])]
+    requested = enumerate(wanted.items())
+    return [DraftClaim("partitions", [partition_request(f"r{number:02d}", *each) for number, each in requested])]
 
 
 def _requests_one_by_one(wanted: Mapping[str, int]) -> list[Mapped]:

@@ -166,8 +166,8 @@ def list_attributes(
     ``useless`` devices are listed first, of which no two share any value; the others have the values of one list.
     """
     gpus = [_list_device(index, f"own-{index}" if index < useless else "all", values) for index in range(devices)]
-    asked = [objects.exactly(f"r{number:02d}", objects.wanted("gpu", count=1)) for number in range(requests)]
-    spec = objects.claim_spec(asked, [{"matchAttribute": _LINKS_ATTRIBUTE}])
+    requested = [objects.exactly(f"r{number:02d}", objects.wanted("gpu", count=1)) for number in range(requests)]
+    spec = objects.claim_spec(requested, [{"matchAttribute": _LINKS_ATTRIBUTE}])
     made = [objects.device_class("gpu", f'device.driver == "{DRIVER}"')]
     for number in range(nodes):
         name = f"node-{number:04d}"
@@ -393,15 +393,15 @@ def fleet_demand(nodes: int) -> dict[str, dict[str, int]]:
 
 def _fleet_queue(nodes: int, seed: int) -> Iterator[Mapped]:
     """Deployments and Jobs, and behind them pods of nobody, all of them in random order."""
-    rng, asked = Random(f"{seed}/fleet/queue"), fleet_demand(nodes)
+    rng, requested = Random(f"{seed}/fleet/queue"), fleet_demand(nodes)
     made: list[Mapped] = []
     pods: list[tuple[Sku, SkuClaimKind]] = []
     for sku in SKUS.values():
         for ask in sku.asks:
             yield objects.template(_sku_claim_template(sku, ask), ask.spec)
-            plain = round(asked[sku.name][ask.name] * _PLAIN)
+            plain = round(requested[sku.name][ask.name] * _PLAIN)
             pods += [(sku, ask)] * plain
-            left, number = asked[sku.name][ask.name] - plain, 0
+            left, number = requested[sku.name][ask.name] - plain, 0
             while left:
                 size = min(left, rng.randint(1, _REPLICAS))
                 make = deployment if rng.random() < 0.5 else job

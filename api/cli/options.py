@@ -91,8 +91,8 @@ def ignored_kinds_line(kinds: Mapping[str, int]) -> list[str]:
     """One line about the objects of other kinds, or none."""
     if not kinds:
         return []
-    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    return [f"ignored {sum(kinds.values())} objects of other kinds: {told}"]
+    summary = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    return [f"ignored {sum(kinds.values())} objects of other kinds: {summary}"]
 
 
 def parse_feature_gates(switches: str, version: str | None) -> FeatureGateSet:

@@ -131,8 +131,8 @@ def _warnings(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: 
     """Warn of unsupported fields, of nodes with unknown resources, of ignored rules, and of an empty queue."""
     yield from options.plan_warnings(cluster, result.document.notices, existing=not only_new)
     if result.document.cel_errors != cel_errors:
-        told = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
-        yield f"warning: a plan visits devices in no order: {told}"
+        summary = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
+        yield f"warning: a plan visits devices in no order: {summary}"
     yield from options.empty_queue_warnings(result.document.asked)
 
 

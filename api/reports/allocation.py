@@ -63,9 +63,9 @@ def reasons(document: AllocationDocument) -> Iterator[str]:
             yield from (f"  {_claim_prefix(reason.claim, unit)}{reason.message}" for reason in unit.reasons)
             # The reasons give the request tables of the largest class of nodes, unless they are about something else.
             tables = unit.failures[0].requests if unit.failures else ()
-            told = {DEVICES_REASON, *(row.filter for table in tables for row in table.fallen)}
-            is_told = bool(tables) and any(reason.id in told for reason in unit.reasons)
-            for kind in unit.failures[is_told:]:
+            covered = {DEVICES_REASON, *(row.filter for table in tables for row in table.fallen)}
+            is_covered = bool(tables) and any(reason.id in covered for reason in unit.reasons)
+            for kind in unit.failures[is_covered:]:
                 yield from _failure_lines(kind, unit)
 
 
@@ -73,9 +73,9 @@ def _failure_lines(kind: RejectedNodes, unit: UnitAnswer) -> Iterator[str]:
     yield f"  on {display_names(kind.names, kind.nodes)}: {kind.message}"
     for table in kind.requests:
         fallen = ", ".join(map(str, table.fallen))
-        told = f"{table.devices} devices" + (f": {fallen}" if fallen else "")
+        summary = f"{table.devices} devices" + (f": {fallen}" if fallen else "")
         claim = _claim_prefix(table.claim, unit)
-        yield f"    {claim}request {table.request} needs {table.needed}, {table.fitting} fit; {told}"
+        yield f"    {claim}request {table.request} needs {table.needed}, {table.fitting} fit; {summary}"
 
 
 def _unit_title(unit: UnitAnswer) -> str:
@@ -103,5 +103,5 @@ def _display_no_devices(unit: UnitAnswer, claim: ClaimAnswer) -> str:
 def _device_cells(result: DeviceRequestAllocationResult) -> tuple[str, ...]:
     consumed = ", ".join(f"{name}={amount}" for name, amount in (result.consumed_capacity or {}).items())
     flags = {"admin": result.admin_access, "binding": result.binding_conditions}
-    told = ",".join(name for name, present in flags.items() if present)
-    return result.driver, result.pool, result.device, result.share_id or "", consumed, told
+    marks = ",".join(name for name, present in flags.items() if present)
+    return result.driver, result.pool, result.device, result.share_id or "", consumed, marks

@@ -19,8 +19,8 @@ def rows(document: CapacityDocument) -> Iterator[tuple[str, ...]]:
     for kind in document.nodes:
         yield (str(len(kind.nodes)), display_names(kind.nodes), *_copies_cells(kind.each), _display_limits(kind))
     for group in document.sharing:
-        told = "they reach the same devices or counters"
-        yield (str(len(group.nodes)), f"{display_names(group.nodes)} together", *_copies_cells(group.together), told)
+        summary = "they reach the same devices or counters"
+        yield (str(len(group.nodes)), f"{display_names(group.nodes)} together", *_copies_cells(group.together), summary)
     nodes = sum(len(kind.nodes) for kind in document.nodes)
     yield (str(nodes), "all together", *_copies_cells(document.total), "")
 
@@ -38,8 +38,8 @@ def node_rows(document: CapacityDocument) -> Iterator[tuple[object, ...]]:
 
 def summary(document: CapacityDocument) -> str:
     """One line: how many more fit, whether that is proven, and what first fit reaches."""
-    asked, total = document.asked, document.total
-    what = f"{asked.kind} {asked.namespace}/{asked.name}"
+    requested, total = document.asked, document.total
+    what = f"{requested.kind} {requested.namespace}/{requested.name}"
     if total.unbounded:
         return f"{what}: any number of copies fits"
     first = "" if total.first_fit in (None, total.fits) else f"; the scheduler's first fit reaches {total.first_fit}"

@@ -29,12 +29,12 @@ def comparison_rows(document: ComparisonDocument, seconds: Mapping[str, float]) 
     """One row an engine, under ``COMPARISON_HEADERS``; ``devices`` says how units relate to the first engine's."""
     for position, engine in enumerate(document.engines):
         relations = Counter(unit.sides[position].relation for unit in document.units)
-        told = ", ".join(f"{relations[name]} {name}" for name in _RELATIONS if relations[name])
+        summary = ", ".join(f"{relations[name]} {name}" for name in _RELATIONS if relations[name])
         yield (
             f"{engine.engine} {engine.version}".strip(),
             engine.outcome,
             f"{engine.admitted} of {document.asked}",
-            told if position else "",
+            summary if position else "",
             str(engine.steps),
             display_duration(seconds[engine.engine]),
             f"{engine.left.free} of {engine.left.devices}",
@@ -183,8 +183,8 @@ def plan_comparison_summary(document: PlanComparisonDocument) -> str:
     """One line: how many units ``plan`` admits, and how many the best of the others does."""
     plan = next((one for one in document.planners if one.planner == PLAN), None)
     best = max((one for one in document.planners if one is not plan), key=lambda one: one.admitted, default=None)
-    told = [] if plan is None else [f"plan admits {plan.admitted} of {document.asked} units"]
+    summary = [] if plan is None else [f"plan admits {plan.admitted} of {document.asked} units"]
     if best is not None:
-        head = "the best of the others is" if told else "the best is"
-        told.append(f"{head} {best.label} with {best.admitted}")
-    return ", ".join(told)
+        head = "the best of the others is" if summary else "the best is"
+        summary.append(f"{head} {best.label} with {best.admitted}")
+    return ", ".join(summary)

@@ -45,8 +45,8 @@ def _display_request(request: DevicesForRequest) -> str:
     head = f"request {request.request} of claim {request.claim} needs {request.needed}"
     devices = "1 device" if request.devices == 1 else f"{request.devices} devices"
     matching = f"{request.matching} of {devices} match class {request.device_class}"
-    told = [*_display_fallen(request.fallen), f"{request.free} free"] if request.matching else []
-    return f"{head}: {matching}" + (f": {', '.join(told)}" if told else "")
+    summary = [*_display_fallen(request.fallen), f"{request.free} free"] if request.matching else []
+    return f"{head}: {matching}" + (f": {', '.join(summary)}" if summary else "")
 
 
 def _display_fallen(rows: tuple[RejectedDevices, ...]) -> Iterator[str]:
@@ -56,8 +56,8 @@ def _display_fallen(rows: tuple[RejectedDevices, ...]) -> Iterator[str]:
         groups[row.filter].append(row)
     for filter_, members in groups.items():
         details = ", ".join(row.detail for row in members if row.detail)
-        told = _WORDS.get(filter_, filter_words(filter_))
-        yield " ".join(filter(None, (f"{sum(row.devices for row in members)} {told}", details)))
+        summary = _WORDS.get(filter_, filter_words(filter_))
+        yield " ".join(filter(None, (f"{sum(row.devices for row in members)} {summary}", details)))
 
 
 def _relaxation_lines(unit: ExplainedUnit) -> Iterator[str]:

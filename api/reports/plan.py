@@ -67,9 +67,9 @@ def display_cells(found: Iterable[Row]) -> list[list[str]]:
 def summary(document: PlanDocument) -> str:
     """One line: how good the plan is, and how much is placed."""
     nodes = sum(node.units > 0 for node in document.nodes)
-    told = f"{document.outcome}: {document.placed} of {document.asked} units placed on {nodes} nodes"
+    summary = f"{document.outcome}: {document.placed} of {document.asked} units placed on {nodes} nodes"
     count = sum(one.count for one in document.bought)
-    return f"{told}, {count} of them to be bought" if count else told
+    return f"{summary}, {count} of them to be bought" if count else summary
 
 
 def stages(document: PlanDocument) -> Iterator[str]:

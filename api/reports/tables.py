@@ -70,5 +70,5 @@ def display_unit(pod: str | None, claims: Sequence[str]) -> str:
 def display_names(names: Sequence[str], count: int | None = None) -> str:
     """The first few names, and how many more; with a count all names, and how many of it are left."""
     count, shown = (len(names), names[:_MOST_NAMES]) if count is None else (count, names)
-    told = ", ".join(name or "any node" for name in shown)
-    return f"{told} and {count - len(shown)} more" if count > len(shown) else told
+    summary = ", ".join(name or "any node" for name in shown)
+    return f"{summary} and {count - len(shown)} more" if count > len(shown) else summary

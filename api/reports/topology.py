@@ -46,8 +46,8 @@ def wide_rows(document: TopologyDocument) -> Iterator[tuple[str, ...]]:
         for one in topology.instances:
             place = instance_label(topology, one)
             for device in one.devices:
-                told = ", ".join(map(str, device.coordinates))
-                yield topology.name, place, f"{device.driver}/{device.pool}/{device.device}", told, device.state
+                coordinates = ", ".join(map(str, device.coordinates))
+                yield topology.name, place, f"{device.driver}/{device.pool}/{device.device}", coordinates, device.state
             for bare in one.unplaced:
                 yield topology.name, place, f"{bare.driver}/{bare.pool}/{bare.device}", "none", ""
 
@@ -71,8 +71,8 @@ def remarks(document: TopologyDocument) -> Iterator[str]:
         for one in topology.instances:
             if one.unplaced:
                 count = len(one.unplaced)
-                told = f"{count} device has" if count == 1 else f"{count} devices have"
-                yield f"DeviceTopology {topology.name}: {instance_label(topology, one)}: {told} no coordinates"
+                devices = f"{count} device has" if count == 1 else f"{count} devices have"
+                yield f"DeviceTopology {topology.name}: {instance_label(topology, one)}: {devices} no coordinates"
 
 
 def instance_label(topology: TopologyAnswer, instance: InstanceAnswer) -> str:
@@ -115,8 +115,8 @@ def _dot_graph(topology: TopologyAnswer, instance: InstanceAnswer) -> Iterator[s
 
 
 def _dot_attributes(device: PlacedDevice, axes: int) -> str:
-    told = f"{device.device}\n{', '.join(map(str, device.coordinates))}"
-    found = {"label": told, "tooltip": f"{device.driver}/{device.pool}/{device.device}", "class": device.state}
+    label = f"{device.device}\n{', '.join(map(str, device.coordinates))}"
+    found = {"label": label, "tooltip": f"{device.driver}/{device.pool}/{device.device}", "class": device.state}
     found["fillcolor"] = COLOURS[device.state]
     if axes in (1, 2):
         # The last axis to the right, the one before it downwards, as in the pictures.

@@ -79,8 +79,8 @@ def _expression_problems(manifests: Iterable[Manifest]) -> Iterator[InputProblem
                 if _COMPILERS[purpose](text).estimate.max > COST_LIMIT:
                     yield input_problem(manifest, field, f"Forbidden: {TOO_COSTLY}")
             except CelCompileError as error:
-                told = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
-                yield input_problem(manifest, field, f"Invalid value: {quote(text)}: {told}")
+                message = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
+                yield input_problem(manifest, field, f"Invalid value: {quote(text)}: {message}")
 
 
 def _derived_attribute_program(text: str) -> Program:

@@ -271,17 +271,17 @@ def most_copies(together: CopyFeasibility, known: Sequence[Picks], limit: int, d
     apart = together.apart() if len(found.copies) < top else []
     if apart:
         return _most_copies_by_part(apart, found, limit, deadline)
-    asked = _next_count(found, top)
+    requested = _next_count(found, top)
     while len(found.copies) < top:
-        decision = together.decide(asked, deadline_slice(deadline, 2))
+        decision = together.decide(requested, deadline_slice(deadline, 2))
         if decision.status is Status.ALLOCATED:
-            found = replace(found, copies=tuple(together.picks_per_copy(decision.picks, asked)))
-            asked = _next_count(found, top)
+            found = replace(found, copies=tuple(together.picks_per_copy(decision.picks, requested)))
+            requested = _next_count(found, top)
         else:
-            top = asked - 1
+            top = requested - 1
             if decision.status is Status.UNALLOCATABLE:
                 found = replace(found, bound=top, refuted=decision)
-            asked = (len(found.copies) + top + 1) // 2
+            requested = (len(found.copies) + top + 1) // 2
     return found
 
 
@@ -307,14 +307,14 @@ def tighten_upper_bound(together: CopyFeasibility, fitting: int, bound: int, dea
     refuted = _first_refuted_count(together, fitting, bound)
     if refuted is not None:
         bound = min(bound, refuted[0] - 1)
-    low, asked = fitting, fitting + 1
+    low, requested = fitting, fitting + 1
     while low < bound:
-        decision = together.decide(asked, deadline_slice(deadline, 2))
+        decision = together.decide(requested, deadline_slice(deadline, 2))
         if decision.status is Status.UNALLOCATABLE:
-            bound = asked - 1
+            bound = requested - 1
         else:
-            low = asked
-        asked = (low + bound + 1) // 2
+            low = requested
+        requested = (low + bound + 1) // 2
     return bound
 
 

@@ -323,7 +323,7 @@ class UnitList:
         self._refused = {
             unit: reasons for unit in units if (reasons := missing_reference_reasons(unit, cluster.classes))
         }
-        self._asked = [self._listed(unit) for unit in units if unit not in self._refused]
+        self._listed_units = [self._listed(unit) for unit in units if unit not in self._refused]
         self._request = self._build_request(gates)
 
     def _listed(self, unit: Unit) -> _ListedUnit:
@@ -338,11 +338,14 @@ class UnitList:
     def _build_request(self, gates: FeatureGates) -> ScheduleRequest:
         cluster = self._cluster
         claims = {
-            ref.key: ref.claim for asked in self._asked for ref in asked.unit.requested_claims if ref.claim is not None
+            ref.key: ref.claim
+            for listed in self._listed_units
+            for ref in listed.unit.requested_claims
+            if ref.claim is not None
         }
         return ScheduleRequest(
             nodes=self._nodes,
-            pods=[_pod_request(asked) for asked in self._asked],
+            pods=[_pod_request(listed) for listed in self._listed_units],
             claims=list(claims.values()),
             classes=named_classes(claims.values(), cluster),
             slices=cluster.slices,
@@ -354,11 +357,13 @@ class UnitList:
     def schedule(self, peer: KubeScheduler, time_limit: float | None) -> ListSchedule:
         """Ask; ``time_limit`` in seconds is for the whole. Raises ``PeerError``."""
         answer = peer.schedule(replace_struct(self._request, time_limit_seconds=time_limit or 0.0))
-        if [(pod.namespace, pod.name) for pod in answer.pods] != [_pod_key(asked.unit) for asked in self._asked]:
+        if [(pod.namespace, pod.name) for pod in answer.pods] != [
+            _pod_key(listed.unit) for listed in self._listed_units
+        ]:
             raise PeerError(f"peer {KUBE_SCHEDULER} answered nonsense: other pods than it was asked about")
         placed = {
-            asked.unit: _outcome(asked, verdict, self._seed)
-            for asked, verdict in zip(self._asked, answer.pods, strict=True)
+            listed.unit: _outcome(listed, verdict, self._seed)
+            for listed, verdict in zip(self._listed_units, answer.pods, strict=True)
         }
         refused = {
             unit: unplaced_outcome(unit, Status.UNALLOCATABLE, reasons) for unit, reasons in self._refused.items()
@@ -368,35 +373,35 @@ class UnitList:
         return ListSchedule(units, sum(verdict.steps or 0 for verdict in answer.pods), answer.seconds)
 
 
-def _pod_request(asked: _ListedUnit) -> PodRequest:
-    namespace, name = _pod_key(asked.unit)
-    claims = tuple(ref.key[1] for ref in asked.unit.claims if ref.claim is not None)
-    return PodRequest(namespace=namespace, name=name, claims=claims, nodes=asked.nodes)
+def _pod_request(listed: _ListedUnit) -> PodRequest:
+    namespace, name = _pod_key(listed.unit)
+    claims = tuple(ref.key[1] for ref in listed.unit.claims if ref.claim is not None)
+    return PodRequest(namespace=namespace, name=name, claims=claims, nodes=listed.nodes)
 
 
 def _pod_key(unit: Unit) -> tuple[str, str]:
     return key_of(unit.pod.metadata) if unit.pod else (unit.namespace, unit.name)
 
 
-def _outcome(asked: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcome:
+def _outcome(listed: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcome:
     if verdict.outcome == "allocated":
-        return _allocated(asked, verdict, seed)
+        return _allocated(listed, verdict, seed)
     if verdict.outcome == "error":
-        return unplaced_outcome(asked.unit, Status.ERROR, [Reason("error", "", verdict.error)])
+        return unplaced_outcome(listed.unit, Status.ERROR, [Reason("error", "", verdict.error)])
     if verdict.outcome == "timeout":
         over = Reason("timeLimit", "", verdict.error or "the time limit passed")
-        return unplaced_outcome(asked.unit, Status.UNKNOWN, [over])
-    tried, total = verdict.nodes_tried, asked.total
-    told = verdict.error or "cannot allocate all claims"
-    devices = [Reason("combination", "", f"{tried} of {total} nodes: {told}")] if tried else []
+        return unplaced_outcome(listed.unit, Status.UNKNOWN, [over])
+    tried, total = verdict.nodes_tried, listed.total
+    summary = verdict.error or "cannot allocate all claims"
+    devices = [Reason("combination", "", f"{tried} of {total} nodes: {summary}")] if tried else []
     nodes = "the pod's claims are allocated for other nodes" if total else "there are no nodes"
-    reasons = [*devices, *asked.misfits] or [Reason("nodes", "", nodes)]
-    return unplaced_outcome(asked.unit, Status.UNALLOCATABLE, reasons)
+    reasons = [*devices, *listed.misfits] or [Reason("nodes", "", nodes)]
+    return unplaced_outcome(listed.unit, Status.UNALLOCATABLE, reasons)
 
 
-def _allocated(asked: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcome:
+def _allocated(listed: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcome:
     made = verdict.allocations or ()
-    refs = {ref.key[1]: ref for ref in asked.unit.requested_claims}
+    refs = {ref.key[1]: ref for ref in listed.unit.requested_claims}
     if len(made) != len(verdict.claims) or not refs.keys() >= set(verdict.claims):
         raise PeerError(f"peer {KUBE_SCHEDULER} answered nonsense: claims of {verdict.name} that were not asked for")
     named: list[ClaimRef] = [refs[name] for name in verdict.claims]
@@ -405,4 +410,4 @@ def _allocated(asked: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcom
         for ref, allocation in zip(named, made, strict=True)
         if ref.claim is not None
     )
-    return UnitOutcome(asked.unit, Status.ALLOCATED, verdict.node, allocations=pairs)
+    return UnitOutcome(listed.unit, Status.ALLOCATED, verdict.node, allocations=pairs)

@@ -277,11 +277,11 @@ class SchedulingContext:
 
     def _schedulable_nodes(self, inputs: SchedulingInput, nodes: Sequence[Node]) -> Iterable[SchedulableNode]:
         rooms = remaining_allocatable(inputs.cluster, inputs.gates)
-        asked = sorted({name for unit in inputs.units for name in unit.unit_set.shape.requests})
+        requested = sorted({name for unit in inputs.units for name in unit.unit_set.shape.requests})
         for position, node in enumerate(nodes):
             suits = tuple(position in one.members for one in self.requirements.suitable_sets)
             room = rooms[node.metadata.name]
-            left = None if room is None else {name: room[name] for name in asked if name in room}
+            left = None if room is None else {name: room[name] for name in requested if name in room}
             yield SchedulableNode(node, left, suits, _reached_pools(inputs, node))
 
 

@@ -125,8 +125,8 @@ class SequentialScheduler:
 
         Raises ``TrialAbortedError`` and ``TimeOverError``.
         """
-        asked = unallocated_claims(unit.unit, self._made)
-        claims = [ref.claim for ref in asked if ref.claim is not None]
+        requested = unallocated_claims(unit.unit, self._made)
+        claims = [ref.claim for ref in requested if ref.claim is not None]
         made: tuple[AllocationResult, ...] = ()
         if claims:
             node = self._node_states.node(position)
@@ -136,7 +136,7 @@ class SequentialScheduler:
             if not trial.fits:
                 raise TrialAbortedError(node, trial)
             made = trial.made
-        pairs = [(ref.key, allocation) for ref, allocation in zip(asked, made, strict=True)]
+        pairs = [(ref.key, allocation) for ref, allocation in zip(requested, made, strict=True)]
         self._made.update(pairs)
         self._users.update(ref.key for ref in unit.unit.claims)
         self._node_states.add_pod(position, unit.unit_set.shape.requests, pairs)

@@ -306,16 +306,16 @@ def _capacity_options(words: wording.ReasonWording, reason: Justification) -> It
         else [alternative for alternative, _ in _alternatives_of_obstacle(words, reason)]
     )
     for alternative in alternatives:
-        for name, asked in words.guarded.asks[alternative.demands[0]].capacity.items():
+        for name, requested in words.guarded.asks[alternative.demands[0]].capacity.items():
             if found is not None or name == reason.subject:
                 for target in change_targets(words, alternative):
-                    yield from _less_capacity_options(target, alternative, name, asked)
+                    yield from _less_capacity_options(target, alternative, name, requested)
     if found is None:
         yield from _options_freeing_claims(wording.holders_of_capacity(words, str(reason.subject)))
 
 
 def _less_capacity_options(
-    target: ChangeTarget, alternative: MergedAlternative, name: str, asked: Quantity
+    target: ChangeTarget, alternative: MergedAlternative, name: str, requested: Quantity
 ) -> Iterator[RelaxationOption]:
     guarded = target.words.guarded
     capacities, consumed = guarded.problem.capacities, guarded.in_use.consumed
@@ -325,12 +325,12 @@ def _less_capacity_options(
         for row in capacities.rows.get(device, ())
         if capacities.names[row] == name
         for share in {capacities.totals[row] - consumed.get(row, 0), capacities.totals[row] // alternative.copies}
-        if 0 < share < asked.nano
+        if 0 < share < requested.nano
     }
     changes = tuple(
         target.change(
             "capacity",
-            f"ask for {display_amount(share)} of {name} instead of {asked} in",
+            f"ask for {display_amount(share)} of {name} instead of {requested} in",
             partial(_with_capacity_request, name=name, text=display_amount(share)),
         )
         for share in sorted(left, reverse=True)

@@ -222,9 +222,12 @@ def restrict_to_reasons(guarded: GuardedProblem, reasons: Collection[Justificati
     whole = merged.problem
     subjects = {(reason.id, reason.subject) for reason in reasons}
     entries = {(reason.claim, reason.subject) for reason in reasons if reason.id.endswith("Attribute")}
-    asked = {number for id_, number in subjects if id_ in REQUEST_REASONS}
+    requested = {number for id_, number in subjects if id_ in REQUEST_REASONS}
     kept = {
-        demand for alternative in merged.alternatives if alternative.request in asked for demand in alternative.demands
+        demand
+        for alternative in merged.alternatives
+        if alternative.request in requested
+        for demand in alternative.demands
     }
     holding = {
         number

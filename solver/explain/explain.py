@@ -60,19 +60,19 @@ def explain(
     given = read_caller_constraints(constraints)
     gates, policy = gates_of(feature_gates), effective_policy("auto", cel_errors)
     started = monotonic()
-    asked = units_to_place(cluster, node, namespace, selector, claims)
+    requested = units_to_place(cluster, node, namespace, selector, claims)
     session = Session(cluster, gates, policy, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     allocated_state = AllocatedState(cluster.usage(gates))
     placer = Placer(session, auto_engine(session), allocated_state, nodes, deadline)
     run = _ExplanationRun(allocated_state, lambda: _load_explainer(session, nodes, deadline))
-    sets = find_coupled_units(cluster, asked) if cluster.constraint_groups else ()
-    interrupted = place_units(placer, asked, sets, run.record, progress)
+    sets = find_coupled_units(cluster, requested) if cluster.constraint_groups else ()
+    interrupted = place_units(placer, requested, sets, run.record, progress)
     check_allocations(cluster, run.placed, gates, policy, given)
     units = tuple(
         run.explanations.get(id(unit)) or _explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
-        for unit in asked
+        for unit in requested
     )
     document = ExplanationDocument(
         outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in units])),

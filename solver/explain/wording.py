@@ -65,8 +65,8 @@ class ReasonWording:
     def requested_alternatives(self) -> tuple[symmetry.MergedAlternative, ...]:
         """The ways to serve the requests that are among the reasons."""
         merged = self.guarded.model.merged
-        asked = {reason.subject for reason in self.reasons if reason.id in REQUEST_REASONS}
-        return tuple(alternative for alternative in merged.alternatives if alternative.request in asked)
+        requested = {reason.subject for reason in self.reasons if reason.id in REQUEST_REASONS}
+        return tuple(alternative for alternative in merged.alternatives if alternative.request in requested)
 
     @cached_property
     def alternatives(self) -> tuple[symmetry.MergedAlternative, ...]:

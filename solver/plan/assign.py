@@ -121,16 +121,16 @@ class SlotAllocator:
             yield place, (node, tuple(own))
 
     def _made(self, slot: Slot, node: Node) -> dict[ObjectKey, tuple[ClaimRef, AllocationResult]]:
-        asked = slot.units.unallocated_claims
-        if not asked:
+        requested = slot.units.unallocated_claims
+        if not requested:
             return {}
         compiler = self.instance.compiler
         view = self.views.of(node, slot.node_class.visible)
-        claims = [ref.claim for ref in asked if ref.claim is not None]
+        claims = [ref.claim for ref in requested if ref.claim is not None]
         picks = tuple(self._dealt(slot, view)) if self._free else slot.picks
         requests = compiler.resolved_requests(compiler.question(slot.unit_class.claims))
         made = self.builder.build(claims, requests, picks, view)
-        return {ref.key: (ref, allocation) for ref, allocation in zip(asked, made, strict=True)}
+        return {ref.key: (ref, allocation) for ref, allocation in zip(requested, made, strict=True)}
 
     def _dealt(self, slot: Slot, view: NodeView) -> Iterator[Pick]:
         """Replace each pick of a shared device by the next one of its class that nobody has."""

@@ -180,7 +180,7 @@ class LargeNeighbourhoodSearch:
         for column, number in kept.items():
             free[column.node_class] -= number
         room = master_problem.covered_units(self._instance, list(kept.items()))
-        left = [max(0, asked - there) for asked, there in zip(self._instance.demands(), room, strict=True)]
+        left = [max(0, requested - there) for requested, there in zip(self._instance.demands(), room, strict=True)]
         return Neighbourhood(kept, free, left)
 
     def _choices(

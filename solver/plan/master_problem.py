@@ -115,11 +115,11 @@ class MasterProblem:
 
     def demands(self) -> tuple[int, ...]:
         """How many units of each class are queued, those of gangs included."""
-        asked = [unit.demand for unit in self.units]
+        requested = [unit.demand for unit in self.units]
         for gang in self.gangs:
             for unit, size in gang.members:
-                asked[unit] += size * gang.demand
-        return tuple(asked)
+                requested[unit] += size * gang.demand
+        return tuple(requested)
 
     def largest_coefficient(self, terms: Terms) -> int:
         """The most that one more unit, gang or node may add to a form, roughly."""

@@ -246,8 +246,8 @@ class UnitDemand:
     @cached_property
     def key(self) -> Hashable:
         """Equal for demands that fit the same nodes."""
-        asked = [(claim.spec, annotated_entries(claim.metadata)) for claim in self.claims]
-        return self.suitability_key, tuple(self.requests.items()), _encode(asked)
+        requested = [(claim.spec, annotated_entries(claim.metadata)) for claim in self.claims]
+        return self.suitability_key, tuple(self.requests.items()), _encode(requested)
 
     def after(self, made: Mapping[ObjectKey, AllocationResult]) -> UnitDemand:
         """Return the demand after more allocations, which matter to claims that others share."""

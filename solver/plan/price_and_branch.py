@@ -134,7 +134,11 @@ class _StageSolver:
         That is far quicker, and bounds are hardly worse: such a column may still be taken by a part of a node.
         """
         most = self._instance.demands()
-        return most if len(most) <= _FEW_UNITS else tuple(max(asked, _MANY_UNITS) if asked else 0 for asked in most)
+        return (
+            most
+            if len(most) <= _FEW_UNITS
+            else tuple(max(requested, _MANY_UNITS) if requested else 0 for requested in most)
+        )
 
     def _start(self, stage: master_problem.ObjectiveStage) -> None:
         """Fill the nodes greedily where a stage is about units and nothing is placed yet."""

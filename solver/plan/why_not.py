@@ -236,10 +236,10 @@ class UnplacedExplainer:
         screened = self._screening.screen(fit.first_unplaced, fit.state, self._nodes(fit.first_unplaced, among))
         yield from self._shortage_reasons(fit.first_unplaced, fit.state, screened)
         before = best_gang_fit(self._screening, gang, demands, self._before)
-        told = f"{before.display_count} of {len(demands)} find a place before the plan, no more"
+        message = f"{before.display_count} of {len(demands)} find a place before the plan, no more"
         if before.placed >= needed:
-            told = "the gang fits before the plan: the queue took its places"
-        yield Reason(OUTBID, "", told)
+            message = "the gang fits before the plan: the queue took its places"
+        yield Reason(OUTBID, "", message)
         search = UnplacedRelaxationSearch(self._screening, fit.first_unplaced, fit.state, among, self._gates)
         yield from search.relaxations(screened)
 
@@ -366,9 +366,9 @@ class _FirstFitPlacement:
         self.made: dict[ObjectKey, AllocationResult] = {}
         self.placed = 0
 
-    def place(self, asked: UnitDemand) -> bool:
+    def place(self, unit: UnitDemand) -> bool:
         """Place a unit; False: no node takes it."""
-        demand = asked.after(self.made)
+        demand = unit.after(self.made)
         if demand.key not in self._waiting:
             may = self._screening.open_nodes(demand, self._before)
             self._waiting[demand.key] = [node for node in reversed(may) if node in self._among]

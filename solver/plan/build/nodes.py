@@ -82,9 +82,9 @@ class ScaledResources:
     def of(cls, unit_classes: Sequence[UnitClass], times: int = 1) -> ScaledResources:
         """Look at what all units together ask for, so many times; a node's room beyond that is of no use."""
         names = sorted({name for unit_class in unit_classes for name in unit_class.requests})
-        asked = [[(one.requests.get(name, 0), len(one.entries)) for one in unit_classes] for name in names]
-        steps = tuple(gcd(*(need for need, _ in needs)) or 1 for needs in asked)
-        sums = (sum(need * count for need, count in needs) for needs in asked)
+        requested = [[(one.requests.get(name, 0), len(one.entries)) for one in unit_classes] for name in names]
+        steps = tuple(gcd(*(need for need, _ in needs)) or 1 for needs in requested)
+        sums = (sum(need * count for need, count in needs) for needs in requested)
         return cls(tuple(names), steps, tuple(times * total // step for total, step in zip(sums, steps, strict=True)))
 
     def needs(self, requests: Requests) -> tuple[int, ...]:

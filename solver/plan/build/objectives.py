@@ -320,10 +320,10 @@ def _alternatives(request: DeviceRequest) -> Iterator[RequestSpec]:
     yield from request.first_available or ()
 
 
-def _device_count(asked: RequestSpec) -> int:
-    return 1 if asked.count is None else asked.count
+def _device_count(requested: RequestSpec) -> int:
+    return 1 if requested.count is None else requested.count
 
 
-def _requested_capacity(name: str, asked: RequestSpec) -> int:
-    amounts = (asked.capacity.requests if asked.capacity else None) or {}
-    return _device_count(asked) * Quantity.parse(amounts[name]).nano if name in amounts else 0
+def _requested_capacity(name: str, requested: RequestSpec) -> int:
+    amounts = (requested.capacity.requests if requested.capacity else None) or {}
+    return _device_count(requested) * Quantity.parse(amounts[name]).nano if name in amounts else 0

@@ -228,8 +228,8 @@ class BundleModelBuilder:
 
     def _merged(self, wanted: Sequence[SingleCopy]) -> symmetry.MergedProblem:
         same = {claim: key for one in wanted for claim, key in merged_claim_keys(one, self._units[one.number])}
-        asked = self._problem, self._question.in_use, self._candidates
-        return symmetry.merge_equal_requests(*asked, labels=self._marks, units=self._units, equal_claims=same)
+        requested = self._problem, self._question.in_use, self._candidates
+        return symmetry.merge_equal_requests(*requested, labels=self._marks, units=self._units, equal_claims=same)
 
 
 def _without_entries(

@@ -110,12 +110,14 @@ def build_linear_question(
 ) -> LinearQuestion:
     """Drop what is worth nothing, what does not fit, and, by dominance, what another unit replaces at no loss."""
     offers = []
-    for index, (unit, value, asked) in enumerate(zip(units, values, most, strict=True)):
-        if value <= 0 or asked <= 0 or not node.allows(index, unit):
+    for index, (unit, value, requested) in enumerate(zip(units, values, most, strict=True)):
+        if value <= 0 or requested <= 0 or not node.allows(index, unit):
             continue
         alone = node.alone(unit)
-        is_scarce = alone is None or asked < alone
-        offers.append(KnapsackItem(index, unit, value, asked if alone is None else min(asked, alone), is_scarce))
+        is_scarce = alone is None or requested < alone
+        offers.append(
+            KnapsackItem(index, unit, value, requested if alone is None else min(requested, alone), is_scarce)
+        )
     kept = _undominated(offers) if dominance else offers
     several = tuple(offer for offer in kept if offer.unit.devices > 1)
     single = tuple(offer for offer in kept if offer.unit.devices == 1 or offer.unit.share)

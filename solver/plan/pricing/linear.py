@@ -39,13 +39,13 @@ class LinearPricer:
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], limits: PricingLimits
     ) -> PricingResult:
         """Find columns; what a quick look cannot exclude raises the bound, which is None only after the deadline."""
-        asked = lagrangian.build_linear_question(self.nodes[node_class], self.units, prices.units, limits_by_class)
-        if not asked.offers:
+        question = lagrangian.build_linear_question(self.nodes[node_class], self.units, prices.units, limits_by_class)
+        if not question.offers:
             return PricingResult((), 0)
         if is_past(limits.deadline):
             return PricingResult((), None)
-        relaxed = lagrangian.best_relaxation(asked, limits.deadline)
-        filled = _best_fillings(asked, relaxed, limits)
+        relaxed = lagrangian.best_relaxation(question, limits.deadline)
+        filled = _best_fillings(question, relaxed, limits)
         columns = tuple(_filling_column(node_class, filling.devices) for filling in filled.fillings)
         return PricingResult(columns, filled.bound)
 
@@ -54,14 +54,14 @@ class LinearPricer:
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
         node = self.nodes[node_class]
-        asked = lagrangian.build_linear_question(node, self.units, prices.units, limits_by_class, dominance=False)
-        if not asked.offers:
+        question = lagrangian.build_linear_question(node, self.units, prices.units, limits_by_class, dominance=False)
+        if not question.offers:
             return ()
-        if len(asked.offers) > _MOST_ENUMERATED_ITEMS:
+        if len(question.offers) > _MOST_ENUMERATED_ITEMS:
             return None
-        relaxed = lagrangian.best_relaxation(asked, limits.deadline)
+        relaxed = lagrangian.best_relaxation(question, limits.deadline)
         least = max(0, least_value - 1)
-        labels = Labeling(asked, relaxed, ENUMERATION_WIDTH, least, counted=True, deadline=limits.deadline)
+        labels = Labeling(question, relaxed, ENUMERATION_WIDTH, least, counted=True, deadline=limits.deadline)
         try:
             filled = labels.run(ENUMERATION_WIDTH.labels)
         except DeadlineExceededError:
@@ -82,7 +82,7 @@ class LinearPricer:
 
 
 def _best_fillings(
-    asked: lagrangian.LinearQuestion, relaxed: lagrangian.LagrangianRelaxation, limits: PricingLimits
+    question: lagrangian.LinearQuestion, relaxed: lagrangian.LagrangianRelaxation, limits: PricingLimits
 ) -> LabelingResult:
     """Look ever wider, for what is better than what is known."""
     fillings: tuple[NodeFilling, ...] = ()
@@ -90,7 +90,7 @@ def _best_fillings(
     for width in WIDTHS[limits.effort]:
         least = fillings[0].value if fillings else 0
         try:
-            filled = Labeling(asked, relaxed, width, least, deadline=limits.deadline).run(_MOST_COLUMNS)
+            filled = Labeling(question, relaxed, width, least, deadline=limits.deadline).run(_MOST_COLUMNS)
         except DeadlineExceededError:
             break
         bound = min(bound, filled.bound)
@@ -176,8 +176,8 @@ def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearN
         for index in sorted(questions)
     )
     nothing = lagrangian.LinearUnit(needs=(0,) * resources)
-    asked = (units.get(number, nothing) for number in range(roles))
-    pricer = LinearPricer(tuple(replace(unit, share=unit.share // step) for unit in asked), tuple(nodes))
+    requested = (units.get(number, nothing) for number in range(roles))
+    pricer = LinearPricer(tuple(replace(unit, share=unit.share // step) for unit in requested), tuple(nodes))
     return LinearNodes(pricer, devices, {index: questions[index] for index in found})
 
 
