@@ -97,16 +97,23 @@ ConfigurationTurn: TypeAlias = tuple[SolverConfiguration, float | None]
 COMPLETING = SolverConfiguration(keeps_hint=True)
 
 
+SolveWatch = Callable[[int | None, int | None], None]
+"""Called about every second with the best value and the bound so far, None for none yet."""
+SolverBackend = Callable[[CpSatRows, "Limits", SolverConfiguration, "SolveWatch | None"], "SolveResult"]
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """When to stop, and where chance begins: equal limits make equal runs, as long as the clock ends none of them.
 
     ``deadline`` is a reading of ``time.monotonic``, ``work`` a number of deterministic units, ``seed`` any number.
+    ``backend`` runs in place of CP-SAT, with the arguments of ``run_solver``.
     """
 
     deadline: float | None = None
     work: float | None = None
     seed: int = 0
+    backend: SolverBackend | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +140,6 @@ class SolveInterrupted(KeyboardInterrupt):
     def __init__(self, found: SolveResult) -> None:
         super().__init__()
         self.found = found
-
-
-SolveWatch = Callable[[int | None, int | None], None]
-"""Called about every second with the best value and the bound so far, None for none yet."""
 
 
 class _ProgressCallback(cp_sat.SolutionCallback):
@@ -168,6 +171,8 @@ def run_solver(
     rows: CpSatRows, limits: Limits, configuration: SolverConfiguration = USUAL, watch: SolveWatch | None = None
 ) -> SolveResult:
     """Solve a model. Raises ``InvalidModelError`` and ``SolveInterrupted``."""
+    if limits.backend:
+        return limits.backend(rows, limits, configuration, watch)
     solver = _configured_solver(limits, configuration)
     progress = _ProgressCallback() if watch else None
     if progress:

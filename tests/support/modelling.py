@@ -48,10 +48,10 @@ class Question:
         assert found.status in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE)
         return decode_solution(model, found.values) if found.status is SolverStatus.OPTIMAL else None
 
-    def decision(self, *, thorough=True):
-        """What the solver says with confirmation and preference."""
+    def decision(self, *, thorough=True, backend=None):
+        """What the solver says with confirmation and preference; ``backend`` runs in its place."""
         candidates = usable_devices(self.problem, self.in_use)
-        return solve(self.problem, self.in_use, candidates, Counts(), Limits(), thorough=thorough)
+        return solve(self.problem, self.in_use, candidates, Counts(), Limits(backend=backend), thorough=thorough)
 
 
 def question(*objects, gates=None, on=NODE) -> Question:

@@ -1,5 +1,6 @@
 """From a Problem to a decision by the solver: what its statuses become, and within which limits."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ from drasat.encoders.rows import CpSatRows
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines import cp_sat, lexicographic, optimize
+from drasat.solver.engines import cp_sat, optimize
 from drasat.solver.engines.cp_sat import (
     CHECKING,
     CONFIRMING,
@@ -36,41 +37,48 @@ IMPOSSIBLE = question(pool(*devices("a", "b", "c")), claim(want("r", 2), want("s
 
 
 def saying(*found):
-    """A run that has these results, one after the other."""
+    """A backend that has these results, one after the other, and then solves."""
     left = list(found)
-    return lambda *_args, **_kwargs: left.pop(0)
+    return lambda *arguments: left.pop(0) if left else solved(*arguments)
 
 
-def test_a_no_that_a_second_run_contradicts_is_a_yes(monkeypatch):
+def solved(rows, limits, configuration, watch):
+    """What CP-SAT says."""
+    return run_solver(rows, replace(limits, backend=None), configuration, watch)
+
+
+class Noting:
+    """A backend that notes configurations; ``unknown`` ones decide nothing."""
+
+    def __init__(self, unknown=()):
+        self.configurations = []
+        self._unknown = unknown
+
+    def __call__(self, rows, limits, configuration, watch):
+        self.configurations.append(configuration)
+        if configuration in self._unknown:
+            return SolveResult(SolverStatus.UNKNOWN)
+        return solved(rows, limits, configuration, watch)
+
+
+def test_a_no_that_a_second_run_contradicts_is_a_yes():
     """A solution that the first run has overlooked counts."""
-    monkeypatch.setattr(optimize, "run_by_configurations", saying(SolveResult(SolverStatus.INFEASIBLE)))
-    decision = POSSIBLE.decision()
+    decision = POSSIBLE.decision(backend=saying(SolveResult(SolverStatus.INFEASIBLE)))
     assert decision.status is Status.ALLOCATED
     assert len({pick.device for pick in decision.picks}) == 2
 
 
-def test_a_no_that_a_second_run_cannot_decide_is_unknown(monkeypatch):
-    monkeypatch.setattr(optimize, "confirm_infeasibility", saying(SolveResult(SolverStatus.UNKNOWN)))
-    decision = IMPOSSIBLE.decision()
+def test_a_no_that_a_second_run_cannot_decide_is_unknown():
+    decision = IMPOSSIBLE.decision(backend=Noting(unknown=(CHECKING, CONFIRMING)))
     assert (decision.status, decision.certified, decision.retry) == (Status.UNKNOWN, False, False)
 
 
 @pytest.mark.parametrize("hasty", [False, True])
-def test_a_no_is_certified_by_a_second_run_that_works_otherwise(hasty, monkeypatch):
-    asked = []
-
-    def noted(rows, limits, configuration, watch=None):
-        asked.append(configuration)
-        return (
-            SolveResult(SolverStatus.UNKNOWN)
-            if hasty and configuration is CHECKING
-            else run_solver(rows, limits, configuration, watch)
-        )
-
-    monkeypatch.setattr(cp_sat, "run_solver", noted)
-    decision = IMPOSSIBLE.decision()
+def test_a_no_is_certified_by_a_second_run_that_works_otherwise(hasty):
+    backend = Noting(unknown=(CHECKING,) if hasty else ())
+    decision = IMPOSSIBLE.decision(backend=backend)
     assert (decision.status, decision.certified) == (Status.UNALLOCATABLE, True)
-    assert asked == [QUICK, CHECKING, *([CONFIRMING] if hasty else [])]
+    assert backend.configurations == [QUICK, CHECKING, *([CONFIRMING] if hasty else [])]
     for first, second in product((QUICK, LINEARIZED, USUAL), (CHECKING, CONFIRMING)):
         assert (second.presolve, second.symmetry > 0) == (not first.presolve, first.symmetry == 0)
         assert second.seed != first.seed
@@ -85,25 +93,19 @@ def test_one_run_finds_and_improves_and_leaves_no_objective():
     assert run_solver(rows, Limits()).objective == 0
 
 
-def test_what_one_run_finds_and_improves_is_not_improved_again(monkeypatch):
-    asked = []
-
-    def noted(rows, limits, configuration, watch=None):
-        asked.append(configuration)
-        return run_solver(rows, limits, configuration, watch)
-
-    for module in (cp_sat, lexicographic):
-        monkeypatch.setattr(module, "run_solver", noted)
+def test_what_one_run_finds_and_improves_is_not_improved_again():
+    backend = Noting()
     asked_for = claim(*(either(f"r{number}", *LATE) for number in range(3)))
-    decision = question(pool(*devices("a", "b", "c")), asked_for).decision(thorough=False)
-    assert (decision.status, asked) == (Status.ALLOCATED, [QUICK])
+    decision = question(pool(*devices("a", "b", "c")), asked_for).decision(thorough=False, backend=backend)
+    assert (decision.status, backend.configurations) == (Status.ALLOCATED, [QUICK])
 
 
-def test_where_one_run_does_not_do_there_are_more(monkeypatch):
-    monkeypatch.setattr(cp_sat, "_IMPROVING_SHARE", 0.0)
+def test_where_one_run_does_not_do_there_are_more():
     asked_for = claim(*(either(f"r{number}", *LATE) for number in range(3)))
     for names, answer in (("abc", Status.ALLOCATED), ("ab", Status.UNALLOCATABLE)):
-        assert question(pool(*devices(*names)), asked_for).decision(thorough=False).status is answer
+        cut_off = saying(SolveResult(SolverStatus.UNKNOWN))
+        decision = question(pool(*devices(*names)), asked_for).decision(thorough=False, backend=cut_off)
+        assert decision.status is answer
 
 
 @pytest.mark.parametrize("limits", [Limits(work=0.0), Limits(deadline=0.0), Limits(deadline=0.0, work=0.0)])
@@ -113,9 +115,11 @@ def test_without_time_or_work_nothing_is_known(limits):
     assert run_solver(endless(), limits, CONFIRMING).status is SolverStatus.UNKNOWN
 
 
-def test_a_quick_run_that_is_cut_off_proves_nothing(monkeypatch):
-    monkeypatch.setattr(cp_sat, "_QUICK_WORK", 0.0)
-    found = run_by_configurations(endless(), Limits(work=0.05))
+def test_a_quick_run_that_is_cut_off_proves_nothing():
+    def cut_off(rows, limits, configuration, watch):
+        return solved(rows, replace(limits, work=0.0) if configuration is QUICK else limits, configuration, watch)
+
+    found = run_by_configurations(endless(), Limits(work=0.05, backend=cut_off))
     assert found.status is SolverStatus.UNKNOWN
     assert 0.05 <= found.work < 1.0
 
@@ -172,22 +176,21 @@ def test_a_model_that_the_solver_refuses_is_kept_for_the_report():
     kept.unlink()
 
 
-def test_runs_are_ever_more_thorough_and_share_the_work_that_is_left(monkeypatch):
+def test_runs_are_ever_more_thorough_and_share_the_work_that_is_left():
     asked, rows = [], endless()
 
-    def noted(rows, limits, configuration, watch=None):
+    def noted(_rows, limits, configuration, _watch):
         asked.append((configuration, limits.work))
         return SolveResult(SolverStatus.UNKNOWN, conflicts=1, work=limits.work)
 
-    monkeypatch.setattr(cp_sat, "run_solver", noted)
-    found = run_by_configurations(rows, Limits(work=10.0))
+    found = run_by_configurations(rows, Limits(work=10.0, backend=noted))
     assert (found.status, found.conflicts, found.work) == (SolverStatus.UNKNOWN, 3, 10.0)
     assert [configuration for configuration, _ in asked] == [QUICK, LINEARIZED, USUAL]
     quick, relaxed, _ = (work for _, work in asked)
     assert quick == cp_sat.quick_work(rows) < relaxed < 1.0
 
 
-def test_later_runs_that_end_at_something_worse_change_nothing(monkeypatch):
+def test_later_runs_that_end_at_something_worse_change_nothing():
     rows = CpSatRows()
     x = rows.integer(0, 9)
     rows.minimize([(x, 1)])
@@ -196,24 +199,19 @@ def test_later_runs_that_end_at_something_worse_change_nothing(monkeypatch):
         SolveResult(SolverStatus.FEASIBLE, (5,), 5, 1, work=0.25),
         SolveResult(SolverStatus.UNKNOWN, work=0.25),
     ):
-        monkeypatch.setattr(cp_sat, "run_solver", saying(first, later, later))
-        found = run_by_configurations(rows, Limits(work=1.0))
+        found = run_by_configurations(rows, Limits(work=1.0, backend=saying(first, later, later)))
         assert (found.status, found.values, found.bound, found.work) == (SolverStatus.FEASIBLE, (2,), 1, 0.75)
         rows.hint({})
 
 
-def test_what_one_run_found_is_where_the_next_begins(monkeypatch):
+def test_what_one_run_found_is_where_the_next_begins():
     rows = CpSatRows()
     x, y = rows.integer(0, 9), rows.integer(0, 9)
     rows.between([(x, 1), (y, 1)], 4, None)
     rows.minimize([(x, 1), (y, 2)])
     rows.hint({x: 9})
-    monkeypatch.setattr(
-        cp_sat,
-        "run_solver",
-        saying(SolveResult(SolverStatus.FEASIBLE, (9, 0), 9), SolveResult(SolverStatus.OPTIMAL, (4, 0), 4)),
-    )
-    assert run_by_configurations(rows, Limits()).values == (4, 0)
+    backend = saying(SolveResult(SolverStatus.FEASIBLE, (9, 0), 9), SolveResult(SolverStatus.OPTIMAL, (4, 0), 4))
+    assert run_by_configurations(rows, Limits(backend=backend)).values == (4, 0)
     hinted = rows.proto.solution_hint
     assert (list(hinted.vars), list(hinted.values)) == ([x, y], [9, 0])
 

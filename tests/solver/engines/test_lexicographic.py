@@ -7,7 +7,7 @@ import pytest
 
 from drasat.encoders.rows import CoefficientError, CpSatRows
 from drasat.solver.engines import lexicographic
-from drasat.solver.engines.cp_sat import Limits, SolveResult, SolverStatus, run_solver
+from drasat.solver.engines.cp_sat import USUAL, Limits, SolveResult, SolverStatus, run_solver
 from drasat.solver.engines.engine import Counts
 from drasat.solver.engines.lexicographic import LexicographicOptimization
 
@@ -66,18 +66,20 @@ def test_coefficients_that_are_too_large_are_refused():
         staged(rows, [(x, (80 << 30) + 1), (y, 80 << 30)])
 
 
-def test_each_part_may_do_its_share_of_the_work_that_is_left(monkeypatch):
+def test_each_part_may_do_its_share_of_the_work_that_is_left():
+    """A run that decides spends one unit of work; what it leaves is for the parts after it."""
     shares = []
 
-    def spending(rows, limits, _watch):
+    def spending(rows, limits, configuration, _watch):
+        if configuration is not USUAL:
+            return SolveResult(SolverStatus.UNKNOWN)
         shares.append(limits.work)
         return replace(run_solver(rows, Limits()), work=1.0)
 
-    monkeypatch.setattr(lexicographic, "run_by_configurations", spending)
     rows, (x, y, z) = rows_with(5, 5, 5, least=14)
     counts = Counts()
     large = 1 << 20
-    staged(rows, [(x, large)], [(y, large)], [(z, large)], limits=Limits(work=9.0), counts=counts)
+    staged(rows, [(x, large)], [(y, large)], [(z, large)], limits=Limits(work=9.0, backend=spending), counts=counts)
     assert shares == [3.0, 4.0, 7.0]
     assert counts.work == 3.0
 
@@ -89,16 +91,15 @@ def test_small_parts_are_minimised_together_and_in_their_order(monkeypatch):
     assert [(part.value, part.bound) for part in done.reached] == [(0, 0), (2, 2), (3, 3)]
 
 
-def test_a_run_that_is_stopped_at_something_worse_changes_nothing(monkeypatch):
+def test_a_run_that_is_stopped_at_something_worse_changes_nothing():
     """What was there before it is kept, with the bound that the run has proven."""
     large = 1 << 20
     rows, (x, y) = rows_with(5, 5, least=5)
     rows.minimize([(x, 1)])
     best = run_solver(rows, Limits())
     worse = SolveResult(SolverStatus.FEASIBLE, (5, 5), objective=5, bound=0)
-    monkeypatch.setattr(lexicographic, "run_by_configurations", lambda *_: worse)
     model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[], lazy_constraints=[])
-    kept = LexicographicOptimization(model, best, Limits(), Counts())
+    kept = LexicographicOptimization(model, best, Limits(backend=lambda *_: worse), Counts())
     kept.run([[(x, large), (y, 2 * large)]])
     assert kept.found.values == (0, 5)
     assert [(part.value, part.bound) for part in kept.reached] == [(10 * large, 0)]

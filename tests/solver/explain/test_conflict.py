@@ -11,7 +11,6 @@ from drasat.problem.messages import Justification
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.cp_sat import CONFIRMING, Limits, SolveResult, SolverStatus
 from drasat.solver.engines.engine import Session
-from drasat.solver.explain import conflict as module
 from drasat.solver.explain.conflict import ExplanationCompiler, is_refuted_by_counting, minimal_unsatisfiable_subset
 
 
@@ -64,7 +63,7 @@ class Oracle:
         self.unknown = frozenset(unknown)
         self.runs = 0
 
-    def __call__(self, rows, _limits, configuration):
+    def __call__(self, rows, _limits, configuration, _watch):
         self.runs += 1
         on = {reason for reason, guard in self.model.guards.items() if rows.fixed[guard]}
         if configuration is not CONFIRMING and self.unknown and not self.unknown <= on:
@@ -93,42 +92,38 @@ def reasons(count):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_exactly_the_core_is_left(seed, monkeypatch):
+def test_exactly_the_core_is_left(seed):
     rng = Random(seed)
     model = Model(reasons(rng.randint(1, 60)))
     core = rng.sample(sorted(model.guards, key=repr), rng.randint(1, min(5, len(model.guards))))
     oracle = Oracle(model, core)
-    monkeypatch.setattr(module.cp_sat, "run_solver", oracle)
-    found = minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False)
+    found = minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: False)
     assert set(found.reasons) == set(core)
     assert found.minimal
     assert found.certified
 
 
-def test_few_of_many_take_few_runs(monkeypatch):
+def test_few_of_many_take_few_runs():
     model = Model(reasons(512))
     oracle = Oracle(model, [list(model.guards)[100]])
-    monkeypatch.setattr(module.cp_sat, "run_solver", oracle)
-    assert len(minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False).reasons) == 1
+    assert len(minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: False).reasons) == 1
     assert oracle.runs < 30
 
 
-def test_where_the_solver_does_not_know_nothing_is_given_up(monkeypatch):
+def test_where_the_solver_does_not_know_nothing_is_given_up():
     model = Model(reasons(4))
     oracle = Oracle(model, list(model.guards)[:1], unknown=list(model.guards)[:2])
-    monkeypatch.setattr(module.cp_sat, "run_solver", oracle)
-    found = minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False)
+    found = minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: False)
     assert set(found.reasons) == set(list(model.guards)[:2])
     assert not found.minimal
 
 
-def test_a_proof_by_counting_needs_no_second_run(monkeypatch):
+def test_a_proof_by_counting_needs_no_second_run():
     model = Model(reasons(1))
     oracle = Oracle(model, model.guards)
-    monkeypatch.setattr(module.cp_sat, "run_solver", oracle)
-    assert minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: True).certified
+    assert minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: True).certified
     counted = oracle.runs
-    assert minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False).certified
+    assert minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: False).certified
     assert oracle.runs == 2 * counted + 1
 
 
