@@ -13,7 +13,7 @@ from ...encoders.objectives.stage import AllocationStage
 from ...encoders.objectives.stages import default_stages
 from ...encoders.rows import CoefficientError
 from ...encoders.solution import decode_solution
-from ...encoders.symmetry import SymmetryReducedProblem, build_symmetry_classes, merge_equal_requests
+from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
 from ...models.results.common import Status
 from ...problem.problem import BoundedValue, InUse, Problem
 from .cp_sat import (
@@ -114,14 +114,6 @@ def _display_stage_watch(
         return None
     names = [stage.id for stage, own in zip(stages, parts, strict=True) for _ in own]
     return lambda number, value, bound: watch(names[number], value, bound)
-
-
-def collapse_problem(
-    problem: Problem, in_use: InUse, candidates: Sequence[tuple[int, ...]], *, together: bool = True
-) -> SymmetryReducedProblem:
-    """Merge what is equal; without ``combine_parts`` every request and every device stays alone."""
-    merged = merge_equal_requests(problem, in_use, candidates, merging=together)
-    return build_symmetry_classes(merged, ENCODERS, grouping=together)
 
 
 def _quick_solution(model: AllocationModel, parts: Sequence[ObjectivePart], limits: Limits) -> SolveResult | None:

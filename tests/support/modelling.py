@@ -9,6 +9,7 @@ from support.objects import NODE, device_class, node
 from drasat.encoders.constraints import ENCODERS
 from drasat.encoders.model import AllocationModel, build_model
 from drasat.encoders.solution import decode_solution
+from drasat.encoders.symmetry import build_symmetry_classes, merge_equal_requests
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import DeviceClass, ResourceClaim
 from drasat.models.kubernetes.core import Node
@@ -22,7 +23,7 @@ from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.engines.engine import Counts
-from drasat.solver.engines.optimize import collapse_problem, solve
+from drasat.solver.engines.optimize import solve
 from drasat.solver.engines.search import Search
 
 
@@ -52,6 +53,12 @@ class Question:
         """What the solver says with confirmation and preference; ``backend`` runs in its place."""
         candidates = usable_devices(self.problem, self.in_use)
         return solve(self.problem, self.in_use, candidates, Counts(), Limits(backend=backend), thorough=thorough)
+
+
+def collapse_problem(problem, in_use, candidates, *, together=True):
+    """Merge what is equal; without ``together`` every request and every device stays alone."""
+    merged = merge_equal_requests(problem, in_use, candidates, merging=together)
+    return build_symmetry_classes(merged, ENCODERS, grouping=together)
 
 
 def question(*objects, gates=None, on=NODE) -> Question:

@@ -3,13 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from support.modelling import fits, picked, question
+from support.modelling import collapse_problem, fits, picked, question
 from support.objects import after, claim, device, devices, draws, either, option, partitions, pool, shared, want
 
 from drasat.encoders.constraints import ENCODERS
 from drasat.encoders.model import build_model
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
-from drasat.solver.engines.optimize import collapse_problem
 
 SETS = {"s": {"m": 4, "k": 4}}
 
