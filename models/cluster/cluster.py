@@ -14,7 +14,7 @@ from ..kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim, Res
 from ..kubernetes.core import HOSTNAME_LABEL, Namespace, Node, Pod
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.kinds import KINDS, ApiObject
+from ..kubernetes.kinds import ApiObject, kind_of
 from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of
 from ..kubernetes.slices import DescribedDevice, ResourceSlice
 from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, ReplicaSet, StatefulSet, Workload
@@ -25,8 +25,7 @@ from .pools import PoolDevice, PoolIndex
 from .usage import Usage
 
 T = TypeVar("T")
-KindName = TypeVar("KindName", bound=str)
-_NAMESPACED = ("Pod", "ResourceClaim", "ResourceClaimTemplate")
+_CLAIMING = (Pod, ResourceClaim, ResourceClaimTemplate)
 
 
 class _SliceIndexes:
@@ -74,38 +73,39 @@ class Cluster:
     def build(cls, manifests: Iterable[Manifest]) -> Cluster:
         """Index manifests; of two objects of one kind and name the later counts."""
         read = tuple(manifests)
-        objects: dict[str, list[ApiObject]] = defaultdict(list)
+        objects: dict[type[Any], list[ApiObject]] = defaultdict(list)
         for manifest in read:
             if manifest.object is not None:
-                objects[manifest.kind].append(manifest.object)
+                objects[type(manifest.object)].append(manifest.object)
 
-        def by_key(kind: str) -> dict[Any, Any]:
+        def by_key(model: type[Any]) -> dict[Any, Any]:
             """The objects of a kind by key, or name, in its order; of several with one key the last."""
-            metadata = ((item.metadata, item) for item in objects[kind])
-            found = {key_of(meta) if KINDS[kind].namespaced else meta.name: item for meta, item in metadata}
+            metadata = ((item.metadata, item) for item in objects[model])
+            namespaced = kind_of(model).namespaced
+            found = {key_of(meta) if namespaced else meta.name: item for meta, item in metadata}
             names = sorted(found)
             return found if names == list(found) else {name: found[name] for name in names}
 
-        slices = tuple(by_key("ResourceSlice").values())
+        slices = tuple(by_key(ResourceSlice).values())
         return cls(
             slices=slices,
-            classes=by_key("DeviceClass"),
-            claims=by_key("ResourceClaim"),
-            templates=by_key("ResourceClaimTemplate"),
-            pods=by_key("Pod"),
-            nodes=by_key("Node") or _inferred_nodes(slices),
-            namespaces=by_key("Namespace"),
-            taint_rules=tuple(by_key("DeviceTaintRule").values()),
-            topologies=by_key("DeviceTopology"),
-            constraint_groups=by_key("ConstraintGroup"),
-            node_templates=by_key("NodeTemplate"),
-            jobs=by_key("Job"),
-            deployments=by_key("Deployment"),
-            stateful_sets=by_key("StatefulSet"),
-            replica_sets=by_key("ReplicaSet"),
-            priority_classes=by_key("PriorityClass"),
-            workloads=by_key("Workload"),
-            pod_groups=by_key("PodGroup"),
+            classes=by_key(DeviceClass),
+            claims=by_key(ResourceClaim),
+            templates=by_key(ResourceClaimTemplate),
+            pods=by_key(Pod),
+            nodes=by_key(Node) or _inferred_nodes(slices),
+            namespaces=by_key(Namespace),
+            taint_rules=tuple(by_key(DeviceTaintRule).values()),
+            topologies=by_key(DeviceTopology),
+            constraint_groups=by_key(ConstraintGroup),
+            node_templates=by_key(NodeTemplate),
+            jobs=by_key(Job),
+            deployments=by_key(Deployment),
+            stateful_sets=by_key(StatefulSet),
+            replica_sets=by_key(ReplicaSet),
+            priority_classes=by_key(PriorityClass),
+            workloads=by_key(Workload),
+            pod_groups=by_key(PodGroup),
             read=read,
         )
 
@@ -114,9 +114,9 @@ class Cluster:
         """Index objects made in Python; nothing is defaulted or validated."""
         source = Source("(objects)", 0)
         return cls.build(
-            Manifest(kind, KINDS[kind].api_versions()[0], item, None, source)
+            Manifest(kind.name, kind.api_versions()[0], item, None, source)
             for item in objects
-            for kind in (type(item).__name__,)
+            for kind in (kind_of(type(item)),)
         )
 
     def with_nodes(self, nodes: Iterable[Node], slices: Iterable[ResourceSlice] = ()) -> Cluster:
@@ -193,35 +193,34 @@ class Cluster:
         """How many devices the slices publish, obsolete ones included."""
         return sum(len(slice_.spec.devices or ()) for slice_ in self.slices)
 
-    def in_read_order(self, objects: Mapping[KindName, Mapping[ObjectKey, Any]]) -> list[tuple[KindName, ObjectKey]]:
-        """Kind and key of these objects, given by kind, in the order read; added claims come last, by name."""
-        kinds = {str(kind): kind for kind in objects}
+    def in_read_order(self, objects: Mapping[type[Any], Mapping[ObjectKey, Any]]) -> list[tuple[type[Any], ObjectKey]]:
+        """Model and key of these objects, given by model, in the order read; added claims come last, by name."""
         read = (
-            (kinds[manifest.kind], key_of(manifest.object.metadata))
+            (type(manifest.object), key_of(manifest.object.metadata))
             for manifest in self.read
-            if manifest.kind in kinds and manifest.object is not None
+            if manifest.object is not None and type(manifest.object) in objects
         )
-        added = ((kinds["ResourceClaim"], key) for key in self.claims)
-        return [(kind, key) for kind, key in dict.fromkeys((*read, *added)) if key in objects[kind]]
+        added = ((ResourceClaim, key) for key in self.claims)
+        return [(model, key) for model, key in dict.fromkeys((*read, *added)) if key in objects[model]]
 
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:
         """What was read, as it was and in that order, less what was taken away; claims are kept current."""
         nodes = {key_of(node.metadata): node for node in self.nodes.values()}
-        current = {"Node": nodes, "Pod": self.pods, "ResourceClaim": self.claims}
+        current: dict[type[Any], Mapping[ObjectKey, Any]] = {Node: nodes, Pod: self.pods, ResourceClaim: self.claims}
         return tuple(current_manifests(self.read, current))
 
     @cached_property
-    def _manifest_index(self) -> dict[tuple[str, ObjectKey], Manifest]:
+    def _manifest_index(self) -> dict[tuple[type[Any], ObjectKey], Manifest]:
         return {
-            (manifest.kind, key_of(manifest.object.metadata)): manifest
+            (type(manifest.object), key_of(manifest.object.metadata)): manifest
             for manifest in self.manifests
-            if manifest.object is not None and manifest.kind in _NAMESPACED
+            if isinstance(manifest.object, _CLAIMING)
         }
 
-    def manifest(self, kind: str, key: ObjectKey) -> Manifest | None:
+    def manifest(self, model: type[Pod | ResourceClaim | ResourceClaimTemplate], key: ObjectKey) -> Manifest | None:
         """The manifest of a pod, claim or claim template."""
-        return self._manifest_index.get((kind, key))
+        return self._manifest_index.get((model, key))
 
     def __getstate__(self) -> dict[str, Any]:
         return {field_.name: getattr(self, field_.name) for field_ in fields(self) if not field_.name.startswith("_")}

@@ -1,8 +1,13 @@
-"""The kinds that are read: their API groups, versions and models."""
+"""The kinds that are read, by API group and kind: their versions and models.
+
+Two groups may have kinds of one name, such as Workload of ``scheduling.k8s.io`` and of ``kueue.x-k8s.io``. A model is
+that of one kind only, so that code tells typed objects apart by their types.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from .claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
 from .core import Namespace, Node, Pod
@@ -35,6 +40,13 @@ ApiObject = (
 )
 
 
+class GroupKind(NamedTuple):
+    """The API group, empty for the core group, and the kind: together they say what an object is."""
+
+    group: str
+    kind: str
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of object: where its API stands and what it is read into."""
@@ -43,34 +55,53 @@ class Kind:
     group: str = RESOURCE_GROUP
     versions: tuple[str, ...] = ("v1", "v1beta2", "v1beta1", "v1alpha3")
     namespaced: bool = False
+    # The name of the kind, where the model has another one.
+    own_name: str = ""
+
+    @property
+    def name(self) -> str:
+        """The value of ``kind``."""
+        return self.own_name or self.model.__name__
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """The key of the kind in ``KINDS``."""
+        return GroupKind(self.group, self.name)
 
     def api_versions(self) -> tuple[str, ...]:
         """Give the accepted values of ``apiVersion``, newest first."""
         return tuple(f"{self.group}/{version}".removeprefix("/") for version in self.versions)
 
 
-KINDS: dict[str, Kind] = {
-    "ResourceSlice": Kind(ResourceSlice),
-    "DeviceClass": Kind(DeviceClass),
-    "ResourceClaim": Kind(ResourceClaim, namespaced=True),
-    "ResourceClaimTemplate": Kind(ResourceClaimTemplate, namespaced=True),
-    "DeviceTaintRule": Kind(DeviceTaintRule, versions=("v1", "v1beta2", "v1alpha3")),
-    "Node": Kind(Node, group="", versions=("v1",)),
-    "Pod": Kind(Pod, group="", versions=("v1",), namespaced=True),
-    "Namespace": Kind(Namespace, group="", versions=("v1",)),
-    "DeviceTopology": Kind(DeviceTopology, group=OWN_GROUP, versions=("v1alpha1",)),
-    "ConstraintGroup": Kind(ConstraintGroup, group=OWN_GROUP, versions=("v1alpha1",), namespaced=True),
-    "NodeTemplate": Kind(NodeTemplate, group=OWN_GROUP, versions=("v1alpha1",)),
-    "Job": Kind(Job, group="batch", versions=("v1",), namespaced=True),
-    "Deployment": Kind(Deployment, group="apps", versions=("v1",), namespaced=True),
-    "StatefulSet": Kind(StatefulSet, group="apps", versions=("v1",), namespaced=True),
-    "ReplicaSet": Kind(ReplicaSet, group="apps", versions=("v1",), namespaced=True),
-    "PriorityClass": Kind(PriorityClass, group=SCHEDULING_GROUP, versions=("v1", "v1beta1", "v1alpha1")),
-    "Workload": Kind(
-        Workload, group=SCHEDULING_GROUP, versions=("v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"), namespaced=True
-    ),
-    "PodGroup": Kind(PodGroup, group=SCHEDULING_GROUP, versions=("v1beta1", "v1alpha3", "v1alpha2"), namespaced=True),
-}
+_ALL_KINDS = (
+    Kind(ResourceSlice),
+    Kind(DeviceClass),
+    Kind(ResourceClaim, namespaced=True),
+    Kind(ResourceClaimTemplate, namespaced=True),
+    Kind(DeviceTaintRule, versions=("v1", "v1beta2", "v1alpha3")),
+    Kind(Node, group="", versions=("v1",)),
+    Kind(Pod, group="", versions=("v1",), namespaced=True),
+    Kind(Namespace, group="", versions=("v1",)),
+    Kind(DeviceTopology, group=OWN_GROUP, versions=("v1alpha1",)),
+    Kind(ConstraintGroup, group=OWN_GROUP, versions=("v1alpha1",), namespaced=True),
+    Kind(NodeTemplate, group=OWN_GROUP, versions=("v1alpha1",)),
+    Kind(Job, group="batch", versions=("v1",), namespaced=True),
+    Kind(Deployment, group="apps", versions=("v1",), namespaced=True),
+    Kind(StatefulSet, group="apps", versions=("v1",), namespaced=True),
+    Kind(ReplicaSet, group="apps", versions=("v1",), namespaced=True),
+    Kind(PriorityClass, group=SCHEDULING_GROUP, versions=("v1", "v1beta1", "v1alpha1")),
+    Kind(Workload, group=SCHEDULING_GROUP, versions=("v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"), namespaced=True),
+    Kind(PodGroup, group=SCHEDULING_GROUP, versions=("v1beta1", "v1alpha3", "v1alpha2"), namespaced=True),
+)
+KINDS: dict[GroupKind, Kind] = {one.group_kind: one for one in _ALL_KINDS}
+KIND_NAMES = frozenset(one.name for one in _ALL_KINDS)
+"""Names of kinds that are read; an object of another group with such a name is not."""
+_BY_MODEL: dict[type[Any], Kind] = {one.model: one for one in _ALL_KINDS}
+
+
+def kind_of(model: type[Any]) -> Kind:
+    """Find the kind that is read into a model. Raises ``KeyError`` for another class."""
+    return _BY_MODEL[model]
 
 
 def group_of(api_version: str) -> str:

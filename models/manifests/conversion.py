@@ -24,7 +24,7 @@ from ..kubernetes.claims import (
     ResourceClaimSpec,
     ResourceClaimTemplate,
 )
-from ..kubernetes.kinds import KINDS, ApiObject
+from ..kubernetes.kinds import ApiObject, kind_of
 from ..kubernetes.meta import DEFAULT_NAMESPACE
 from ..kubernetes.slices import DeviceAttribute
 
@@ -157,7 +157,7 @@ def with_defaults(read: ApiObject, version: str = "v1") -> ApiObject:
     Filled in are the namespace ``default``, and in claims and templates allocation mode, count and
     the operator of tolerations. The time of a taint is not: it would be the time of reading.
     """
-    if not read.metadata.namespace and KINDS[type(read).__name__].namespaced:
+    if not read.metadata.namespace and kind_of(type(read)).namespaced:
         read = replace(read, metadata=replace(read.metadata, namespace=DEFAULT_NAMESPACE))
     if isinstance(read, ResourceClaim):
         status = read.status

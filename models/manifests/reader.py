@@ -23,7 +23,7 @@ from ..formats.gc import gc_paused
 from ..formats.json import read_documents
 from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim, ResourceClaimTemplate
-from ..kubernetes.kinds import KINDS, ApiObject, Kind, group_of
+from ..kubernetes.kinds import KIND_NAMES, KINDS, RESOURCE_GROUP, ApiObject, GroupKind, Kind, group_of
 from ..kubernetes.slices import ResourceSlice
 from .conversion import VALUELESS, ConversionError, GeneratedNames, to_v1, with_defaults, with_flat_lists
 
@@ -60,7 +60,7 @@ def read_manifests(
             reader.read(read)
     # With the version for a kind of ours in another API: it may be misspelt.
     ignored = Counter(
-        f"{manifest.kind} of {manifest.api_version}" if manifest.kind in KINDS else manifest.kind
+        f"{manifest.kind} of {manifest.api_version}" if manifest.kind in KIND_NAMES else manifest.kind
         for manifest in reader.manifests
         if manifest.object is None
     )
@@ -132,8 +132,8 @@ class _Reader:
     def _object(self, kind: str, api_version: str, mapping: dict[str, Any], source: Source) -> None:
         # The same few texts on all objects: one of each is less memory, and quick to compare.
         kind, api_version = sys.intern(kind), sys.intern(api_version)
-        known = KINDS.get(kind)
-        if known is None or group_of(api_version) != known.group:
+        known = KINDS.get(GroupKind(group_of(api_version), kind))
+        if known is None:
             self.manifests.append(Manifest(kind, api_version, None, mapping, source))
         elif api_version not in known.api_versions():
             supported = ", ".join(f'"{version}"' for version in known.api_versions())
@@ -146,7 +146,8 @@ class _Reader:
         version = api_version.rpartition("/")[2]
         mapping = self._names.named(kind, mapping)
         try:
-            read, found = self._typed(known, to_v1(kind, version, mapping))
+            converted = to_v1(kind, version, mapping) if known.group == RESOURCE_GROUP else mapping
+            read, found = self._typed(known, converted)
         except ConversionError as error:
             self._refuse(source, error.field, str(error), kind, _manifest_name(mapping))
             return

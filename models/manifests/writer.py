@@ -15,7 +15,7 @@ from ..formats.decode import Model
 from ..formats.errors import Source
 from ..formats.yaml import ScalarError, resolve
 from ..kubernetes.claims import AllocationResult, ResourceClaim
-from ..kubernetes.kinds import KINDS
+from ..kubernetes.kinds import kind_of
 from ..kubernetes.meta import ObjectKey, key_of
 from .reader import Manifest
 
@@ -27,9 +27,10 @@ def model_mapping(model: Model | None) -> dict[str, Any]:
     return {} if model is None else msgspec.json.decode(msgspec.json.encode(model), type=dict[str, Any])
 
 
-def object_mapping(kind: str, read: Model) -> dict[str, Any]:
-    """Give a typed object as a v1 manifest."""
-    return {"apiVersion": KINDS[kind].api_versions()[0], "kind": kind, **model_mapping(read)}
+def object_mapping(read: Model) -> dict[str, Any]:
+    """Give a typed object as a manifest of the newest version."""
+    kind = kind_of(type(read))
+    return {"apiVersion": kind.api_versions()[0], "kind": kind.name, **model_mapping(read)}
 
 
 def claim_manifest(manifest: Manifest, allocation: AllocationResult) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def claim_manifest(manifest: Manifest, allocation: AllocationResult) -> dict[str
     """
     if manifest.object is None:
         raise ValueError(f"{manifest.source} was not read into an object")
-    raw = manifest.raw or object_mapping(manifest.kind, manifest.object)
+    raw = manifest.raw or object_mapping(manifest.object)
     status = {**(raw.get("status") or {}), "allocation": model_mapping(allocation)}
     written = {**raw, "status": status}
     return {"apiVersion": manifest.api_version, "kind": manifest.kind} | written
@@ -130,7 +131,9 @@ def is_allocated(claim: ResourceClaim) -> bool:
     return claim.status is not None and claim.status.allocation is not None
 
 
-def current_manifests(read: Iterable[Manifest], current: Mapping[str, Mapping[ObjectKey, Any]]) -> Iterator[Manifest]:
+def current_manifests(
+    read: Iterable[Manifest], current: Mapping[type[Any], Mapping[ObjectKey, Any]]
+) -> Iterator[Manifest]:
     """The manifests read, of which those of the kinds in ``current`` follow the objects there; then added claims.
 
     Of two objects of one kind and name the later is kept. Kinds that are ignored are kept as they are.
@@ -138,18 +141,19 @@ def current_manifests(read: Iterable[Manifest], current: Mapping[str, Mapping[Ob
     manifests = tuple(read)
     latest = {_manifest_key(manifest): manifest for manifest in manifests}
     for manifest in manifests:
-        kind, key = _manifest_key(manifest)
+        model, key = _manifest_key(manifest)
+        now = current.get(model, {key: manifest.object}).get(key)
         if manifest.object is None:
             yield manifest
-        elif latest[kind, key] is manifest and (now := current.get(kind, {key: manifest.object}).get(key)) is not None:
+        elif latest[model, key] is manifest and now is not None:
             yield manifest if now is manifest.object else _update_manifest(manifest, now)
-    for key, claim in current["ResourceClaim"].items():
-        if ("ResourceClaim", key) not in latest:
+    for key, claim in current[ResourceClaim].items():
+        if (ResourceClaim, key) not in latest:
             yield Manifest("ResourceClaim", RESOURCE_API, claim, _render_claim(claim), Source("(objects)", 0))
 
 
-def _manifest_key(manifest: Manifest) -> tuple[str, ObjectKey]:
-    return manifest.kind, ("", "") if manifest.object is None else key_of(manifest.object.metadata)
+def _manifest_key(manifest: Manifest) -> tuple[type[Any], ObjectKey]:
+    return type(manifest.object), ("", "") if manifest.object is None else key_of(manifest.object.metadata)
 
 
 def _update_manifest(manifest: Manifest, now: Any) -> Manifest:

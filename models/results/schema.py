@@ -49,7 +49,7 @@ _METADATA_MODELS = ("ObjectMeta", "OwnerReference")
 
 def objects_schema() -> dict[str, Any]:
     """One schema for all own kinds, told apart by ``kind``; fields that nobody knows are refused."""
-    own = {kind: known for kind, known in KINDS.items() if known.group == OWN_GROUP}
+    own = {known.name: known for known in KINDS.values() if known.group == OWN_GROUP}
     models = [known.model for known in own.values()]
     references, definitions = msgspec.json.schema_components(models, ref_template="#/$defs/{name}")
     for name, definition in definitions.items():

@@ -7,13 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 from ..kubernetes.claims import (
     DeviceClaim,
+    DeviceClass,
     DeviceConstraint,
     DeviceDerivedAttribute,
     DeviceSelector,
     ResourceClaim,
     ResourceClaimTemplate,
 )
-from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, annotated_entries
+from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, ConstraintGroup, annotated_entries
 from ..kubernetes.meta import ObjectMeta
 from .findings import MapKey, Path, render_path
 
@@ -21,15 +22,11 @@ Purpose = Literal["selector", "derivedAttribute", "constraint"]
 Expression = tuple[str, str, Purpose]
 
 
-def expressions(kind: str, obj: Any) -> Iterator[Expression]:
-    """Every CEL expression of an object as (field path, text, purpose); none for kinds without CEL.
-
-    ``obj`` is None for one that is ignored: another API may have a kind of the same name.
-    """
-    finder = _FINDERS.get(kind)
-    if finder and obj is not None:
+def expressions(obj: Any) -> Iterator[Expression]:
+    """Every CEL expression of an object as (field path, text, purpose); none for kinds without CEL, and for None."""
+    if finder := _FINDERS.get(type(obj)):
         yield from finder(obj)
-    for one in located_entries(kind, obj):
+    for one in located_entries(obj):
         if one.entry.cel is not None:
             yield cel_path(one), one.entry.cel.expression, "constraint"
 
@@ -42,10 +39,10 @@ class LocatedEntry(NamedTuple):
     claim: DeviceClaim | None
 
 
-def located_entries(kind: str, obj: Any) -> Iterator[LocatedEntry]:
+def located_entries(obj: Any) -> Iterator[LocatedEntry]:
     """Every constraint of an object: of its claim, of annotations, of a group; ``obj`` as for ``expressions``."""
-    finder = _ENTRY_FINDERS.get(kind)
-    return finder(obj) if finder and obj is not None else iter(())
+    finder = _ENTRY_FINDERS.get(type(obj))
+    return finder(obj) if finder else iter(())
 
 
 def _locate_entries(
@@ -102,13 +99,13 @@ def _claim_expressions(path: Path, claim: DeviceClaim) -> Iterator[Expression]:
             yield from _derived((*where, "firstAvailable", position), alternative.derived_attributes)
 
 
-_ENTRY_FINDERS: dict[str, Callable[[Any], Iterator[LocatedEntry]]] = {
-    "ResourceClaim": _entries_of_claim,
-    "ResourceClaimTemplate": _entries_of_template,
-    "ConstraintGroup": lambda group: _locate_entries(("spec", "constraints"), group.spec.constraints, None),
+_ENTRY_FINDERS: dict[type[Any], Callable[[Any], Iterator[LocatedEntry]]] = {
+    ResourceClaim: _entries_of_claim,
+    ResourceClaimTemplate: _entries_of_template,
+    ConstraintGroup: lambda group: _locate_entries(("spec", "constraints"), group.spec.constraints, None),
 }
-_FINDERS: dict[str, Callable[[Any], Iterator[Expression]]] = {
-    "DeviceClass": lambda one: _selectors(("spec",), one.spec.selectors),
-    "ResourceClaim": lambda one: _claim_expressions(("spec", "devices"), one.spec.devices),
-    "ResourceClaimTemplate": lambda one: _claim_expressions(("spec", "spec", "devices"), one.spec.spec.devices),
+_FINDERS: dict[type[Any], Callable[[Any], Iterator[Expression]]] = {
+    DeviceClass: lambda one: _selectors(("spec",), one.spec.selectors),
+    ResourceClaim: lambda one: _claim_expressions(("spec", "devices"), one.spec.devices),
+    ResourceClaimTemplate: lambda one: _claim_expressions(("spec", "spec", "devices"), one.spec.spec.devices),
 }

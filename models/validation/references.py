@@ -8,18 +8,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..formats.errors import InputProblem, Severity
-from ..kubernetes.claims import DeviceClaim, ResourceClaim
-from ..kubernetes.core import PodSpec
-from ..kubernetes.extensions import ConstraintGroup
-from ..kubernetes.kinds import KINDS
+from ..kubernetes.claims import DeviceClaim, DeviceClass, ResourceClaim, ResourceClaimTemplate
+from ..kubernetes.core import Namespace, Pod, PodSpec
+from ..kubernetes.extensions import ConstraintGroup, DeviceTopology
+from ..kubernetes.kinds import kind_of
 from ..kubernetes.meta import DEFAULT_NAMESPACE, DeviceId
-from ..kubernetes.workloads import BUILT_IN_PRIORITIES, PodController
+from ..kubernetes.slices import ResourceSlice
+from ..kubernetes.workloads import (
+    BUILT_IN_PRIORITIES,
+    Deployment,
+    Job,
+    PodController,
+    PriorityClass,
+    ReplicaSet,
+    StatefulSet,
+)
 from ..manifests.reader import Manifest
 from .findings import LIMIT, STRUCTURE, Category, Path, quote, render_path
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
-# Kind, namespace and name; the namespace is empty for kinds without.
-ObjectId = tuple[str, str, str]
+# Model of the kind, namespace and name; the namespace is empty for kinds without.
+ObjectId = tuple[type[Any], str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +41,9 @@ class CrossProblem:
 
 def identify(manifest: Manifest) -> ObjectId:
     """By what an object is known; ``manifest.object`` must not be None."""
-    meta = _typed_object(manifest).metadata
-    namespace = (meta.namespace or DEFAULT_NAMESPACE) if KINDS[manifest.kind].namespaced else ""
-    return manifest.kind, namespace, meta.name
+    read = _typed_object(manifest)
+    namespace = (read.metadata.namespace or DEFAULT_NAMESPACE) if kind_of(type(read)).namespaced else ""
+    return type(read), namespace, read.metadata.name
 
 
 def input_problem(manifest: Manifest, path: str, message: str, severity: Severity = "error") -> InputProblem:
@@ -68,8 +77,8 @@ class _KnownObjects:
         known = cls()
         for manifest in manifests:
             known.objects[identify(manifest)].append(manifest)
-        if any(manifest.kind == "ResourceClaim" and _results(_typed_object(manifest)) for manifest in manifests):
-            slices = (_typed_object(manifest) for manifest in manifests if manifest.kind == "ResourceSlice")
+        if any(isinstance(manifest.object, ResourceClaim) and any(_results(manifest.object)) for manifest in manifests):
+            slices = (one.object for one in manifests if isinstance(one.object, ResourceSlice))
             known.devices = {
                 (one.spec.driver, one.spec.pool.name, device.name)
                 for one in slices
@@ -77,8 +86,8 @@ class _KnownObjects:
             }
         return known
 
-    def has(self, kind: str, namespace: str, name: str) -> bool:
-        return (kind, namespace, name) in self.objects
+    def has(self, model: type[Any], namespace: str, name: str) -> bool:
+        return (model, namespace, name) in self.objects
 
 
 def _typed_object(manifest: Manifest) -> Any:
@@ -97,7 +106,7 @@ def _object_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[Cross
     if first is not manifest and key[2]:
         message = f"Duplicate value: {quote(key[2])}: the same object is in {first.source}"
         yield CrossProblem(input_problem(manifest, "metadata.name", message), STRUCTURE)
-    if check := _CHECKS.get(manifest.kind):
+    if check := _CHECKS.get(type(manifest.object)):
         yield from check(manifest, known)
 
 
@@ -120,7 +129,7 @@ def _spec_problems(manifest: Manifest, path: Path, claim: DeviceClaim, known: _K
         requests: list[tuple[Path, Any]] = [((*where, "exactly"), request.exactly)] if request.exactly else []
         requests += [((*where, "firstAvailable", i), one) for i, one in enumerate(request.first_available or ())]
         for place, one in requests:
-            if one.device_class_name and not known.has("DeviceClass", "", one.device_class_name):
+            if one.device_class_name and not known.has(DeviceClass, "", one.device_class_name):
                 message = f"device class {quote(one.device_class_name)} is not in the input"
                 yield _cross_warning(manifest, (*place, "deviceClassName"), message)
         if request.exactly and request.exactly.admin_access:
@@ -131,7 +140,7 @@ def _admin_problems(manifest: Manifest, path: Path, known: _KnownObjects) -> Ite
     """CLM-5."""
     namespace = identify(manifest)[1]
     rule = f'admin access to devices requires the label `{ADMIN_LABEL}: "true"` on the namespace'
-    found = known.objects.get(("Namespace", "", namespace))
+    found = known.objects.get((Namespace, "", namespace))
     if found is None:
         yield _cross_warning(manifest, path, f"{rule}; namespace {quote(namespace)} is not in the input")
     elif (_typed_object(found[0]).metadata.labels or {}).get(ADMIN_LABEL) != "true":
@@ -151,24 +160,24 @@ def _pod_spec_problems(manifest: Manifest, start: Path, spec: PodSpec, known: _K
         ranked
         and spec.priority is None
         and ranked not in BUILT_IN_PRIORITIES
-        and not known.has("PriorityClass", "", ranked)
+        and not known.has(PriorityClass, "", ranked)
     ):
         message = f"PriorityClass {ranked} is not in the input: priority 0"
         yield _cross_warning(manifest, (*start, "priorityClassName"), message)
     for index, entry in enumerate(spec.resource_claims or ()):
         named = (
-            ("resourceClaimName", "ResourceClaim", entry.resource_claim_name),
-            ("resourceClaimTemplateName", "ResourceClaimTemplate", entry.resource_claim_template_name),
+            ("resourceClaimName", ResourceClaim, entry.resource_claim_name),
+            ("resourceClaimTemplateName", ResourceClaimTemplate, entry.resource_claim_template_name),
         )
-        for name_field, kind, name in named:
-            if name and not known.has(kind, namespace, name):
+        for name_field, model, name in named:
+            if name and not known.has(model, namespace, name):
                 path = (*start, "resourceClaims", index, name_field)
-                yield _cross_warning(manifest, path, f"{kind} {namespace}/{name} is not in the input")
+                yield _cross_warning(manifest, path, f"{model.__name__} {namespace}/{name} is not in the input")
 
 
 def _topology_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
     name = _typed_object(manifest).spec.device_class_name
-    if name and not known.has("DeviceClass", "", name):
+    if name and not known.has(DeviceClass, "", name):
         yield _cross_warning(manifest, ("spec", "deviceClassName"), f"device class {quote(name)} is not in the input")
 
 
@@ -176,11 +185,11 @@ def _group_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossP
     """Report claims and pods that a ConstraintGroup names; claims that pods get from templates have names too."""
     group: ConstraintGroup = _typed_object(manifest)
     namespace = identify(manifest)[1]
-    pods = [name for kind, place, name in known.objects if kind == "Pod" and place == namespace]
-    makers = [name for kind, place, name in known.objects if kind in _CONTROLLERS and place == namespace]
+    pods = [name for model, place, name in known.objects if model is Pod and place == namespace]
+    makers = [name for model, place, name in known.objects if model in _CONTROLLERS and place == namespace]
     for index, claim in enumerate(group.spec.claims or ()):
         made = any(claim.name.startswith(f"{pod}-") for pod in (*pods, *makers))
-        if claim.name and not made and not known.has("ResourceClaim", namespace, claim.name):
+        if claim.name and not made and not known.has(ResourceClaim, namespace, claim.name):
             yield _missing_warning(
                 manifest, ("spec", "claims", index, "name"), f"ResourceClaim {namespace}/{claim.name}"
             )
@@ -189,23 +198,23 @@ def _group_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossP
             yield _missing_warning(manifest, ("spec", "pods", index, "name"), f"Pod {namespace}/{pod.name}")
 
 
-_CONTROLLERS = ("Job", "Deployment", "StatefulSet", "ReplicaSet")
+_CONTROLLERS = (Job, Deployment, StatefulSet, ReplicaSet)
 
 
 def _missing_warning(manifest: Manifest, path: Path, what: str) -> CrossProblem:
     return CrossProblem(input_problem(manifest, render_path(path), f"{what} is not in the input"), STRUCTURE)
 
 
-_CHECKS: dict[str, Callable[[Manifest, _KnownObjects], Iterator[CrossProblem]]] = {
-    "ConstraintGroup": _group_problems,
-    "ResourceClaim": _claim_problems,
-    "ResourceClaimTemplate": lambda manifest, known: _spec_problems(
+_CHECKS: dict[type[Any], Callable[[Manifest, _KnownObjects], Iterator[CrossProblem]]] = {
+    ConstraintGroup: _group_problems,
+    ResourceClaim: _claim_problems,
+    ResourceClaimTemplate: lambda manifest, known: _spec_problems(
         manifest, ("spec", "spec", "devices"), _typed_object(manifest).spec.spec.devices, known
     ),
-    "Pod": lambda manifest, known: _pod_spec_problems(manifest, ("spec",), _typed_object(manifest).spec, known),
-    "Job": _controller_problems,
-    "Deployment": _controller_problems,
-    "StatefulSet": _controller_problems,
-    "ReplicaSet": _controller_problems,
-    "DeviceTopology": _topology_problems,
+    Pod: lambda manifest, known: _pod_spec_problems(manifest, ("spec",), _typed_object(manifest).spec, known),
+    Job: _controller_problems,
+    Deployment: _controller_problems,
+    StatefulSet: _controller_problems,
+    ReplicaSet: _controller_problems,
+    DeviceTopology: _topology_problems,
 }

@@ -12,10 +12,20 @@ from typing import Any
 
 from ..formats.decode import Model, api_name
 from ..formats.errors import InputProblem
-from ..kubernetes.claims import SEMANTICS_FIELDS, DeviceClaim
+from ..kubernetes.claims import (
+    SEMANTICS_FIELDS,
+    DeviceClaim,
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceClaimTemplate,
+)
+from ..kubernetes.core import Namespace, Node, Pod
+from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import label_complaints
 from ..kubernetes.slices import ResourceSlice
+from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, ReplicaSet, StatefulSet, Workload
 from ..manifests.reader import Manifest
 from . import nodes
 from .claims import check_claim, check_class, check_template
@@ -26,42 +36,42 @@ from .references import cross_checks, input_problem
 from .slices import check_slice
 
 _ALL_ON = FeatureGates.all_on()
-_CHECKS: dict[str, Callable[[Findings, Any], None]] = {
-    "DeviceClass": check_class,
-    "ResourceClaim": check_claim,
-    "ResourceClaimTemplate": check_template,
-    "DeviceTaintRule": nodes.check_taint_rule,
-    "Node": nodes.check_node,
-    "Pod": nodes.check_pod,
-    "Namespace": lambda findings, one: findings.check_metadata(one.metadata, False, label_complaints),
-    "DeviceTopology": check_topology,
-    "ConstraintGroup": check_group,
-    "Job": nodes.check_job,
-    "Deployment": nodes.check_replicas,
-    "StatefulSet": nodes.check_replicas,
-    "ReplicaSet": nodes.check_replicas,
-    "PriorityClass": lambda findings, one: findings.check_metadata(one.metadata, namespaced=False),
-    "Workload": nodes.check_workload,
-    "PodGroup": nodes.check_pod_group,
+_CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
+    DeviceClass: check_class,
+    ResourceClaim: check_claim,
+    ResourceClaimTemplate: check_template,
+    DeviceTaintRule: nodes.check_taint_rule,
+    Node: nodes.check_node,
+    Pod: nodes.check_pod,
+    Namespace: lambda findings, one: findings.check_metadata(one.metadata, False, label_complaints),
+    DeviceTopology: check_topology,
+    ConstraintGroup: check_group,
+    Job: nodes.check_job,
+    Deployment: nodes.check_replicas,
+    StatefulSet: nodes.check_replicas,
+    ReplicaSet: nodes.check_replicas,
+    PriorityClass: lambda findings, one: findings.check_metadata(one.metadata, namespaced=False),
+    Workload: nodes.check_workload,
+    PodGroup: nodes.check_pod_group,
 }
-_GATED_CHECKS: dict[str, Callable[[Findings, Any, FeatureGates], None]] = {
-    "ResourceSlice": check_slice,
-    "NodeTemplate": check_node_template,
+_GATED_CHECKS: dict[type[Any], Callable[[Findings, Any, FeatureGates], None]] = {
+    ResourceSlice: check_slice,
+    NodeTemplate: check_node_template,
 }
 
 
-def validate_object(kind: str, obj: Any, gates: FeatureGates | None = None) -> list[FieldProblem]:
-    """Everything wrong with an object in v1 shape, with defaults applied (CLM-1); nothing for unknown kinds.
+def validate_object(obj: Any, gates: FeatureGates | None = None) -> list[FieldProblem]:
+    """Everything wrong with an object in v1 shape, with defaults applied (CLM-1); nothing for other types.
 
     ``gates`` (default: all on) decide about fractional ranges (POL-3) and warn of fields that would be dropped.
     """
     findings = Findings()
     gates = gates or _ALL_ON
-    if gated := _GATED_CHECKS.get(kind):
+    if gated := _GATED_CHECKS.get(type(obj)):
         gated(findings, obj, gates)
-    elif check := _CHECKS.get(kind):
+    elif check := _CHECKS.get(type(obj)):
         check(findings, obj)
-    _check_gates(findings, kind, obj, gates)
+    _check_gates(findings, obj, gates)
     return findings.problems
 
 
@@ -81,7 +91,7 @@ def validate_manifests(
     own: list[InputProblem] = []
     for manifest in typed:
         own += _version_problems(manifest)
-        for problem in validate_object(manifest.kind, manifest.object, gates):
+        for problem in validate_object(manifest.object, gates):
             if not skip_validation or problem.severity == "warning" or problem.category == STRUCTURE:
                 own.append(input_problem(manifest, problem.path, problem.message, problem.severity))
     return own + cross_checks(typed, skip_validation)
@@ -166,16 +176,16 @@ def _claim_uses(path: Path, claim: DeviceClaim) -> Iterator[_Use]:
         yield from _gated_uses((*path, "constraints", index), constraint, _CONSTRAINT)
 
 
-_GATED_FIELD_FINDERS: dict[str, Callable[[Any], Iterator[_Use]]] = {
-    "ResourceSlice": _slice_uses,
-    "ResourceClaim": lambda claim: _claim_uses(("spec", "devices"), claim.spec.devices),
-    "ResourceClaimTemplate": lambda template: _claim_uses(("spec", "spec", "devices"), template.spec.spec.devices),
+_GATED_FIELD_FINDERS: dict[type[Any], Callable[[Any], Iterator[_Use]]] = {
+    ResourceSlice: _slice_uses,
+    ResourceClaim: lambda claim: _claim_uses(("spec", "devices"), claim.spec.devices),
+    ResourceClaimTemplate: lambda template: _claim_uses(("spec", "spec", "devices"), template.spec.spec.devices),
 }
 
 
-def _check_gates(findings: Findings, kind: str, obj: Any, gates: FeatureGates) -> None:
+def _check_gates(findings: Findings, obj: Any, gates: FeatureGates) -> None:
     """Warn of each gated field in use while its gate is off, once for all devices or requests."""
-    finder = _GATED_FIELD_FINDERS.get(kind)
+    finder = _GATED_FIELD_FINDERS.get(type(obj))
     off = _KNOWN_GATES - gates.enabled
     if not off or finder is None:
         return

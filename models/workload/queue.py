@@ -13,7 +13,7 @@ from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectKey, ObjectMeta, matches_labels, parse_label_selector
-from ..kubernetes.workloads import PodController
+from ..kubernetes.workloads import Deployment, Job, PodController, ReplicaSet, StatefulSet
 from ..manifests.writer import is_allocated
 from . import unit_classes
 from .expansion import missing_replicas
@@ -24,6 +24,12 @@ from .units import is_deleting, is_finished_or_deleting
 MOST_UNITS = 1_000_000
 """More units than so many are not planned: each of them is an object, and a manifest may ask for any number."""
 _SINGLE_REPLICA = range(1)
+_CONTROLLERS: dict[unit_classes.ControllerKind, type[Any]] = {
+    "Job": Job,
+    "Deployment": Deployment,
+    "StatefulSet": StatefulSet,
+    "ReplicaSet": ReplicaSet,
+}
 
 
 def read_queue(
@@ -90,9 +96,11 @@ class _QueueReader:
                 if gang is not None and pod.spec.node_name:
                     self._gangs.record_running_member(gang, pod.spec.node_name)
         pods, claims = self._cluster.pods, self._cluster.claims
-        objects: dict[unit_classes.OwnerKind, Mapping[ObjectKey, Any]] = {"Pod": pods, "ResourceClaim": claims}
-        objects.update(self._makers.items())
-        sets = (self._set(kind, key, running) for kind, key in self._cluster.in_read_order(objects))
+        objects: dict[type[Any], Mapping[ObjectKey, Any]] = {Pod: pods, ResourceClaim: claims}
+        objects.update((_CONTROLLERS[kind], made) for kind, made in self._makers.items())
+        kinds: dict[type[Any], unit_classes.OwnerKind] = {Pod: "Pod", ResourceClaim: "ResourceClaim"}
+        kinds.update((model, kind) for kind, model in _CONTROLLERS.items())
+        sets = (self._set(kinds[model], key, running) for model, key in self._cluster.in_read_order(objects))
         return self._with_gangs([one for one in sets if one is not None])
 
     def _copies(self) -> Iterator[unit_classes.TemplateCopies]:

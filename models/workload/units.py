@@ -113,7 +113,7 @@ class PodClaims:
     def existing(self, key: meta.ObjectKey, entry: str = "") -> ClaimRef:
         """A claim by its name."""
         claim = self._cluster.claims.get(key)
-        manifest = self._cluster.manifest("ResourceClaim", key) if claim else None
+        manifest = self._cluster.manifest(ResourceClaim, key) if claim else None
         return ClaimRef(*key, claim, entry, manifest=manifest, problem=claim_problem(key, claim))
 
     def new_name(self, pod: Pod, entry: str) -> str:
@@ -162,7 +162,7 @@ class PodClaims:
             return ClaimRef(namespace, name, None, entry.name, True, problem=template_not_found(key))
         self._taken[namespace].add(name)
         claim = generate_claim(template, pod, entry.name, name)
-        manifest = self._cluster.manifest("ResourceClaimTemplate", key)
+        manifest = self._cluster.manifest(ResourceClaimTemplate, key)
         return ClaimRef(namespace, name, claim, entry.name, True, manifest)
 
 
@@ -286,10 +286,10 @@ def _find_units(cluster: Cluster) -> Iterator[Unit]:
     resolver = PodClaims(cluster)
     claims_of = {key: resolver.claims_of(pod) for key, pod in cluster.pods.items()}
     named = {ref.key for refs in claims_of.values() for ref in refs}
-    for kind, key in cluster.in_read_order({"Pod": cluster.pods, "ResourceClaim": cluster.claims}):
-        if kind == "Pod" and not is_finished_or_deleting(cluster.pods[key]):
+    for model, key in cluster.in_read_order({Pod: cluster.pods, ResourceClaim: cluster.claims}):
+        if model is Pod and not is_finished_or_deleting(cluster.pods[key]):
             yield Unit(cluster.pods[key], claims_of[key], *key)
-        elif kind == "ResourceClaim" and key not in named and _is_open_claim(cluster.claims[key]):
+        elif model is ResourceClaim and key not in named and _is_open_claim(cluster.claims[key]):
             yield Unit(None, (resolver.existing(key),), *key)
 
 

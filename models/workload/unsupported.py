@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..cluster.cluster import Cluster
+from ..kubernetes.core import Pod
 from ..kubernetes.meta import ObjectMeta, key_of
+from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, ReplicaSet, StatefulSet, Workload
 from ..manifests.reader import Manifest
 from .requests import backing_classes, integer_amounts
 
@@ -38,10 +40,10 @@ def unsupported_fields(cluster: Cluster) -> tuple[str, ...]:
 def _fields_in_use(manifest: Manifest) -> Iterator[str]:
     if manifest.raw is None:
         return
-    if (start := _POD_SPECS.get(manifest.kind)) is not None:
+    if (start := _POD_SPECS.get(type(manifest.object))) is not None:
         spec = _mapping_at(manifest.raw, *start)
         yield from (field for field, find in _POD_FIELDS.items() if find(spec))
-    for field, find in _OBJECT_FIELDS.get(manifest.kind, {}).items():
+    for field, find in _OBJECT_FIELDS.get(type(manifest.object), {}).items():
         if find(manifest.raw):
             yield field
 
@@ -68,9 +70,9 @@ def _host_ports(spec: RawObject) -> bool:
     return any(network or port.get("hostPort") for port in ports)
 
 
-_POD_SPECS: dict[str, tuple[str, ...]] = {
-    "Pod": ("spec",),
-    **dict.fromkeys(("Job", "Deployment", "StatefulSet", "ReplicaSet"), ("spec", "template", "spec")),
+_POD_SPECS: dict[type[Any], tuple[str, ...]] = {
+    Pod: ("spec",),
+    **dict.fromkeys((Job, Deployment, StatefulSet, ReplicaSet), ("spec", "template", "spec")),
 }
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 # By the field's path in the spec of a pod.
@@ -85,18 +87,18 @@ _POD_FIELDS: dict[str, FieldFinder] = {
     "schedulingGates": lambda spec: spec.get("schedulingGates"),
     "preemptionPolicy": lambda spec: spec.get("preemptionPolicy"),
 }
-_OBJECT_FIELDS: dict[str, dict[str, FieldFinder]] = {
-    "Pod": {
+_OBJECT_FIELDS: dict[type[Any], dict[str, FieldFinder]] = {
+    Pod: {
         "status.conditions": lambda pod: any(
             one.get("type") == "PodResizePending" for one in _items(_mapping_at(pod, "status"), "conditions")
         )
     },
-    "PriorityClass": {"preemptionPolicy": lambda raw: raw.get("preemptionPolicy")},
-    "PodGroup": {
+    PriorityClass: {"preemptionPolicy": lambda raw: raw.get("preemptionPolicy")},
+    PodGroup: {
         "spec.resourceClaims": lambda raw: _mapping_at(raw, "spec").get("resourceClaims"),
         "spec.priorityClassName": lambda raw: _mapping_at(raw, "spec").get("priorityClassName"),
     },
-    "Workload": {
+    Workload: {
         "spec.podGroupTemplates": lambda raw: _mapping_at(raw, "spec").get("podGroupTemplates"),
         "spec.compositePodGroupTemplates": lambda raw: _mapping_at(raw, "spec").get("compositePodGroupTemplates"),
     },

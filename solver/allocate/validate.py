@@ -71,7 +71,7 @@ def manifest_problems(
 def _expression_problems(manifests: Iterable[Manifest]) -> Iterator[InputProblem]:
     """CLM-6, CEL-5: what admission says of expressions."""
     for manifest in manifests:
-        for field, text, purpose in expressions(manifest.kind, manifest.object):
+        for field, text, purpose in expressions(manifest.object):
             # What is empty or too long has been refused for that.
             if not text.strip() or byte_length(text) > EXPRESSION_MAX:
                 continue
@@ -98,7 +98,7 @@ _COMPILERS: dict[Purpose, Callable[[str], Program]] = {
 
 def topology_problems(manifests: Sequence[Manifest], gates: FeatureGates) -> Iterator[InputProblem]:
     """Report the first contradiction of each topology; the topologies must be valid."""
-    found = [(manifest, manifest.object) for manifest in manifests if manifest.kind == "DeviceTopology"]
+    found = [(manifest, manifest.object) for manifest in manifests if isinstance(manifest.object, DeviceTopology)]
     if not found:
         return
     cluster = Cluster.build(manifests)
@@ -140,7 +140,7 @@ def indistinguishable_devices(manifests: Sequence[Manifest]) -> Iterator[InputPr
     comparing = [
         (manifest, placed)
         for manifest in manifests
-        for placed in located_entries(manifest.kind, manifest.object)
+        for placed in located_entries(manifest.object)
         if placed.entry.cel is not None and DeviceSetExpression(placed.entry.cel.expression).compares_devices
     ]
     if not comparing:

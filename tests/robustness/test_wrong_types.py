@@ -1,11 +1,11 @@
 """A value of every type in every field of every kind: refused with the field's path, or read, and then answered."""
 
 import pytest
+from support.kinds import BY_MODEL
 from support.mappings import CLASS, claim, pod, pool
 from support.whole_objects import places, spelt, whole, with_value
 
 import drasat
-from drasat.models.kubernetes.kinds import KINDS
 
 VALUES = [None, True, 1, 1.5, "x", [], {}, [None], {"key": None}]
 # Fields of quantities, which are texts or numbers, and of content that may be anything.
@@ -22,7 +22,7 @@ def answered(cluster):
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", BY_MODEL)
 def test_every_field_has_a_type(kind):
     """With the right types all over, no value is said to have the wrong one; with others it is said where."""
     made = whole(kind)
@@ -48,7 +48,7 @@ def _may_be(path, there, value):
 WHOLE_ONLY = {"DeviceTopology", "ConstraintGroup"}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("Namespace", "PriorityClass")])
+@pytest.mark.parametrize("kind", [kind for kind in BY_MODEL if kind not in ("Namespace", "PriorityClass")])
 def test_what_is_read_is_answered(kind):
     """Beside a cluster that works, an object with nothing but a name and one strange field is no reason to fail."""
     made = whole(kind)

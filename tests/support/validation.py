@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 from support.data import cases
+from support.kinds import BY_MODEL
 
 from drasat.models.kubernetes.gates import FeatureGates
-from drasat.models.kubernetes.kinds import KINDS
 from drasat.models.validation.findings import FieldProblem
 from drasat.models.validation.validate import validate_object
 
@@ -218,7 +218,7 @@ def edited(base: dict[str, Any], edits: Edits) -> dict[str, Any]:
 
 def typed(kind: str, mapping: dict[str, Any]):
     """The object as the reader makes it; rows use v1 with defaults filled in."""
-    return msgspec.convert(mapping, KINDS[kind].model)
+    return msgspec.convert(mapping, BY_MODEL[kind].model)
 
 
 def told(problem: FieldProblem) -> str:
@@ -230,7 +230,7 @@ def told(problem: FieldProblem) -> str:
 def problems(kind: str, edits: Edits, base: dict[str, Any] | None = None, gates: FeatureGates | None = None):
     """All problems of the edited object, as text."""
     mapping = edited(BASES[kind] if base is None else base, edits)
-    return [told(problem) for problem in validate_object(kind, typed(kind, mapping), gates)]
+    return [told(problem) for problem in validate_object(typed(kind, mapping), gates)]
 
 
 def matches(found: str, expected: str) -> bool:

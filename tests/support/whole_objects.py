@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import inspect
 
-from drasat.models.kubernetes.kinds import KINDS
+from .kinds import BY_MODEL
 
 Path = tuple[str | int, ...]
 # The key of every map.
@@ -14,8 +14,8 @@ KEY = "a-key"
 
 def whole(kind: str) -> dict[str, Any]:
     """An object of the kind in which nothing is missing; values have the right types and mean nothing."""
-    made = _filled(inspect.type_info(KINDS[kind].model))
-    return {**made, "apiVersion": KINDS[kind].api_versions()[0], "kind": kind}
+    made = _filled(inspect.type_info(BY_MODEL[kind].model))
+    return {**made, "apiVersion": BY_MODEL[kind].api_versions()[0], "kind": BY_MODEL[kind].name}
 
 
 def _filled(declared: inspect.Type) -> Any:

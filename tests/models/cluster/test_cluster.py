@@ -14,6 +14,7 @@ from drasat.models.kubernetes.claims import (
     DeviceTaintRule,
     DeviceTaintRuleSpec,
     DeviceTaintSelector,
+    ResourceClaim,
 )
 from drasat.models.kubernetes.core import Namespace, Pod
 from drasat.models.kubernetes.gates import FeatureGates
@@ -204,8 +205,8 @@ def test_manifests_keep_what_was_read():
         ]
     )
     assert [manifest.kind for manifest in cluster.manifests] == ["ConfigMap", "ResourceClaim", "ConfigMap"]
-    assert cluster.manifest("ResourceClaim", ("default", "a")).raw is RAW
-    assert cluster.manifest("ResourceClaim", ("default", "b")) is None
+    assert cluster.manifest(ResourceClaim, ("default", "a")).raw is RAW
+    assert cluster.manifest(ResourceClaim, ("default", "b")) is None
 
 
 def test_an_allocation_is_added_to_the_manifest_as_read():
@@ -237,7 +238,7 @@ def test_added_claims_are_rendered_and_come_last():
         "metadata": {"name": "0", "namespace": "default"},
         "spec": {},
     }
-    assert [key for _, key in cluster.in_read_order({"ResourceClaim": cluster.claims})] == [
+    assert [key for _, key in cluster.in_read_order({ResourceClaim: cluster.claims})] == [
         ("default", "a"),
         ("default", "0"),
         ("default", "b"),
@@ -246,10 +247,10 @@ def test_added_claims_are_rendered_and_come_last():
 
 def test_the_order_read_is_kept():
     cluster = of(claim("z"), Pod(metadata=ObjectMeta(name="p")), node("n"), claim("a"))
-    assert cluster.in_read_order({"Pod": cluster.pods, "ResourceClaim": cluster.claims}) == [
-        ("ResourceClaim", ("default", "z")),
-        ("Pod", ("default", "p")),
-        ("ResourceClaim", ("default", "a")),
+    assert cluster.in_read_order({Pod: cluster.pods, ResourceClaim: cluster.claims}) == [
+        (ResourceClaim, ("default", "z")),
+        (Pod, ("default", "p")),
+        (ResourceClaim, ("default", "a")),
     ]
 
 

@@ -6,7 +6,9 @@ from collections import Counter
 
 import pytest
 
-from drasat.models.kubernetes.kinds import KINDS
+from drasat.models.kubernetes.claims import DeviceTaintRule, ResourceClaim
+from drasat.models.kubernetes.core import Pod
+from drasat.models.kubernetes.kinds import KINDS, GroupKind, kind_of
 from drasat.models.kubernetes.slices import ResourceSlice
 from drasat.models.manifests.reader import read_manifests
 
@@ -25,24 +27,24 @@ def obj(kind: str, api_version: str, name: str = "x", **fields) -> dict:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
 
 
-def accepted() -> list[tuple[str, str]]:
+def accepted() -> list[tuple[GroupKind, str]]:
     return [(kind, version) for kind, known in KINDS.items() for version in known.api_versions()]
 
 
 @pytest.mark.parametrize(("kind", "api_version"), accepted())
 def test_kinds_and_versions(kind, api_version):
-    (manifest,), problems, ignored = read_manifests([obj(kind, api_version)])
+    (manifest,), problems, ignored = read_manifests([obj(kind.kind, api_version)])
     assert (problems, ignored) == ([], Counter())
-    assert (manifest.kind, manifest.api_version) == (kind, api_version)
+    assert (manifest.kind, manifest.api_version) == (kind.kind, api_version)
     assert type(manifest.object) is KINDS[kind].model
     assert manifest.object.metadata.name == "x"
 
 
 def test_versions_by_kind():
     """VER-1, VER-2, VER-4: what each kind was ever served as."""
-    assert KINDS["ResourceClaim"].versions == ("v1", "v1beta2", "v1beta1", "v1alpha3")
-    assert KINDS["DeviceTaintRule"].versions == ("v1", "v1beta2", "v1alpha3")
-    assert KINDS["Pod"].api_versions() == ("v1",)
+    assert kind_of(ResourceClaim).versions == ("v1", "v1beta2", "v1beta1", "v1alpha3")
+    assert kind_of(DeviceTaintRule).versions == ("v1", "v1beta2", "v1alpha3")
+    assert kind_of(Pod).api_versions() == ("v1",)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,9 @@ def test_versions_by_kind():
 def test_unknown_versions_of_known_kinds_are_refused(kind, api_version):
     manifests, (problem,), _ = read_manifests([obj(kind, api_version)])
     assert manifests == []
-    supported = ", ".join(f'"{version}"' for version in KINDS[kind].api_versions())
+    supported = ", ".join(
+        f'"{version}"' for version in KINDS[GroupKind(api_version.rpartition("/")[0], kind)].api_versions()
+    )
     assert str(problem) == (
         f'<object> document 1: {kind} x: apiVersion: Unsupported value: "{api_version}": supported values: {supported}'
     )
@@ -72,6 +76,7 @@ def test_unknown_versions_of_known_kinds_are_refused(kind, api_version):
         ("ResourceClaim", "example.com/v1", "ResourceClaim of example.com/v1"),
         ("Node", "longhorn.io/v1beta2", "Node of longhorn.io/v1beta2"),
         ("Pod", "resource.k8s.io/v1", "Pod of resource.k8s.io/v1"),
+        ("Workload", "kueue.x-k8s.io/v1beta1", "Workload of kueue.x-k8s.io/v1beta1"),
         ("AllowList", "example.com/v1", "AllowList"),
     ],
 )

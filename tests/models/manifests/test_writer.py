@@ -111,7 +111,7 @@ def test_models_are_written_with_the_names_of_the_api_and_without_defaults():
 
 def test_objects_are_written_as_v1():
     made = ResourceClaim(metadata=ObjectMeta(name="c"))
-    assert object_mapping("ResourceClaim", made) == claim()
+    assert object_mapping(made) == claim()
 
 
 def test_yaml_documents_are_separated_and_keys_stay_in_order():

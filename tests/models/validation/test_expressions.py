@@ -1,12 +1,12 @@
 """The CEL expressions of objects, with their paths."""
 
-from support.validation import BASES, CLASS, EXACTLY, edited, typed
+from support.validation import BASES, EXACTLY, edited, typed
 
 from drasat.models.validation.expressions import expressions
 
 
 def of(kind, edits):
-    return list(expressions(kind, typed(kind, edited(BASES[kind], edits))))
+    return list(expressions(typed(kind, edited(BASES[kind], edits))))
 
 
 def selectors(*texts):
@@ -55,4 +55,4 @@ def test_selector_without_cel_has_no_expression():
 
 def test_kinds_without_cel_have_no_expressions():
     assert of("ResourceSlice", {}) == []
-    assert list(expressions("ConfigMap", CLASS)) == []
+    assert list(expressions(None)) == []

@@ -15,7 +15,7 @@ def test_node_templates(edits, expected):
 
 
 def test_the_usual_template_is_fine():
-    assert validate_object("NodeTemplate", typed("NodeTemplate", NODE_TEMPLATE)) == []
+    assert validate_object(typed("NodeTemplate", NODE_TEMPLATE)) == []
 
 
 @pytest.mark.parametrize(

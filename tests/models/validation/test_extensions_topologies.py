@@ -66,4 +66,4 @@ def test_another_group_or_version_is_no_topology_of_ours():
 
 
 def test_structure_is_checked_even_without_names():
-    assert validate_object("DeviceTopology", typed("DeviceTopology", {}))
+    assert validate_object(typed("DeviceTopology", {}))

@@ -1,10 +1,10 @@
 """Checks across objects."""
 
 import pytest
+from support.kinds import BY_MODEL
 from support.validation import ALLOCATED, BASES, CLAIM, CLASS, NAMESPACE, POD, SLICE, TEMPLATE, edited, typed
 
 from drasat.models.formats.errors import Source
-from drasat.models.kubernetes.kinds import KINDS
 from drasat.models.manifests.reader import Manifest
 from drasat.models.validation.references import cross_checks
 
@@ -151,5 +151,5 @@ def test_ignored_kinds_are_left_alone():
 
 
 def test_every_known_kind_can_be_checked():
-    assert set(BASES) == set(KINDS)
+    assert set(BASES) == set(BY_MODEL)
     assert len(found(*BASES.items(), *BASES.items())) >= len(BASES)
