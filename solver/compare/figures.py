@@ -11,42 +11,35 @@ descent (Weng and others, USENIX ATC 2023), with devices in place of GPUs.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TypeAlias
 
 from ...models.cluster.cluster import Cluster
-from ...models.cluster.node_fit import SelectorError
-from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.kubernetes.meta import DeviceId
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import missing_resources, remaining_allocatable
+from ...models.workload.requests import missing_resources
 from ...models.workload.unit_classes import Gang
 from ...problem.compiler import Compiler
 from ...problem.filters import usable_devices
 from ...problem.messages import FatalError
-from ...problem.node_state import AllocatedState
 from ...problem.problem import Demand, InUse, Problem
-from ...problem.requests import VisibleAttributes
 from ...problem.shapes import NodeType
 from ..engines.engine import Session
 from ..engines.registry import backtracking_engine
-from ..plan.outcome import PlannedUnitOutcome
-from .node_states import (
+from ..plan.node_states import (
     AllocationTrials,
     DeviceState,
-    DeviceStates,
     NodeState,
     NodeStates,
-    SchedulableNode,
+    SequentialContext,
     TimeOverError,
     UnitRequirements,
-    UnitRequirementsTable,
     is_whole,
 )
+from ..plan.outcome import PlannedUnitOutcome
 
 # Parts of a device that are counted.
 PARTS_OF_DEVICE = 1_000_000
@@ -246,47 +239,11 @@ class SchedulingInput:
     selector: str = ""
 
 
-class SchedulingContext:
-    """The beginning: nobody of the queue is placed. What is found out about states is kept here.
-
-    ``deadline`` is a reading of ``time.monotonic``, None for none.
-    """
+class SchedulingContext(SequentialContext):
+    """Where all schedulers of a comparison start, with what counts for the whole queue."""
 
     def __init__(self, inputs: SchedulingInput, deadline: float | None) -> None:
-        cluster = inputs.cluster
-        nodes = list(cluster.nodes.values())
-        self.session = Session(cluster, inputs.gates, inputs.cel_errors, inputs.seed)
-        engine = backtracking_engine(self.session)
-        self.requirements = UnitRequirementsTable(cluster, nodes, engine.compiler)
-        classes = self._classes(inputs.units)
-        self.trials = AllocationTrials(engine, deadline)
-        self.workload = TargetWorkload(classes, self.trials, engine.compiler)
-        seen = (requirements.question.visible for requirements, _ in classes)
-        devices = DeviceStates(engine.compiler.views, reduce(VisibleAttributes.joined, seen, VisibleAttributes()))
-        allocated_state = AllocatedState(cluster.usage(inputs.gates))
-        self.node_states = NodeStates(list(self._schedulable_nodes(inputs, nodes)), devices, allocated_state)
-
-    def _classes(self, units: Iterable[QueuedUnit]) -> Sequence[tuple[UnitRequirements, int]]:
-        counts: Counter[bytes] = Counter()
-        firsts: dict[bytes, QueuedUnit] = {}
-        for unit in units:
-            signature = unit.unit_set.shape.signature
-            counts[signature] += 1
-            firsts.setdefault(signature, unit)
-        return [(self.requirements.of(first, {}), counts[signature]) for signature, first in firsts.items()]
-
-    def _schedulable_nodes(self, inputs: SchedulingInput, nodes: Sequence[Node]) -> Iterable[SchedulableNode]:
-        rooms = remaining_allocatable(inputs.cluster, inputs.gates)
-        requested = sorted({name for unit in inputs.units for name in unit.unit_set.shape.requests})
-        for position, node in enumerate(nodes):
-            suits = tuple(position in one.members for one in self.requirements.suitable_sets)
-            room = rooms[node.metadata.name]
-            left = None if room is None else {name: room[name] for name in requested if name in room}
-            yield SchedulableNode(node, left, suits, _reached_pools(inputs, node))
-
-
-def _reached_pools(inputs: SchedulingInput, node: Node) -> tuple[PoolId, ...]:
-    try:
-        return tuple(pool.id for pool in inputs.cluster.pools(inputs.gates).pools_for(node))
-    except SelectorError:
-        return ()
+        session = Session(inputs.cluster, inputs.gates, inputs.cel_errors, inputs.seed)
+        engine = backtracking_engine(session)
+        super().__init__(session, engine, inputs.units, deadline)
+        self.workload = TargetWorkload(self.classes, self.trials, engine.compiler)

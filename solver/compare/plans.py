@@ -20,10 +20,11 @@ from ..allocate.unsupported import check_engine_support, check_planner_support, 
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..engines.kube_scheduler import KubeSchedulerEngine
 from ..engines.kube_scheduler import check_peer_policy as check_upstream_policy
+from ..plan.first_fit import FirstFitPolicy, PlacementPolicy, SequentialScheduler
+from ..plan.node_states import AllocationTrials
 from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, check_plan
 from . import schedulers
 from .figures import Figures, SchedulingContext, SchedulingInput, figures
-from .node_states import AllocationTrials
 from .schedulers import ORDERS
 
 TIME_LIMIT = 60.0
@@ -212,11 +213,11 @@ class _PlannerRunner:
 
 
 PLAN = "plan"
-PLACEMENT_POLICIES: dict[str, Callable[[SchedulingContext], schedulers.PlacementPolicy]] = {
-    "first-fit": lambda _context: schedulers.FirstFitPolicy(),
+PLACEMENT_POLICIES: dict[str, Callable[[SchedulingContext], PlacementPolicy]] = {
+    "first-fit": lambda _context: FirstFitPolicy(),
     "best-fit": lambda context: schedulers.BestFitPolicy(context.workload, context.node_states.groups),
     "fgd": lambda context: schedulers.FragmentationDescent(context.workload),
-    KUBE_SCHEDULER: lambda _context: schedulers.FirstFitPolicy(),
+    KUBE_SCHEDULER: lambda _context: FirstFitPolicy(),
 }
 PLANNERS = (*PLACEMENT_POLICIES, PLAN)
 
@@ -256,7 +257,7 @@ def schedule(inputs: SchedulingInput, planner: str, order: str, time_limit: floa
     deadline = None if time_limit is None else started + time_limit
     context = SchedulingContext(inputs, deadline)
     with _allocation_trials(planner, context) as (trials, version):
-        scheduler = schedulers.SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)
+        scheduler = SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)
         scheduler.run(queue)
     seconds = monotonic() - started
     units = tuple(scheduler.outcomes(inputs.units))

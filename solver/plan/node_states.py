@@ -3,14 +3,16 @@
 A ``NodeState`` stands for all nodes that nothing tells apart for the units of the queue: the same units suit them, the
 same room is left by pods, and the same devices are left. So the engine tries a unit once on each state, however many
 nodes are in it (``AllocationTrials``). Units are grouped, too: equal units have the same ``UnitRequirements``.
+``SequentialContext`` is where a scheduler starts.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import count
 
 import msgspec
@@ -23,7 +25,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import Requests, remaining_after
+from ...models.workload.requests import Requests, remaining_after, remaining_allocatable
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.compiler import Compiler, Question
@@ -33,7 +35,8 @@ from ...problem.problem import InUse
 from ...problem.requests import VisibleAttributes
 from ...problem.shapes import NodeView, NodeViews
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
-from ..engines.engine import Engine, NodeResult
+from ..engines.engine import Engine, NodeResult, Session
+from ..engines.engines import NodeEngine
 from ..engines.outcome import missing_reference_reasons
 
 
@@ -342,3 +345,52 @@ def in_one_domain(gang: Gang, names: Iterable[str], nodes: Mapping[str, Node]) -
     there = [nodes.get(name) for name in (*names, *gang.running_nodes)]
     values = {gang.domain_value(node) if node else None for node in there}
     return None not in values and len(values) <= 1
+
+
+class SequentialContext:
+    """Where a scheduler starts: nobody of ``units`` is placed. What is found out about states is kept here.
+
+    ``nodes`` may be used, and ``state`` and ``room_by_node`` are what is taken and left of them; the defaults are those
+    of the session's cluster. ``deadline`` is a reading of ``time.monotonic``, None for none.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        engine: NodeEngine,
+        units: Iterable[QueuedUnit],
+        deadline: float | None,
+        nodes: Sequence[Node] | None = None,
+        state: AllocatedState | None = None,
+        room_by_node: Mapping[str, Requests | None] | None = None,
+    ) -> None:
+        cluster, gates = session.cluster, session.gates
+        there = list(cluster.nodes.values()) if nodes is None else nodes
+        self.session = session
+        self.requirements = UnitRequirementsTable(cluster, there, engine.compiler)
+        counts: Counter[bytes] = Counter()
+        firsts: dict[bytes, QueuedUnit] = {}
+        for unit in units:
+            signature = unit.unit_set.shape.signature
+            counts[signature] += 1
+            firsts.setdefault(signature, unit)
+        self.classes = [(self.requirements.of(first, {}), counts[signature]) for signature, first in firsts.items()]
+        self.trials = AllocationTrials(engine, deadline)
+        seen = (requirements.question.visible for requirements, _ in self.classes)
+        devices = DeviceStates(engine.compiler.views, reduce(VisibleAttributes.joined, seen, VisibleAttributes()))
+        rooms = remaining_allocatable(cluster, gates) if room_by_node is None else room_by_node
+        requested = sorted({name for first in firsts.values() for name in first.unit_set.shape.requests})
+        schedulable = [self._schedulable(node, position, rooms, requested) for position, node in enumerate(there)]
+        self.node_states = NodeStates(schedulable, devices, state or AllocatedState(cluster.usage(gates)))
+
+    def _schedulable(
+        self, node: Node, position: int, rooms: Mapping[str, Requests | None], requested: Sequence[str]
+    ) -> SchedulableNode:
+        suits = tuple(position in one.members for one in self.requirements.suitable_sets)
+        room = rooms[node.metadata.name]
+        left = None if room is None else {name: room[name] for name in requested if name in room}
+        try:
+            pools = self.session.cluster.pools(self.session.gates).pools_for(node)
+        except SelectorError:
+            pools = ()
+        return SchedulableNode(node, left, suits, tuple(pool.id for pool in pools))

@@ -10,16 +10,10 @@ from drasat.models.results.common import Status
 from drasat.models.workload.expansion import QueuedUnit
 from drasat.scenarios import objects
 from drasat.solver.compare.figures import PARTS_OF_DEVICE, SchedulingContext
-from drasat.solver.compare.node_states import AllocationTrials, TimeOverError, Trial, TrialAbortedError, trial_of
-from drasat.solver.compare.schedulers import (
-    ORDERS,
-    BestFitPolicy,
-    FirstFitPolicy,
-    FragmentationDescent,
-    NodeChooser,
-    arrival_order,
-)
+from drasat.solver.compare.schedulers import ORDERS, BestFitPolicy, FragmentationDescent, arrival_order
 from drasat.solver.engines.engine import NodeResult
+from drasat.solver.plan.first_fit import FirstFitPolicy, NodeChooser
+from drasat.solver.plan.node_states import AllocationTrials, TimeOverError, Trial, TrialAbortedError, trial_of
 
 
 class Counting:

@@ -1,0 +1,332 @@
+"""First fit: units arrive one by one, and each is placed for good on the first node that fits, or refused.
+
+``first_fit`` is what a plan is measured against: no plan is worse, and what a plan leaves is filled up in this way.
+``SequentialScheduler`` is the scheduler, which takes any policy that scores nodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.meta import ObjectKey
+from ...models.results.common import Reason, Status
+from ...models.workload.expansion import QueuedUnit
+from ...models.workload.requests import missing_resources, remaining_allocatable, subtract_requests
+from ...models.workload.unit_classes import Gang
+from ...models.workload.units import ClaimRef
+from ...problem.node_state import AllocatedState
+from ..engines.engine import Session
+from ..engines.registry import auto_engine
+from .master_problem import is_past
+from .node_states import (
+    AllocationTrials,
+    NodeState,
+    NodeStates,
+    SequentialContext,
+    TimeOverError,
+    TrialAbortedError,
+    UnitRequirements,
+    in_one_domain,
+    is_whole,
+    trial_of,
+    unallocated_claims,
+)
+from .outcome import PlannedUnitOutcome
+
+# What the solver may do for one question, in deterministic units, where a search does not find its way.
+_FIRST_FIT_WORK = 1.0
+_NO_NODE = Reason("nodes", "", "no node that suits has room and devices")
+_TIME_OVER = Reason("timeLimit", "", "the time limit passed before this was tried")
+_GANG_NOT_WHOLE = Reason("gang", "", "its gang is not whole")
+
+
+AllocationsOfUnit = tuple[tuple[ClaimRef, AllocationResult], ...]
+AssignedUnits = Mapping[int, tuple[str, AllocationsOfUnit]]
+"""By position in the queue: the node, and the allocations of claims that no unit before it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFit:
+    """Units that are placed, in the order in which they can be; ``in_time``: all of them were tried."""
+
+    assigned: AssignedUnits
+    in_time: bool
+    interrupted: bool = False
+
+
+def first_fit(
+    session: Session,
+    queue: Sequence[QueuedUnit],
+    arriving: Sequence[int],
+    deadline: float | None = None,
+    *,
+    placed: AssignedUnits | None = None,
+    usable: Container[str] | None = None,
+) -> FirstFit:
+    """Place units of the queue one by one, in the order in which their positions are ``arriving``.
+
+    Each unit goes to the first node by name that suits it, has room and has the devices, beside all that came before,
+    by the rules of ``allocate``. A gang that is not whole, or not in one domain, is removed again.
+
+    Parameters
+    ----------
+    session
+        The cluster, with the nodes that are to be bought, and the rules.
+    queue, arriving
+        The units, and the positions of those to be placed. They must have all that they refer to, or they are refused.
+    deadline
+        A reading of ``time.monotonic``: what was not tried by then is not placed.
+    placed
+        What is placed already, in order; it is kept.
+    usable
+        Names of the nodes that may be used; None: all.
+
+    """
+    cluster, before = session.cluster, dict(placed or {})
+    made = {ref.key: allocation for _, own in before.values() for ref, allocation in own}
+    state = AllocatedState(cluster.usage(session.gates))
+    state.commit(made.items())
+    rooms = remaining_allocatable(cluster, session.gates)
+    for position, (name, _) in before.items():
+        subtract_requests(rooms.get(name), queue[position].unit_set.shape.requests)
+    nodes = [node for name, node in cluster.nodes.items() if usable is None or name in usable]
+    bounded = replace(session, work=_FIRST_FIT_WORK)
+    units = [queue[position] for position in arriving]
+    context = SequentialContext(bounded, auto_engine(bounded), units, deadline, nodes, state, rooms)
+    earlier = [(queue[position], name) for position, (name, _) in before.items()]
+    scheduler = SequentialScheduler(context, FirstFitPolicy(), earlier=earlier, made=made)
+    interrupted = False
+    try:
+        scheduler.run(units)
+    except KeyboardInterrupt:
+        interrupted = True
+    positions = {id(queue[position].unit): position for position in arriving}
+    found = {positions[id(unit.unit)]: (name, own) for unit, name, own in scheduler.placements()}
+    return FirstFit({**before, **found}, scheduler.in_time and not interrupted, interrupted)
+
+
+class SequentialScheduler:
+    """A scheduler that knows nothing of gangs, and of each unit nothing before it arrives.
+
+    Members of a gang are placed one by one, wherever each fits. When the last of them has been tried and the gang is
+    not whole, or its nodes are not of one domain, those who arrived are removed at once, and what they held is free
+    for those who arrive later. ``earlier`` are units with their nodes that the context counts already, and ``made`` is
+    what their claims have.
+    """
+
+    def __init__(
+        self,
+        context: SequentialContext,
+        policy: PlacementPolicy,
+        trials: AllocationTrials | None = None,
+        earlier: Iterable[tuple[QueuedUnit, str]] = (),
+        made: Mapping[ObjectKey, AllocationResult] | None = None,
+    ) -> None:
+        self._context = context
+        self._node_states = context.node_states
+        self._trials = trials or context.trials
+        self._chooser = NodeChooser(self._node_states, policy, self._trials)
+        self._before = dict(made or {})
+        self._made = dict(self._before)
+        self._users: Counter[ObjectKey] = Counter()
+        self._names: dict[Gang, list[str]] = defaultdict(list)
+        for unit, name in earlier:
+            self._users.update(ref.key for ref in unit.unit.claims)
+            if unit.unit_set.gang is not None:
+                self._names[unit.unit_set.gang].append(name)
+        # With the position of its node.
+        self._placed: dict[int, tuple[QueuedUnit, int]] = {}
+        self._reasons: dict[int, tuple[Reason, ...]] = {}
+        self.in_time = True
+
+    def run(self, arriving: Sequence[QueuedUnit]) -> None:
+        """Place all that can be; ``in_time`` says whether there was time for all."""
+        members = _gang_members(arriving)
+        waiting = {gang: len(units) for gang, units in members.items()}
+        for unit in arriving:
+            if self.in_time:
+                self._arrive(unit)
+            if not self.in_time:
+                self._refuse(unit, _TIME_OVER)
+            gang = unit.unit_set.gang
+            if gang is not None:
+                waiting[gang] -= 1
+                if not waiting[gang]:
+                    self._settle(gang, members[gang])
+
+    def placements(self) -> Iterator[tuple[QueuedUnit, str, AllocationsOfUnit]]:
+        """Yield each placed unit in order, with its node, and the allocations of claims that nobody before it has."""
+        made = {key: allocation for key, allocation in self._made.items() if key not in self._before}
+        for unit, position in self._placed.values():
+            own = tuple((ref, made.pop(ref.key)) for ref in unit.unit.requested_claims if ref.key in made)
+            yield unit, self._node_states.node(position).metadata.name, own
+
+    def outcomes(self, units: Iterable[QueuedUnit]) -> Iterator[PlannedUnitOutcome]:
+        """Yield what became of each unit; a shared claim is in the outcome of the first unit that was placed."""
+        placed = {id(unit.unit): (name, own) for unit, name, own in self.placements()}
+        for one in units:
+            name, own = placed.get(id(one.unit), (None, ()))
+            yield PlannedUnitOutcome.of(one, name, () if name else self._reasons[id(one.unit)], own)
+
+    def order(self, units: Sequence[QueuedUnit]) -> list[int]:
+        """Return the positions of the placed units among these, in the order in which they were placed."""
+        positions = {id(one.unit): position for position, one in enumerate(units)}
+        return [positions[key] for key in self._placed]
+
+    def _arrive(self, unit: QueuedUnit) -> None:
+        requirements = self._context.requirements.of(unit, self._made)
+        gang = unit.unit_set.gang
+        if gang is not None and gang.problem:
+            self._refuse(unit, Reason("gang", "", gang.problem))
+            return
+        if requirements.refused:
+            self._refuse(unit, *requirements.refused)
+            return
+        try:
+            position = self._chooser.position(requirements)
+            if position is None:
+                self._refuse(unit, _NO_NODE)
+            else:
+                self._put(unit, position)
+        except TimeOverError:
+            self.in_time = False
+        except TrialAbortedError as error:
+            self._refuse(unit, Reason("error", "", str(error)))
+
+    def _refuse(self, unit: QueuedUnit, *reasons: Reason) -> None:
+        self._reasons[id(unit.unit)] = reasons
+
+    def _put(self, unit: QueuedUnit, position: int) -> None:
+        """Allocate the unit's own claims on the node, and commit them.
+
+        Raises ``TrialAbortedError`` and ``TimeOverError``.
+        """
+        requested = unallocated_claims(unit.unit, self._made)
+        claims = [ref.claim for ref in requested if ref.claim is not None]
+        made: tuple[AllocationResult, ...] = ()
+        if claims:
+            node = self._node_states.node(position)
+            trial = trial_of(
+                self._trials.engine.allocate_on(node, claims, self._node_states.allocated_state, self._trials.deadline)
+            )
+            if not trial.fits:
+                raise TrialAbortedError(node, trial)
+            made = trial.made
+        pairs = [(ref.key, allocation) for ref, allocation in zip(requested, made, strict=True)]
+        self._made.update(pairs)
+        self._users.update(ref.key for ref in unit.unit.claims)
+        self._node_states.add_pod(position, unit.unit_set.shape.requests, pairs)
+        self._placed[id(unit.unit)] = unit, position
+
+    def _settle(self, gang: Gang, members: Sequence[QueuedUnit]) -> None:
+        """Remove the members of a gang that is not whole."""
+        there = [placed for one in members if (placed := self._placed.get(id(one.unit))) is not None]
+        earlier = self._names[gang]
+        names = [*earlier, *(self._node_states.node(position).metadata.name for _, position in there)]
+        nodes = self._context.session.cluster.nodes
+        if is_whole(gang, names, len(members) + len(earlier)) and in_one_domain(gang, names, nodes):
+            return
+        for queued, position in there:
+            keys = [ref.key for ref in queued.unit.claims]
+            self._users.subtract(keys)
+            gone = [key for key in keys if not self._users[key] and key in self._made]
+            for key in gone:
+                del self._made[key]
+            self._node_states.remove_pod(position, queued.unit_set.shape.requests, gone)
+            del self._placed[id(queued.unit)]
+            self._refuse(queued, _GANG_NOT_WHOLE)
+
+
+def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:
+    found: dict[Gang, list[QueuedUnit]] = defaultdict(list)
+    for unit in units:
+        if unit.unit_set.gang is not None:
+            found[unit.unit_set.gang].append(unit)
+    return found
+
+
+class PlacementPolicy(Protocol):
+    """A preference between nodes. Scores depend on nothing but the two states."""
+
+    @property
+    def takes_first(self) -> bool:
+        """Whether the first node that fits is taken, without a score."""
+
+    def score(self, before: NodeState, after: NodeState) -> float:
+        """Score the change of a node's state; the lowest score wins. Raises ``TimeOverError``."""
+
+
+class FirstFitPolicy:
+    """Takes the first node by name that fits."""
+
+    takes_first = True
+
+    def score(self, before: NodeState, after: NodeState) -> float:
+        """Score all nodes alike."""
+        return 0.0
+
+
+class NodeChooser:
+    """Finds the node that is preferred of those that suit, have room, and have the devices."""
+
+    def __init__(self, node_states: NodeStates, policy: PlacementPolicy, trials: AllocationTrials) -> None:
+        self._node_states = node_states
+        self._policy = policy
+        self._trials = trials
+        # None: units like this do not fit there.
+        self._scores: dict[UnitRequirements, dict[NodeState, float | None]] = defaultdict(dict)
+
+    def position(self, requirements: UnitRequirements) -> int | None:
+        """Find the position of the node for a unit; None: no node fits.
+
+        Raises ``TrialAbortedError`` and ``TimeOverError``.
+        """
+        if is_past(self._trials.deadline):
+            raise TimeOverError
+        known = self._scores[requirements]
+        best: tuple[float, int] | None = None
+        for position, state in self._open(requirements, known):
+            if state not in known:
+                known[state] = self._score(requirements, state)
+            score = known[state]
+            if score is not None and (best is None or score < best[0]):
+                best = score, position
+                if self._policy.takes_first:
+                    break
+        return best[1] if best else None
+
+    def _open(
+        self, requirements: UnitRequirements, known: Mapping[NodeState, float | None]
+    ) -> list[tuple[int, NodeState]]:
+        """List the states in which the unit may fit, each with the first suitable node in it."""
+        found = []
+        for state, positions in self._node_states.groups.items():
+            if known.get(state, 0.0) is not None:
+                first = _first_suitable(requirements, state, positions)
+                if first is not None:
+                    found.append((first, state))
+        return sorted(found, key=lambda pair: pair[0])
+
+    def _score(self, requirements: UnitRequirements, state: NodeState) -> float | None:
+        """Score a node in this state; None: the unit does not fit. Raises as ``position``."""
+        if missing_resources(requirements.requests, state.room):
+            return None
+        trial = self._trials.of(requirements, state.devices)
+        if trial.status is Status.ERROR:
+            raise TrialAbortedError(state.devices.view.node, trial)
+        if not trial.fits:
+            return None
+        if self._policy.takes_first:
+            return 0.0
+        return self._policy.score(state, self._node_states.state_with(state, requirements.requests, trial.made))
+
+
+def _first_suitable(requirements: UnitRequirements, state: NodeState, positions: list[int]) -> int | None:
+    """Find the first of these nodes that suits; all do or none, unless the set was met after the state was made."""
+    if requirements.suitable.number < len(state.suits):
+        return positions[0] if state.suits[requirements.suitable.number] else None
+    return next((position for position in positions if position in requirements.suitable.members), None)
