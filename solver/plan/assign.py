@@ -217,7 +217,7 @@ def build_plan_outcome(
     for place, planned in enumerate(request.queue):
         node, made = assignment.assigned.get(place, (None, ()))
         name = node.metadata.name if node else None
-        units.append(PlannedUnitOutcome.of(planned, name, reasons.get(place, ()), made))
+        units.append(PlannedUnitOutcome.of(planned, name, () if node else reasons.get(place, ()), made))
     statistics = PlanStatistics(
         units=len(request.queue),
         unit_classes=len(instance.unit_classes),
@@ -274,7 +274,7 @@ def _plan_status(
 
 def _is_infeasible(goals: Sequence[Goal], stages: Sequence[PlanStage]) -> bool:
     """Whether no plan places all units: the bound of a stage that counts units is below the value of all of them."""
-    of_units = takewhile(lambda pair: pair[0].is_of_units, zip(goals, stages, strict=True))
+    of_units = takewhile(lambda pair: pair[0].weigh is not None, zip(goals, stages, strict=True))
     pairs = ((stage.bound, goal.display_value(goal.limit - goal.earlier)) for goal, stage in of_units)
     return any(bound is not None and bound < everything for bound, everything in pairs)
 

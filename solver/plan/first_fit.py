@@ -15,7 +15,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import missing_resources, remaining_allocatable, subtract_requests
+from ...models.workload.requests import Requests, missing_resources, remaining_allocatable, subtract_requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef
 from ...problem.node_state import AllocatedState
@@ -87,17 +87,13 @@ def first_fit(
 
     """
     cluster, before = session.cluster, dict(placed or {})
-    made = {ref.key: allocation for _, own in before.values() for ref, allocation in own}
-    state = AllocatedState(cluster.usage(session.gates))
-    state.commit(made.items())
-    rooms = remaining_allocatable(cluster, session.gates)
-    for position, (name, _) in before.items():
-        subtract_requests(rooms.get(name), queue[position].unit_set.shape.requests)
+    state, rooms = remaining_beside(session, queue, before)
     nodes = [node for name, node in cluster.nodes.items() if usable is None or name in usable]
     bounded = replace(session, work=_FIRST_FIT_WORK)
     units = [queue[position] for position in arriving]
     context = SequentialContext(bounded, auto_engine(bounded), units, deadline, nodes, state, rooms)
     earlier = [(queue[position], name) for position, (name, _) in before.items()]
+    made = {ref.key: allocation for _, own in before.values() for ref, allocation in own}
     scheduler = SequentialScheduler(context, FirstFitPolicy(), earlier=earlier, made=made)
     interrupted = False
     try:
@@ -107,6 +103,18 @@ def first_fit(
     positions = {id(queue[position].unit): position for position in arriving}
     found = {positions[id(unit.unit)]: (name, own) for unit, name, own in scheduler.placements()}
     return FirstFit({**before, **found}, scheduler.in_time and not interrupted, interrupted)
+
+
+def remaining_beside(
+    session: Session, queue: Sequence[QueuedUnit], placed: AssignedUnits
+) -> tuple[AllocatedState, dict[str, Requests | None]]:
+    """Return what placed units leave of devices, and of the room on nodes."""
+    state = AllocatedState(session.cluster.usage(session.gates))
+    state.commit((ref.key, allocation) for _, own in placed.values() for ref, allocation in own)
+    rooms = remaining_allocatable(session.cluster, session.gates)
+    for position, (name, _) in placed.items():
+        subtract_requests(rooms.get(name), queue[position].unit_set.shape.requests)
+    return state, rooms
 
 
 class SequentialScheduler:

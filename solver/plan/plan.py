@@ -28,6 +28,7 @@ from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_inst
 from .build.nodes import build_node_catalogue
 from .build.objectives import FRAGMENTATION, parse_objective, value_annotation
 from .heuristics import remove_slack
+from .incumbent import better_plan
 from .master_problem import PlanLimits, PlanSolution
 from .outcome import PlanOutcome, check_plan
 from .price_and_branch import solve_stages, stage_bounds
@@ -100,6 +101,8 @@ def plan(
     clock.lap("solve")
     assignment = assign_plan(request, instance, solution)
     clock.lap("assign")
+    solution, assignment = better_plan(request, instance, solution, assignment, replace(limits, deadline=clock.half()))
+    clock.lap("fill")
     refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
     usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes} if only_new else None
     reasons: Mapping[int, tuple[Reason, ...]] = {}
@@ -231,6 +234,10 @@ class _Clock:
             return None
         now = monotonic()
         return self.deadline - min(_POSTPROCESSING_FACTOR * (now - self._begun), max(0.0, self.deadline - now) / 2)
+
+    def half(self) -> float | None:
+        """When half of the time that is left has passed."""
+        return None if self.deadline is None else (self.deadline + monotonic()) / 2
 
     def lap(self, name: str) -> None:
         now = monotonic()

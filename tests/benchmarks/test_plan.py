@@ -9,7 +9,7 @@ import pytest
 
 from drasat.scenarios.queues import GANG_MEMBERS, fleet_demand, gang_count
 
-PHASES = ["queue", "build", "solve", "assign", "explain", "verify"]
+PHASES = ["queue", "build", "solve", "assign", "fill", "explain", "verify"]
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,7 @@ class PlanInstance:
     """A master problem with its pricer, and what its numbers mean.
 
     ``unplaceable`` says by position in the queue why a unit cannot be placed; ``is_narrowed``: the instance leaves out
-    some plans, so that its bounds do not hold for all.
+    some plans, so that its bounds do not hold for all; ``busy`` are the nodes in use whatever is planned.
     """
 
     problem: MasterProblem
@@ -89,6 +89,7 @@ class PlanInstance:
     compiler: NodeCompiler
     unplaceable: Mapping[int, str]
     is_narrowed: bool
+    busy: frozenset[str]
 
 
 def build_plan_instance(request: PlanRequest) -> PlanInstance:
@@ -158,6 +159,7 @@ class _PlanInstanceBuilder:
             self._compiler,
             gangs.unplaceable,
             self._narrowed or shared.is_narrowed or may_span_nodes(node_classes, measured),
+            self._busy,
         )
 
     def _goals(

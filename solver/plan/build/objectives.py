@@ -65,14 +65,15 @@ class Goal:
     """A stage of the master problem, whose values are in 1 / ``scale`` of the user's unit.
 
     ``earlier`` is what earlier placements count, ``limit`` what no plan at all exceeds (or falls below), in the same
-    unit. ``is_of_units``: the stage counts placed units of the queue, and ``limit`` is the value of all of them.
+    unit. ``weigh`` says what a placed unit counts in the user's unit, where the stage counts units of the queue, and
+    ``limit`` is the value of all of them.
     """
 
     stage: ObjectiveStage
     scale: int = 1
     earlier: int = 0
     limit: int = 0
-    is_of_units: bool = False
+    weigh: WeightFunction | None = None
 
     def display_value(self, value: float) -> float:
         """Convert a value to the user's unit."""
@@ -194,7 +195,7 @@ class ObjectiveBuilder:
         units = {role.index: worth[role.unit_class.index] for role in self.roles if worth[role.unit_class.index]}
         gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _gang_weight(*pair, worth))}
         stage = ObjectiveStage(name, Terms(units=units, gangs=gangs))
-        return Goal(stage, scale, int(earlier * scale), int(everything * scale), is_of_units=True)
+        return Goal(stage, scale, int(earlier * scale), int(everything * scale), weigh)
 
 
 def _soft_weight(role: GangRole) -> int:

@@ -54,7 +54,7 @@ def mixed():
 def test_a_plan_is_verified_and_says_what_it_was_asked():
     found = plan(cluster(*classes(), *nodes("n1"), user("a")), gap=0.01)
     assert (found.verified, found.gap, found.cel_errors, found.outcome) == (True, 0.01, "strict", "Optimal")
-    assert list(found.seconds) == ["queue", "build", "solve", "assign", "explain", "verify"]
+    assert list(found.seconds) == ["queue", "build", "solve", "assign", "fill", "explain", "verify"]
     assert (found.asked, found.placed) == (1, 1)
 
 

@@ -135,7 +135,7 @@ def test_values_with_a_point_are_told_as_they_are():
     found = planning(*nodes("n1", devices=2), *given, objective="admitted=annotation:drasat.dev/value")
     assert found.objective == (plan_stage("admitted=annotation:drasat.dev/value", 3.5, 3.5, True, True),)
     (goal,) = posed(*nodes("n1"), *given, objective="admitted=annotation:drasat.dev/value").goals
-    assert (goal.scale, goal.limit, goal.earlier, goal.is_of_units) == (4, 15, 0, True)
+    assert (goal.scale, goal.limit, goal.earlier, goal.weigh is None) == (4, 15, 0, False)
 
 
 def test_units_of_no_value_are_worth_nothing():
@@ -210,7 +210,7 @@ def test_prices_with_a_point_are_told_as_they_are():
     found = planning(*given, user("a"), user("b"), buy=True)
     assert values(found)["cost"] == 0.25
     (*_, goal) = posed(*given, user("a"), buy=True).goals
-    assert (goal.scale, goal.is_of_units) == (8, False)
+    assert (goal.scale, goal.weigh) == (8, None)
 
 
 def test_a_budget_is_a_row():
@@ -244,7 +244,7 @@ def test_room_that_is_left_is_limited_by_all_guests_there_are():
         goal.stage.terms.units[u.index] * u.demand for u in found.problem.units[len(found.roles) :]
     )
     assert goal.limit >= 4
-    assert not goal.is_of_units
+    assert goal.weigh is None
 
 
 def test_room_that_is_left_counts_other_resources_too():

@@ -1,0 +1,200 @@
+"""No plan is worse than first fit: what the search found is compared with first fit, and filled up by it.
+
+Plans are compared by the stages of the objective, the most important first. First fit is tried on an empty plan, in the
+order of the queue and by priority, and beside the plan for what it leaves out. The search may be worse where its model
+leaves plans out, where gaps remain, or where time was up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ...problem.node_state import NodeContextBuilder
+from ...problem.problem import Problem
+from ...problem.shapes import NodeView
+from ..engines.engine import Pick
+from ..engines.engines import NodeCompiler
+from .assign import PlanAssignment
+from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
+from .build.objectives import COMPACT, COST, FEWEST_NODES, FRAGMENTATION, Goal
+from .first_fit import AllocationsOfUnit, FirstFit, first_fit, remaining_beside
+from .master_problem import PlanLimits, PlanSolution
+from .price_and_branch import solve_stages
+from .pricing.bundle import SPREAD
+
+
+def better_plan(
+    request: PlanRequest,
+    instance: PlanInstance,
+    solution: PlanSolution,
+    assignment: PlanAssignment,
+    limits: PlanLimits,
+    known: FirstFit | None = None,
+) -> tuple[PlanSolution, PlanAssignment]:
+    """Return the better one of a plan and first fit, by stages; the plan itself where nothing can be better.
+
+    ``known`` is first fit on an empty plan in the order of the queue, where that was done before. Bounds hold as they
+    are: a stage of a plan that is better in an earlier stage is no more free.
+    """
+    if _is_best(instance, solution):
+        return solution, assignment
+    best, values = assignment, _PlanValues(request, instance, assignment).all()
+    interrupted = solution.interrupted
+    for candidate in _candidates(request, assignment, limits.deadline, known):
+        interrupted |= candidate.found.interrupted
+        reached = _PlanValues(request, instance, candidate.assignment).all()
+        if _is_better(instance.goals, reached, values):
+            best, values = candidate.assignment, reached
+        if interrupted:
+            break
+    solution = replace(solution, interrupted=interrupted)
+    if best is assignment:
+        return solution, assignment
+    pairs = zip(solution.stages, instance.goals, values, strict=False)
+    stages = [
+        replace(result, value=_residual_value(request, best, goal, limits) if value is None else value)
+        for result, goal, value in pairs
+    ]
+    return replace(solution, stages=tuple(stages)), best
+
+
+def _is_best(instance: PlanInstance, solution: PlanSolution) -> bool:
+    complete = len(solution.stages) == len(instance.goals) and not instance.is_narrowed
+    return complete and all(stage.value == stage.bound for stage in solution.stages)
+
+
+def _is_better(goals: Sequence[Goal], values: Sequence[int | None], others: Sequence[int | None]) -> bool:
+    """Compare stage by stage, up to one whose value is not known without a search."""
+    for goal, value, other in zip(goals, values, others, strict=True):
+        if value is None or other is None:
+            return False
+        if value != other:
+            return (value > other) == goal.stage.maximise
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A plan that first fit made."""
+
+    found: FirstFit
+    assignment: PlanAssignment
+
+
+def _candidates(
+    request: PlanRequest, assignment: PlanAssignment, deadline: float | None, known: FirstFit | None
+) -> Iterator[_Candidate]:
+    """Yield the plan with what first fit adds to it, and first fit on an empty plan."""
+    queue, session = request.queue, replace(request.session, cluster=assignment.cluster)
+    bought = {node.metadata.name for nodes in assignment.bought.values() for node in nodes}
+    in_order = ((place, assignment.assigned[place]) for place in assignment.order)
+    placed = {place: (node.metadata.name, made) for place, (node, made) in in_order}
+    left = [place for place in request.open_positions if place not in placed]
+    usable = bought if request.only_new else None
+    added = first_fit(session, queue, left, deadline, placed=placed, usable=usable) if left else FirstFit(placed, True)
+    if len(added.assigned) > len(placed):
+        yield _Candidate(added, _assignment(assignment, added))
+    if request.only_new:
+        return
+    nothing = PlanAssignment(request.session.cluster, {}, {}, (), {})
+    given = list(request.open_positions)
+    by_priority = sorted(given, key=lambda place: -queue[place].unit_set.shape.priority)
+    for arriving in (given, by_priority) if by_priority != given else (given,):
+        if known is None or arriving is not given:
+            found = first_fit(request.session, queue, arriving, deadline, placed=request.earlier.assigned)
+        else:
+            found = known
+        yield _Candidate(found, _assignment(nothing, found))
+
+
+def _assignment(like: PlanAssignment, found: FirstFit) -> PlanAssignment:
+    """The assignment that first fit comes to; nodes that it changed are equal to no others."""
+    cluster = like.cluster
+    assigned = {place: (cluster.node(name), own) for place, (name, own) in found.assigned.items()}
+    changed = {name for place, (name, _) in found.assigned.items() if place not in like.assigned}
+    alike = {name: key for name, key in like.equivalence.items() if name not in changed}
+    return replace(like, assigned=assigned, order=tuple(assigned), equivalence=alike)
+
+
+class _PlanValues:
+    """What the stages come to for any assignment, in the steps of the goals, without what came earlier."""
+
+    def __init__(self, request: PlanRequest, instance: PlanInstance, assignment: PlanAssignment) -> None:
+        self._request = request
+        self._instance = instance
+        self._assignment = assignment
+        self._shapes = Counter(request.queue[place].unit_set.shape for place in assignment.assigned)
+        self._nodes = Counter(node.metadata.name for node, _ in assignment.assigned.values())
+
+    def all(self) -> list[int | None]:
+        """The value of each stage; None for ``fragmentation``, which takes a search."""
+        return [self._value(goal) for goal in self._instance.goals]
+
+    def _value(self, goal: Goal) -> int | None:
+        name = goal.stage.name
+        if goal.weigh is not None:
+            total = sum((goal.weigh(shape) * number for shape, number in self._shapes.items()), Fraction(0))
+            return int(total * goal.scale) - goal.earlier
+        if name == FRAGMENTATION:
+            return None
+        if name == COST:
+            return int(self._cost() * goal.scale)
+        if name == FEWEST_NODES:
+            return len(self._nodes.keys() - self._instance.busy) - goal.earlier
+        if name == SPREAD.id:
+            return sum(number**2 for number in self._nodes.values())
+        return self._sum_of_copies(name)
+
+    def _cost(self) -> Fraction:
+        templates = self._assignment.cluster.node_templates
+        bought = self._assignment.bought.items()
+        return sum((Fraction(str(templates[name].spec.price or 0)) * len(nodes) for name, nodes in bought), Fraction(0))
+
+    def _sum_of_copies(self, name: str) -> int:
+        """Add up what units cost by what they take."""
+        # Only these measures need the stages of ``allocate``.
+        from .pricing.measures import COPY_MEASURES
+
+        cluster = self._assignment.cluster
+        compiler = NodeCompiler(replace(self._request.session, cluster=cluster))
+        contexts = NodeContextBuilder(cluster) if name == COMPACT else None
+        total = 0
+        for node, made in self._assignment.assigned.values():
+            claims = [ref.claim for ref, _ in made if ref.claim is not None]
+            if not claims:
+                continue
+            question = compiler.question(claims)
+            view = compiler.view(node, question)
+            problem = compiler.problem(question, view.shape)
+            if contexts is not None:
+                problem = replace(problem, node_context=contexts.survey(view, question.visible))
+            total += COPY_MEASURES[name].cost(problem, tuple(_picks(problem, view, made)))
+        return total
+
+
+def _picks(problem: Problem, view: NodeView, made: AllocationsOfUnit) -> Iterator[Pick]:
+    """Read from allocations which device serves which request."""
+    demands = {(one.claim, one.request, one.subrequest): one.index for one in problem.demands}
+    numbers = {device.id: number for number, device in enumerate(view.devices)}
+    for claim, (_, allocation) in enumerate(made):
+        for result in allocation.devices.results or ():
+            request, _, subrequest = result.request.partition("/")
+            device = numbers[result.driver, result.pool, result.device]
+            yield Pick(demands[claim, request, subrequest], device)
+
+
+def _residual_value(request: PlanRequest, assignment: PlanAssignment, goal: Goal, limits: PlanLimits) -> int:
+    """How much of the target mix could still be placed beside an assignment."""
+    session = request.session
+    placed = {place: (node.metadata.name, made) for place, (node, made) in assignment.assigned.items()}
+    state, rooms = remaining_beside(session, request.queue, placed)
+    mix = request.target_workload or [request.queue[place] for place in request.open_positions]
+    earlier = EarlierPlacements(state, rooms, placed)
+    beside = build_plan_instance(
+        replace(request, open_positions=(), earlier=earlier, catalogue=None, target_workload=mix)
+    )
+    stages = [own.stage for own in beside.goals if own.stage.name == goal.stage.name]
+    return solve_stages(beside.problem, stages, beside.pricer, limits=limits).stages[-1].value
