@@ -10,7 +10,7 @@ import typer
 
 from . import options, output
 from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
-from .output import Exit, print_problems, print_result, print_stderr, print_table, run_verb, search_progress
+from .output import Exit, print_problems, print_result, print_stderr, print_table, progress_line, run_verb
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -61,7 +61,9 @@ def command(
         encoding = "table" if cel_road == "tabulate" else cel_road
     ask = partial(allocate, cluster, node=node, namespace=namespace, selector=selector, engine=engine)
     ask = partial(ask, feature_gates=gates, cel_errors=cel_errors, objective=objective, cel_encoding=encoding)
-    result, interrupted = run_verb(partial(ask, time_limit=limit, seed=seed, timings=timings, watch=search_progress()))
+    line = progress_line()
+    ask = partial(ask, watch=line and line.report_search, progress=line and line.report_units)
+    result, interrupted = run_verb(partial(ask, time_limit=limit, seed=seed, timings=timings))
     print_problems(*_warnings(cluster, result, node, namespace, selector))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     print_result(result, output, _PRINTERS)

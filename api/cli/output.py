@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
@@ -45,54 +46,64 @@ def print_claim_names(result: ResultWithManifests[Any]) -> None:
     )
 
 
-def search_progress() -> Callable[[str, int | None, int | None], None] | None:
-    """Return a function that reports the search; None without a terminal."""
-    return _SearchProgress().report if sys.stderr.isatty() else None
+# Seconds between two states of a progress line.
+_PROGRESS_INTERVAL = 0.2
 
 
-def plan_progress() -> Callable[[str, float, float | None], None] | None:
-    """Return a function that reports the plan; None without a terminal."""
-    return _PlanProgress().report if sys.stderr.isatty() else None
+class ProgressLine:
+    """One line on a terminal that is rewritten: what runs, for how long, and how far it is.
 
+    The line disappears before anything else is printed (``clear_progress``).
+    """
 
-class _ProgressLine:
-    """Prints a line unless it is the same as the last one."""
+    visible = False
 
-    def __init__(self) -> None:
-        self._last = ""
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._began = self._last = clock()
 
-    def say(self, line: str) -> None:
-        if line != self._last:
-            self._last = line
-            print_stderr(line)
+    def report_units(self, done: int, total: int) -> None:
+        """Show how many units are done."""
+        self.report("allocating", f"{done} of {total} units")
 
+    def report_search(self, stage: str, value: int | None, bound: int | None) -> None:
+        """Show how far a stage of an allocation is; None: not known yet."""
+        value_text = [] if value is None else [f"best so far {value}"]
+        bound_text = [] if bound is None else [f"at least {bound}"]
+        self.report("searching", ", ".join([stage, *value_text, *bound_text]))
 
-class _SearchProgress(_ProgressLine):
-    """An allocation under way."""
-
-    def report(self, stage: str, value: int | None, bound: int | None) -> None:
-        parts = [stage]
-        if value is not None:
-            parts.append(f"best so far {value}")
-        if bound is not None:
-            parts.append(f"at least {bound}")
-        self.say(f"still searching: {', '.join(parts)}")
-
-
-class _PlanProgress(_ProgressLine):
-    """A plan under way: it changes at any time, and is reported once a second at most."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._reported = monotonic()
-
-    def report(self, stage: str, value: float, bound: float | None) -> None:
+    def report_plan(self, stage: str, value: float, bound: float | None) -> None:
+        """Show stage, value, bound and gap of a plan."""
         from ..models.results.plan import relative_gap
         from ..reports.plan import display_progress
 
-        if monotonic() - self._reported >= 1:
-            self._reported = monotonic()
-            self.say(f"still planning: {display_progress(stage, value, bound, relative_gap(value, bound))}")
+        self.report("planning", display_progress(stage, value, bound, relative_gap(value, bound)))
+
+    def report(self, activity: str, state: str) -> None:
+        """Rewrite the line, but not more often than people read it; what ends quickly shows nothing."""
+        now = self._clock()
+        if now - self._last < _PROGRESS_INTERVAL:
+            return
+        self._last = now
+        line = f"{activity} {now - self._began:.0f} s: {state}"
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")
+            sys.stderr.flush()
+        ProgressLine.visible = True
+
+
+def progress_line() -> ProgressLine | None:
+    """Return a progress line; None without a terminal."""
+    return ProgressLine() if sys.stderr.isatty() else None
+
+
+def clear_progress() -> None:
+    """Remove the progress line if there is one."""
+    if ProgressLine.visible:
+        ProgressLine.visible = False
+        with contextlib.suppress(OSError):
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 class Exit(IntEnum):
@@ -173,6 +184,7 @@ def print_stderr(*lines: str) -> None:
     """Print lines beside the result on stderr; control characters of names are escaped."""
     from ..models.formats.errors import one_line
 
+    clear_progress()
     # Without stderr the lines are lost; the exit code still counts.
     with contextlib.suppress(OSError):
         for line in lines:
@@ -188,6 +200,7 @@ def write_stdout(text: str) -> None:
         If it cannot be written.
 
     """
+    clear_progress()
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -15,11 +15,11 @@ from .options import load_cluster
 from .output import (
     Exit,
     UsageError,
-    plan_progress,
     print_problems,
     print_result,
     print_stderr,
     print_table,
+    progress_line,
     run_verb,
     write_stdout_lines,
 )
@@ -106,7 +106,8 @@ def command(
     target = load_all(mix, recursive=recursive, skip_validation=skip_validation, gates=gates).cluster if mix else None
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
-    ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=plan_progress())
+    line = progress_line()
+    ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=line and line.report_plan)
     with _thread_pool(workers) as executor:
         result, interrupted = run_verb(partial(ask, executor=executor))
     print_problems(*_warnings(cluster, result, only_new, cel_errors))

@@ -9,7 +9,7 @@ import pytest
 from support.texts import Terminal, claim
 
 import drasat
-from drasat.cli.output import search_progress
+from drasat.cli.output import ProgressLine, print_stderr, progress_line
 from drasat.solver.engines import cp_sat, lexicographic
 
 SLICE = """
@@ -122,18 +122,23 @@ def test_an_interrupt_in_python_carries_the_best_so_far(manifests, monkeypatch):
     assert len(result.manifests()) == 1
 
 
-def test_progress_is_told_on_a_terminal_when_there_is_news(monkeypatch):
+def test_progress_is_one_line_that_is_rewritten_and_removed(monkeypatch):
     monkeypatch.setattr("sys.stderr", Terminal())
-    watch = search_progress()
-    for news in ((None, None), (None, 3), (9, 3), (9, 3)):
+    seconds = iter((0.0, 0.1, 0.5, 0.6, 12.4))
+    watch = ProgressLine(lambda: next(seconds)).report_search
+    for news in ((None, None), (None, 3), (7, 3), (9, 3)):
         watch("compact", *news)
-    assert sys.stderr.getvalue().splitlines() == [
-        "still searching: compact",
-        "still searching: compact, at least 3",
-        "still searching: compact, best so far 9, at least 3",
-    ]
+    print_stderr("done")
+    line = "\r{}\x1b[K"
+    assert sys.stderr.getvalue() == "".join(
+        (
+            line.format("searching 0 s: compact, at least 3"),
+            line.format("searching 12 s: compact, best so far 9, at least 3"),
+            "\r\x1b[Kdone\n",
+        )
+    )
 
 
 def test_without_a_terminal_nothing_is_told(monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    assert search_progress() is None
+    assert progress_line() is None

@@ -143,30 +143,22 @@ def test_progress_has_what_is_known(news, line):
     assert report.display_progress(*news) == line
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-def test_progress_is_told_once_a_second_and_not_in_the_first(monkeypatch):
-    clock = Clock()
+def test_progress_shows_stage_value_bound_gap_and_time(monkeypatch):
     monkeypatch.setattr("sys.stderr", Terminal())
-    monkeypatch.setattr(output, "monotonic", clock)
-    watch = output.plan_progress()
-    for second, value in ((0.5, 1), (1.2, 2), (1.9, 3), (2.3, 4), (3.5, 4)):
-        clock.now = second
+    seconds = iter((0.0, 1.2, 1.3, 3.5))
+    watch = output.ProgressLine(lambda: next(seconds)).report_plan
+    for value in (2, 3, 4):
         watch("admitted", value, 10.0)
-    assert sys.stderr.getvalue().splitlines() == [
-        "still planning: admitted 2, bound 10, gap 80 %",
-        "still planning: admitted 4, bound 10, gap 60 %",
-    ]
+    assert sys.stderr.getvalue() == "".join(
+        f"\rplanning {text}\x1b[K"
+        for text in ("1 s: admitted 2, bound 10, gap 80 %", "4 s: admitted 4, bound 10, gap 60 %")
+    )
+    output.clear_progress()
 
 
 def test_without_a_terminal_nobody_watches(monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    assert output.plan_progress() is None
+    assert output.progress_line() is None
 
 
 def test_reports_depend_on_the_document_only():
