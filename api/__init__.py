@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .models.cluster.cluster import Cluster
     from .models.formats.errors import InputError
-    from .models.kubernetes.extensions import ChosenDevice, Predicate
+    from .models.kubernetes.extensions import ChosenDevice, Predicate, PredicateError
     from .models.kubernetes.gates import FeatureGates
     from .solver.allocate.load import load
     from .verbs.allocate import AllocationInterrupted, AllocationResult, allocate
@@ -33,7 +33,7 @@ _HOMES = {
         ".verbs.allocate": "AllocationInterrupted AllocationResult allocate",
         ".verbs.capacity": "CapacityInterrupted CapacityResult capacity",
         ".models.cluster.cluster": "Cluster",
-        ".models.kubernetes.extensions": "ChosenDevice Predicate",
+        ".models.kubernetes.extensions": "ChosenDevice Predicate PredicateError",
         ".verbs.compare": "ComparisonResult PlanComparisonResult compare compare_plans",
         ".verbs.explain": "ExplanationInterrupted ExplanationResult explain",
         ".models.kubernetes.gates": "FeatureGates",
@@ -61,6 +61,7 @@ __all__ = [
     "PlanInterrupted",
     "PlanResult",
     "Predicate",
+    "PredicateError",
     "TopologyResult",
     "ValidationResult",
     "allocate",

@@ -167,12 +167,12 @@ class PredicateCondition:
         return None
 
     def evaluate(self, members: Sequence[Member]) -> bool:
-        """Ask the predicate, once for devices that look alike; what it raises is its author's affair."""
+        """Ask the predicate, once for devices that look alike. Raises ``PredicateError``."""
         profiles = [self.profiles[device] for _, device in members]
         key = tuple(sorted(profile.index for profile in profiles))
         if key not in self._known:
             devices = [chosen_device(profile.driver, profile.device) for profile in profiles]
-            self._known[key] = bool(self.predicate.function(devices))
+            self._known[key] = self.predicate.holds(devices)
         return self._known[key]
 
     def renumbered(self, demands: Mapping[int, int]) -> PredicateCondition:

@@ -68,5 +68,5 @@ class Interrupted(KeyboardInterrupt, Generic[ResultT]):
     """Ctrl-C during a verb; ``result`` is the best there was by then, and is verified."""
 
     def __init__(self, result: ResultT) -> None:
-        super().__init__()
+        super().__init__(f"interrupted; result holds the best by then: {result!r}")
         self.result = result

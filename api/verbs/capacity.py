@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
+from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.capacity import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
 from . import Interrupted, Result
@@ -72,6 +73,7 @@ def capacity(
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
     time_limit: float | None = 60.0,
     seed: int = 0,
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     timings: bool = False,
 ) -> CapacityResult:
     """Say how many more copies of a claim, a claim template or a pod fit, on each node and on all together.
@@ -97,6 +99,8 @@ def capacity(
         Seconds for everything; None for no limit. What is not decided in time has a bound above what fits, or none.
     seed
         Decides the share ids of the copies that are verified.
+    constraints
+        Constraints for every claim of a copy, beside its own, as for ``allocate``.
     timings
         Put wall times into the document.
 
@@ -113,7 +117,7 @@ def capacity(
 
     ask = partial(solve, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
     try:
-        found = ask(feature_gates=feature_gates, time_limit=time_limit, seed=seed)
+        found = ask(feature_gates=feature_gates, time_limit=time_limit, seed=seed, constraints=constraints)
     except SearchInterrupted as interrupted:
         raise CapacityInterrupted(CapacityResult(_capacity_document(interrupted.answer, timings))) from None
     return CapacityResult(_capacity_document(found, timings))

@@ -363,6 +363,18 @@ class Predicate:
         """It costs its weight once (SOFT-2)."""
         return "Entry"
 
+    def holds(self, devices: Sequence[ChosenDevice]) -> bool:
+        """Call the function. Raises ``PredicateError`` from what it raises."""
+        try:
+            return bool(self.function(devices))
+        except Exception as error:
+            name = self.name or getattr(self.function, "__name__", repr(self.function))
+            raise PredicateError(f"the predicate {name} raised {type(error).__name__}: {error}") from error
+
+
+class PredicateError(RuntimeError):
+    """A predicate raised an exception, which is the cause of this one; the message names the predicate."""
+
 
 CallerConstraint: TypeAlias = Entry | Predicate
 """An entry beside those of the API: of the annotation, or given by the caller in Python, for all claims."""

@@ -10,14 +10,16 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, Status
+from ...models.validation.entries import read_caller_constraints
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError
 from ...problem.node_classes import group_equal
@@ -59,6 +61,7 @@ def capacity(
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
 ) -> CapacityOutcome:
     """Answer ``drasat.capacity``, which describes the arguments.
 
@@ -76,7 +79,9 @@ def capacity(
         raise ValueError(f"the limit of copies must be above zero, not {limit}")
     gates, started = gates_of(feature_gates), monotonic()
     source = find_copy_source(cluster, claim=claim, template=template, pod=pod)
-    engine = CopyEngine(Session(cluster, gates, STRICT, seed, work=work_for_time_limit(time_limit)), source)
+    given = read_caller_constraints(constraints)
+    session = Session(cluster, gates, STRICT, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
+    engine = CopyEngine(session, source)
     deadline = None if time_limit is None else started + time_limit
     evaluation = CapacityEvaluation(cluster, engine, AllocatedState(cluster.usage(gates)), limit, deadline)
     evaluation.run(list(cluster.nodes.values()) if node is None else [cluster.node(node)])
@@ -84,7 +89,7 @@ def capacity(
     # All copies that fit at the same time, and those on each kind of node that fit on it alone.
     together = [placed for group in evaluation.placed for placed in group]
     for copies in (together[:_MOST_VERIFIED], *evaluation.alone):
-        check_allocations(cluster, _copy_outcomes(engine, copies), gates, STRICT)
+        check_allocations(cluster, _copy_outcomes(engine, copies), gates, STRICT, given)
     answer = CapacityOutcome(
         source.kind,
         source.namespace,

@@ -184,7 +184,7 @@ class EntryRules:
     ) -> Iterator[Finding]:
         devices = [device for device, _ in members]
         if isinstance(entry, extensions.Predicate):
-            if not entry.function([extensions.chosen_device(device.driver, device.device) for device in devices]):
+            if not entry.holds([extensions.chosen_device(device.driver, device.device) for device in devices]):
                 yield Finding("CELC-10", f"predicate {entry.name} refuses the devices")
         elif entry.match_attribute is not None or entry.distinct_attribute is not None:
             yield from self._constraints.findings(entry, members)

@@ -351,6 +351,7 @@ def test_an_interrupt_carries_the_best_plan_by_then(solver):
         package.plan(priced())
     assert isinstance(raised.value, KeyboardInterrupt)
     assert (raised.value.result.placed, raised.value.result.outcome) == (1, "Feasible")
+    assert str(raised.value).startswith("interrupted; result holds the best by then: PlanResult(Feasible: 1 of 2 units")
 
 
 def test_public_names_are_there():

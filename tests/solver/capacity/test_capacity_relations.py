@@ -21,6 +21,8 @@ from drasat.models.kubernetes.extensions import (
     GroupClaim,
     GroupPod,
     LabelSelector,
+    Predicate,
+    PredicateError,
     annotated_entries,
     with_entries,
 )
@@ -236,3 +238,28 @@ def test_a_group_of_the_pod_that_is_copied_is_left_aside_aloud():
     found = ask(there, template, pod, group(pods=(GroupPod(name="p"),)), pod="ns/p")
     assert found.notices == LEFT_ASIDE
     assert found.total == exactly(2)
+
+
+@pytest.mark.parametrize(
+    ("entry", "fits"),
+    [
+        ({"matchAttribute": "d.x/kind"}, 2),
+        ({"cel": {"expression": "devices.exists(d, d.attributes['d.x'].kind == 0)"}}, 2),
+        (Predicate(lambda devices: len({one.attributes["d.x/kind"] for one in devices}) == 1, name="alike"), 2),
+        (Predicate(lambda devices: any(one.attributes["d.x/kind"] == 1 for one in devices)), 1),
+    ],
+    ids=["matchAttribute", "cel", "predicate", "rare"],
+)
+def test_constraints_of_the_caller_hold_for_every_copy(entry, fits):
+    """CELC-1: beside the entries of the claim; four devices are of one kind and one of another."""
+    kinds = pool(*(device(f"d{number}", kind=number // 4) for number in range(5)))
+    found = ask(kinds, claim(want(count=2)), constraints=[entry])
+    assert (found.total.fits, found.total.proven) == (fits, True)
+
+
+def test_an_exception_of_a_predicate_names_the_predicate():
+    def spread(_devices):
+        raise KeyError("d.x/rail")
+
+    with pytest.raises(PredicateError, match=r"^the predicate spread raised KeyError: 'd\.x/rail'$"):
+        ask(pool(device("a"), device("b")), claim(want(count=2)), constraints=[Predicate(spread)])
