@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 Engines = Annotated[
     str,
     typer.Option(
-        "--engines", metavar="A,B", help="Ask these engines, two or more; the others are compared with the first."
+        "--engines",
+        metavar="A,B",
+        autocompletion=options.complete_list(options.engine_names),
+        help="Ask these engines, two or more; the others are compared with the first.",
     ),
 ]
 Repeat = Annotated[
@@ -154,7 +157,12 @@ Orders = Annotated[
 ]
 Objective = Annotated[
     str | None,
-    typer.Option("--objective", metavar="A,B", help="With --plan: optimize these stages, as for drasat plan."),
+    typer.Option(
+        "--objective",
+        metavar="A,B",
+        autocompletion=options.complete_list(options.plan_stages),
+        help="With --plan: optimize these stages, as for drasat plan.",
+    ),
 ]
 Gap = Annotated[
     str | None,

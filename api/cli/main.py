@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -94,4 +97,28 @@ def _exit_code_of_application() -> int:
         app(prog_name=program_name())
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else Exit.DONE
+    return Exit.DONE
+
+
+# What kubectl does beside the offered words (directives of cobra): it completes files, or nothing else.
+_COMPLETE_FILES, _NO_FILES = 0, 4
+
+
+def complete_for_kubectl() -> NoReturn:
+    """Print how the last of the given words can go on, as kubectl expects it from a plug-in.
+
+    The words are those that bash would be offered.
+    """
+    run_command(_print_completion)
+
+
+def _print_completion() -> int:
+    words = ["kubectl-drasat", *(sys.argv[1:] or [""])]
+    question = {"COMP_WORDS": shlex.join(words[:-1]) + f" {words[-1]}", "COMP_CWORD": str(len(words) - 1)}
+    os.environ.update(question, _KUBECTL_DRASAT_COMPLETE="complete_bash")
+    sys.argv = words[:1]
+    with contextlib.redirect_stdout(io.StringIO()) as answer, contextlib.suppress(SystemExit):
+        app(prog_name=words[0])
+    offered = answer.getvalue().split()
+    write_stdout_lines([*offered, f":{_NO_FILES if offered else _COMPLETE_FILES}"])
     return Exit.DONE

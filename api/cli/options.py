@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -47,6 +47,37 @@ KubernetesVersion = Annotated[
 ]
 
 
+def complete_list(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return what completes the last of several names with commas between them, each of which stands there once."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        taken = before.split(",")
+        return [f"{before}{comma}{name}" for name in names() if name.startswith(last) and name not in taken]
+
+    return complete
+
+
+def engine_names() -> Iterable[str]:
+    """The engines that ``--engine`` takes."""
+    from ..solver.engines.registry import ENGINES
+
+    return ENGINES
+
+
+def _allocation_stages() -> Iterable[str]:
+    from ..encoders.objectives.stages import STAGES
+
+    return STAGES
+
+
+def plan_stages() -> Iterable[str]:
+    """The stages of a plan; capacities and annotations have any names."""
+    from ..solver.plan.build.objectives import STAGE_NAMES
+
+    return (*STAGE_NAMES, "admitted=devices", "admitted=capacity:", "admitted=annotation:")
+
+
 CelErrors = Literal["kube", "strict", "skip"]
 Format = Literal["table", "wide", "json", "yaml"]
 ClaimFormat = Literal["table", "wide", "json", "yaml", "manifests", "name"]
@@ -59,6 +90,7 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
+        autocompletion=complete_list(engine_names),
         help="Search with auto, cp-sat, backtracking or kube-scheduler (the real allocator).",
     ),
 ]
@@ -76,6 +108,7 @@ Objective = Annotated[
     typer.Option(
         "--objective",
         metavar="A,B",
+        autocompletion=complete_list(_allocation_stages),
         help="Find the best allocation instead of the first, by these stages: preference, soft, fragmentation, "
         "compact, fewest-devices-opened.",
     ),

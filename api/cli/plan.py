@@ -33,6 +33,7 @@ Objective = Annotated[
     typer.Option(
         "--objective",
         metavar="A,B",
+        autocompletion=options.complete_list(options.plan_stages),
         help="Optimize these stages, the most important first: priority, "
         "admitted[=count|devices|capacity:NAME|annotation:KEY], cost, fewest-nodes, spread, preference, soft, "
         "fragmentation, compact. [default: priority,admitted; with --buy also cost]",

@@ -7,6 +7,7 @@ import pytest
 from support.data import cases
 
 from drasat import __main__ as entry
+from drasat.cli import main
 
 HEAVY = {"pandas", "networkx", "numpy", "ortools", "rich", "drasat.cel", "drasat.solver", "drasat.verbs"}
 
@@ -67,6 +68,10 @@ def test_completion_scripts_ask_for_what_is_answered(monkeypatch, capsys, name, 
         ("kubectl-drasat", "kubectl-drasat ca", {"capacity"}),
         ("drasat", "drasat capacity --te", {"--template"}),
         ("drasat", "drasat capacity -o w", {"wide"}),
+        ("drasat", "drasat allocate --engine c", {"cp-sat"}),
+        ("drasat", "drasat compare --engines auto,b", {"auto,backtracking"}),
+        ("drasat", "drasat allocate --objective soft,c", {"soft,compact"}),
+        ("drasat", "drasat plan --objective admitted,f", {"admitted,fewest-nodes", "admitted,fragmentation"}),
     ],
 )
 def test_the_shell_completes_verbs_options_and_values(monkeypatch, capsys, name, words, offered):
@@ -78,6 +83,28 @@ def test_the_shell_completes_verbs_options_and_values(monkeypatch, capsys, name,
         entry.main()
     streams = capsys.readouterr()
     assert (set(streams.out.split()), streams.err) == (offered, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["al"], ["allocate", ":4"]),
+        (["allocate", "--engine", "c"], ["cp-sat", ":4"]),
+        (["allocate", "-f", ""], [":0"]),
+        (["allocate", "it's", "--en"], ["--engine", ":4"]),
+        (["no-such-verb", "--x"], [":0"]),
+    ],
+    ids=repr,
+)
+def test_kubectl_completes_the_words_behind_the_plugin_name(monkeypatch, capsys, words, offered):
+    """Directive 4 offers these words alone, directive 0 names of files."""
+    monkeypatch.setattr("sys.argv", ["kubectl_complete-drasat", *words])
+    for variable in ("COMP_WORDS", "COMP_CWORD", "_KUBECTL_DRASAT_COMPLETE"):
+        monkeypatch.setenv(variable, "")
+    with pytest.raises(SystemExit) as end:
+        main.complete_for_kubectl()
+    assert end.value.code == 0
+    assert capsys.readouterr().out.split() == offered
 
 
 @pytest.mark.parametrize("argv", cases("robustness/command-line", "bad_usage"), ids=repr)

@@ -21,6 +21,9 @@ examples: [allocate](../guides/allocate.md), [plan](../guides/plan.md), [compare
 
 Results go to stdout. Reasons, warnings and progress go to stderr. Progress appears on terminals only.
 
+`drasat --install-completion` lets the shell complete commands, options and values. kubectl completes the words behind
+`kubectl drasat` by itself: the package installs the program `kubectl_complete-drasat` for it.
+
 `UPDATE_DOCS=1 pytest tests/docs` writes this page from the commands.
 """
 
