@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
@@ -133,42 +133,51 @@ def require_program() -> Path:
     return program
 
 
-def build_program(*, force: bool = False) -> Path:
+def build_program(*, force: bool = False, watch: BuildWatch | None = None) -> Path:
     """Compile the peer unless that has been done (``force``: even so), and return the program.
 
-    Go fetches the modules it needs. Raises ``PeerError`` without Go and when compiling fails.
+    Go fetches the modules it needs; ``watch`` is called with each module that is fetched and each package that is
+    compiled. Raises ``PeerError`` without Go and when compiling fails.
     """
     go = find_go()
     if go is None:
         raise PeerError(_NEEDS_GO)
     program = _cache_folder() / f"{_sources_fingerprint()}-{go_version(go)}" / NAME
     if force or not program.is_file():
-        _compile_program(go, program)
+        _compile_program(go, program, watch)
     return program
 
 
-def _compile_program(go: Path, program: Path) -> None:
+def _compile_program(go: Path, program: Path, watch: BuildWatch | None) -> None:
     """Two builds at the same time do not disturb each other: each appears as a whole, the later one stays."""
     program.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=program.parent) as folder:
         fresh = Path(folder) / NAME
         flags = ["-trimpath", "-buildvcs=false", "-mod=readonly"]
-        _run_command(
-            [str(go), "build", *flags, "-o", str(fresh), "."], "building the kube-scheduler peer failed", cwd=SOURCES
-        )
+        command = [str(go), "build", "-v", *flags, "-o", str(fresh), "."]
+        _run_command(command, "building the kube-scheduler peer failed", SOURCES, watch)
         fresh.replace(program)
 
 
-def _run_command(command: list[str], failure: str, cwd: Path | None = None) -> str:
+def _run_command(command: list[str], failure: str, cwd: Path | None = None, watch: BuildWatch | None = None) -> str:
+    """Return what a command prints; ``watch`` is called with each line that it writes to stderr."""
     env = {**os.environ, "GOWORK": "off"}
+    errors: list[str] = []
     try:
-        done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+        with subprocess.Popen(
+            command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
+        ) as process:
+            # What goes to stdout is short enough for the pipe.
+            for line in process.stderr or ():
+                errors.append(line.strip())
+                if watch:
+                    watch(errors[-1])
+            printed = process.stdout.read() if process.stdout else ""
     except OSError as error:
         raise PeerError(f"{failure}: {error.strerror or error}") from None
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-        raise PeerError(f"{failure}: {lines[-1].strip()}")
-    return done.stdout
+    if process.returncode != 0:
+        raise PeerError(f"{failure}: {errors[-1] if errors else f'status {process.returncode}'}")
+    return printed
 
 
 def _cache_folder() -> Path:
@@ -183,6 +192,9 @@ def _sources_fingerprint() -> str:
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+BuildWatch = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import Exit, UsageError, print_stderr, print_table, write_stdout_lines
+from .output import Exit, UsageError, print_stderr, print_table, progress_line, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..peers.kube_scheduler import PeerStatus
@@ -44,7 +45,10 @@ def build_command(force: Annotated[bool, typer.Option("--force", help="Compile t
     from ..peers.errors import PeerError
     from ..peers.kube_scheduler import build_program
 
+    line = progress_line()
+    watch = partial(line.report, "building kube-scheduler") if line else None
     try:
-        write_stdout_lines([str(build_program(force=force))])
+        program = build_program(force=force, watch=watch)
+        write_stdout_lines([str(program)])
     except PeerError as error:
         raise UsageError(str(error)) from None

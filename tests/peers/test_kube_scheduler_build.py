@@ -14,7 +14,7 @@ from drasat.peers.kube_scheduler import build_program, find_go, find_program, go
 GO = """#!/bin/sh
 case "$1" in
 env) echo go9.9.9 ;;
-build) echo "$@" >> "$0.log"; pwd >> "$0.log"
+build) echo "$@" >> "$0.log"; pwd >> "$0.log"; echo example.com/a >&2; echo example.com/b >&2
   while [ "$1" != -o ]; do shift; done; echo built > "$2" ;;
 esac
 """
@@ -112,8 +112,17 @@ def test_go_is_called_once_in_the_folder_of_the_sources(go):
     build_program()
     build_program()
     command, folder = log.read_text().splitlines()
-    assert command.startswith("build -trimpath ")
+    assert command.startswith("build -v -trimpath ")
     assert Path(folder).samefile(building.SOURCES)
+
+
+def test_packages_are_reported_as_they_are_compiled(go):
+    go()
+    seen = []
+    build_program(watch=seen.append)
+    assert seen == ["example.com/a", "example.com/b"]
+    build_program(watch=seen.append)
+    assert len(seen) == 2
 
 
 def test_force_builds_again(go):

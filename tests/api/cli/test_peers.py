@@ -42,13 +42,13 @@ def test_what_cannot_be_used_is_listed_with_the_reason(drasat, there, program, s
 @pytest.mark.parametrize(("arguments", "forced"), [((), False), (("--force",), True)], ids=["plain", "force"])
 def test_build_prints_the_program(drasat, monkeypatch, arguments, forced):
     asked = []
-    monkeypatch.setattr(building, "build_program", lambda *, force: asked.append(force) or PROGRAM)
+    monkeypatch.setattr(building, "build_program", lambda *, force, watch: asked.append(force) or PROGRAM)
     done = drasat("peers", "build", *arguments)
     assert (done.code, done.out, asked) == (0, f"{PROGRAM}\n", [forced])
 
 
 def test_build_says_in_one_line_what_is_missing(drasat, monkeypatch):
-    def fail(*, force):
+    def fail(*, force, watch):
         raise PeerError("the kube-scheduler peer needs Go to be built")
 
     monkeypatch.setattr(building, "build_program", fail)
