@@ -10,7 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
+from io import BytesIO
 from itertools import islice, product
 from math import ceil, cos, pi, prod, sin, sqrt
 from pathlib import Path
@@ -153,14 +155,27 @@ _MOST_LABELS = 40
 _HOLE = "#cccccc"
 
 
+@cache
+def _inline_figure_class() -> type[Any]:
+    """A figure that notebooks show by themselves, whatever backend they use."""
+    from matplotlib.figure import Figure
+
+    class InlineFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            picture = BytesIO()
+            self.savefig(picture, format="png", dpi=100, metadata=_METADATA["png"])
+            return picture.getvalue()
+
+    return InlineFigure
+
+
 def draw_figure(drawn: Sequence[tuple[Panel, Sequence[PlacedDevice]]]) -> Any:
     """A matplotlib ``Figure`` of all panels, each with the devices that its numbers mean. Raises ``ImportError``."""
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
     across = ceil(sqrt(len(drawn)))
     down = ceil(len(drawn) / across)
-    made = Figure(figsize=(_PANEL_SIZE * across, _PANEL_SIZE * down + 0.5), layout="constrained")
+    made = _inline_figure_class()(figsize=(_PANEL_SIZE * across, _PANEL_SIZE * down + 0.5), layout="constrained")
     grid = made.subplots(down, across, squeeze=False).flat
     for axes, (panel, devices) in zip(grid, drawn, strict=False):
         _draw(axes, panel, devices)
@@ -218,13 +233,23 @@ def check_plot_path(path: Path) -> None:
     """Refuse what cannot be drawn into, and say what is missing. Raises ``ValueError``, one line."""
     if path.suffix.lower() not in PLOT_FORMATS:
         raise ValueError(f"a picture is a {' or '.join(PLOT_FORMATS)} file, not {str(path)!r}")
+    _check_matplotlib()
+
+
+def _check_matplotlib() -> None:
     if find_spec("matplotlib") is None:
         raise ValueError("a picture needs matplotlib: pip install 'drasat[plot]'")
 
 
 def save_plot(document: TopologyDocument, path: Path) -> None:
-    """Draw all instances. Raises ``ValueError``, and ``OSError`` if the file cannot be written."""
+    """Draw all instances into a file. Raises ``ValueError``, and ``OSError`` if the file cannot be written."""
     check_plot_path(path)
+    _write_figure(draw_topologies(document), path)
+
+
+def draw_topologies(document: TopologyDocument) -> Any:
+    """Draw all instances into one matplotlib ``Figure``. Raises ``ValueError``, one line."""
+    _check_matplotlib()
     instances = [one for topology in document.topologies for one in topology.instances]
     places = sum(max(len(one.devices), prod(axis.size for axis in one.axes)) for one in instances)
     if places > MOST_PLACES:
@@ -240,8 +265,11 @@ def save_plot(document: TopologyDocument, path: Path) -> None:
         raise ValueError("there is nothing to draw: no device has a place")
     if len(drawn) > MOST_PANELS:
         raise ValueError(f"{len(drawn)} or more pictures are too many for one file, which holds {MOST_PANELS}")
+    return draw_figure(drawn)
 
-    _write_figure(draw_figure(drawn), path)
+
+# No file may hold when or with what it was made.
+_METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "png": {"Software": None}}
 
 
 def _write_figure(figure: object, path: Path) -> None:
@@ -249,12 +277,10 @@ def _write_figure(figure: object, path: Path) -> None:
     from matplotlib import rc_context
 
     kind = path.suffix.lower().removeprefix(".")
-    # Neither may hold when or with what it was made.
-    metadata = {"svg": {"Date": None}, "png": {"Software": None}}[kind]
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix, delete=False) as part:
         try:
             with rc_context({"svg.hashsalt": "drasat"}):
-                figure.savefig(part, format=kind, dpi=150, metadata=metadata)  # type: ignore[attr-defined]
+                figure.savefig(part, format=kind, dpi=150, metadata=_METADATA[kind])  # type: ignore[attr-defined]
         except BaseException:
             part.close()
             with suppress(OSError):

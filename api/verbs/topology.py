@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import msgspec
 
@@ -23,6 +23,7 @@ from .allocate import AllocationResult
 if TYPE_CHECKING:
     import networkx
     import pandas
+    from matplotlib.figure import Figure
 
 
 class TopologyResult(Result[records.TopologyDocument]):
@@ -53,8 +54,16 @@ class TopologyResult(Result[records.TopologyDocument]):
             (one.name, instance.name): to_networkx(instance) for one in self.topologies for instance in one.instances
         }
 
-    def plot(self, path: str | Path) -> None:
+    @overload
+    def plot(self) -> Figure: ...
+
+    @overload
+    def plot(self, path: str | Path) -> None: ...
+
+    def plot(self, path: str | Path | None = None) -> Figure | None:
         """Draw all instances into a ``.png`` or ``.svg`` file, which appears when it is complete.
+
+        Without a path return a matplotlib ``Figure``, which notebooks show.
 
         Raises
         ------
@@ -62,9 +71,13 @@ class TopologyResult(Result[records.TopologyDocument]):
             One line, for another extension, nothing or too much to draw, or if matplotlib is not installed.
 
         """
-        from ..reports.plots import save_plot
+        from ..reports import plots
 
-        save_plot(self.document, Path(path))
+        if path is None:
+            figure: Figure = plots.draw_topologies(self.document)
+            return figure
+        plots.save_plot(self.document, Path(path))
+        return None
 
     def __repr__(self) -> str:
         instances = sum(len(one.instances) for one in self.topologies)

@@ -126,6 +126,12 @@ def test_pictures_are_equal_for_equal_input(tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(PNG)
 
 
+def test_without_a_path_a_figure_is_returned_that_notebooks_show():
+    figure = drasat.topology(drasat.load(RING)).plot()
+    assert figure._repr_png_().startswith(PNG)
+    assert len(figure.axes) == 1
+
+
 @pytest.mark.parametrize("name", ["x.pdf", "x", ".svg"])
 def test_other_files_are_refused_before_anything_is_read(drasat, tmp_path, name):
     done = drasat("topology", "-f", tmp_path / "missing.yaml", "--plot", tmp_path / name)
