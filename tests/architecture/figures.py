@@ -12,7 +12,8 @@ PACKAGES = ("api", "cel", "encoders", "integrations", "models", "peers", "proble
 
 LIMITS = {
     "modules": 300,
-    "lines": 60_000,
+    # 60,000 for what there was when the source was reorganised, and what features since then take.
+    "lines": 68_000,
     "import lines in percent": 6.0,
     "lines of the largest module": 500,
     "modules entered by allocate": 140,
