@@ -1,0 +1,187 @@
+"""The fields that Kubernetes publishes for its kinds, and fields of a mapping that are not among them.
+
+The table ``published_fields.json.gz`` holds the OpenAPI schemas of all releases since 1.31 together, and the fields of
+proposals that drasat reads (KEP-5254, KEP-5491). ``tests/support/published_fields.py`` makes it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from .kinds import OWN_GROUP, group_of
+
+# As many as the API server names for one object.
+MOST_UNKNOWN = 100
+_NEAR, _VERY_NEAR = 0.75, 0.85
+# Names that stand for something else in nearly every type.
+_COMMON_NAMES = frozenset({"name", "kind", "apiVersion", "uid", "type", "key", "value", "namespace"})
+_LIST, _MAP = "[]", "{}"
+
+
+class UnknownField(NamedTuple):
+    """The path of an unknown field, as kubectl spells it, and the name or path that is probably meant."""
+
+    path: str
+    meant: str
+
+
+class _Type:
+    """The fields of a type; of those that have fields themselves the marks of lists and maps, and the type."""
+
+    __slots__ = ("names", "nested")
+
+    def __init__(self) -> None:
+        self.names: frozenset[str] = frozenset()
+        self.nested: dict[str, tuple[str, _Type]] = {}
+
+
+class _Table(NamedTuple):
+    roots: dict[str, _Type]
+    kinds: dict[str, list[str]]
+
+
+@cache
+def _table() -> _Table:
+    read = orjson.loads(gzip.decompress(Path(__file__).with_suffix(".json.gz").read_bytes()))
+    types = [_Type() for _ in read["types"]]
+    for made, fields in zip(types, read["types"], strict=True):
+        made.names = frozenset(fields)
+        for name, text in fields.items():
+            if text:
+                bare = text.lstrip(_LIST + _MAP)
+                made.nested[name] = text.removesuffix(bare), types[int(bare)]
+    return _Table({root: types[number] for root, number in read["roots"].items()}, read["kinds"])
+
+
+@cache
+def _root(kind: str, api_version: str) -> _Type | None:
+    """The type of a kind; a version that was never published since 1.31 is read as another one of its group."""
+    roots = _table().roots
+    group = group_of(api_version)
+    if group == OWN_GROUP:
+        # What is in the spec is checked as it is read.
+        own = _Type()
+        own.names = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
+        own.nested = {"metadata": roots["v1/Pod"].nested["metadata"]}
+        return own
+    others = (found for root, found in roots.items() if root.endswith(f"/{kind}") and root.startswith(group))
+    return roots.get(f"{api_version}/{kind}") or next(others, None)
+
+
+def is_published_kind(kind: str, group: str = "") -> bool:
+    """Whether Kubernetes has, or had, a kind of this name; in this group, if one is given."""
+    groups = _table().kinds.get(kind, [])
+    return group in groups if group else bool(groups)
+
+
+def unknown_fields_of(kind: str, api_version: str, mapping: Mapping[str, Any]) -> list[UnknownField]:
+    """The fields of an object that its kind does not have, at most ``MOST_UNKNOWN``; none for a kind without table."""
+    return _unknown_fields(_root(kind, api_version), mapping)
+
+
+def unknown_fields_of_template(mapping: Mapping[str, Any], path: str) -> list[UnknownField]:
+    """The same for the template of a pod that stands at this path of an object of another kind."""
+    root = _table().roots["v1/PodTemplate"].nested["template"][1]
+    return [UnknownField(f"{path}.{field}", meant) for field, meant in _unknown_fields(root, mapping)]
+
+
+def _unknown_fields(root: _Type | None, mapping: Mapping[str, Any]) -> list[UnknownField]:
+    if root is None or _all_known([mapping], root):
+        return []
+    found = []
+    for unknown in _search(mapping, root, ((root, ""),)):
+        found.append(unknown)
+        if len(found) == MOST_UNKNOWN:
+            break
+    return found
+
+
+def _all_known(values: list[Any], type_: _Type) -> bool:
+    """Whether values of one type have its fields only, all of them at once; False also for values of another type.
+
+    A cluster has millions of values: this takes 0.1 us each, and a walk over them 1 us.
+    """
+    try:
+        names = set().union(*values)
+        if not names <= type_.names:
+            return False
+        for field, (marks, inner) in type_.nested.items():
+            if field in names:
+                parts = [part for value in values if (part := value.get(field))]
+                for mark in (marks[at : at + 2] for at in range(0, len(marks), 2)):
+                    lists = parts if mark == _LIST else [part.values() for part in parts]
+                    parts = [item for items in lists for item in items if item]
+                if parts and not _all_known(parts, inner):
+                    return False
+    except (TypeError, AttributeError):
+        return False
+    return True
+
+
+# A type and its place, from the root to the one at hand.
+_Trail = tuple[tuple[_Type, str], ...]
+
+
+def _search(value: Any, type_: _Type, trail: _Trail) -> Iterator[UnknownField]:
+    if not isinstance(value, dict):
+        return
+    path = trail[-1][1]
+    for key, inner in value.items():
+        place = f"{path}.{key}" if path else key
+        if key not in type_.names:
+            yield UnknownField(place, _meant(key, trail))
+        elif key in type_.nested:
+            marks, nested = type_.nested[key]
+            for where, part in _parts(inner, marks, place):
+                yield from _search(part, nested, (*trail, (nested, where)))
+
+
+def _parts(value: Any, marks: str, path: str) -> Iterator[tuple[str, Any]]:
+    if not marks:
+        yield path, value
+    elif marks.startswith(_LIST) and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _parts(item, marks[2:], f"{path}[{index}]")
+    elif marks.startswith(_MAP) and isinstance(value, dict):
+        for key, item in value.items():
+            yield from _parts(item, marks[2:], f"{path}.{key}")
+
+
+def _meant(key: str, trail: _Trail) -> str:
+    """A field of nearly this name in the same place, else the nearest place with this very name, else a similar one."""
+    if misspelt := nearest(key, trail[-1][0].names, _VERY_NEAR):
+        return misspelt
+    if key not in _COMMON_NAMES:
+        for type_, path in reversed(trail):
+            if found := _find_below(type_, key):
+                return f"{path}.{found}" if path else found
+    return nearest(key, trail[-1][0].names)
+
+
+def nearest(name: str, known: Iterable[str], likeness: float = _NEAR) -> str:
+    """The known name that is most like this one, whatever the case of letters; empty if none is near."""
+    folded = {one.lower(): one for one in sorted(known, reverse=True)}
+    found = difflib.get_close_matches(name.lower(), folded, 1, likeness)
+    return folded[found[0]] if found else ""
+
+
+def _find_below(type_: _Type, key: str) -> str:
+    """The shortest path from a type to a field; what servers write does not count."""
+    pending, seen = [(type_, "")], {type_}
+    while pending:
+        level, pending = pending, []
+        for one, path in level:
+            if key in one.names and path:
+                return f"{path}{key}"
+            for field, (marks, inner) in one.nested.items():
+                if inner not in seen and field not in ("status", "managedFields"):
+                    seen.add(inner)
+                    pending.append((inner, f"{path}{field}{marks}."))
+    return ""
