@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import options, output
-from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
+from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster
 from .output import Exit, print_problems, print_result, print_stderr, print_table, progress_line, run_verb
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
     cel_errors: Annotated[
         options.CelErrors | None,
         typer.Option(help=f"{options.CEL_ERRORS_HELP} [default: strict; engine kube-scheduler: kube]"),
@@ -52,7 +54,15 @@ def command(
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
-    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    cluster = load_cluster(
+        filename,
+        recursive=recursive,
+        skip_validation=skip_validation,
+        strict=strict,
+        max_input_size=max_input_size,
+        gates=gates,
+        node=node,
+    )
     if cel_errors == "kube" and effective_policy(engine, cel_errors) != cel_errors:
         print_problems(f"warning: engine {engine} visits devices in no order: --cel-errors kube means strict")
     encoding: str = cel_encoding
@@ -64,19 +74,16 @@ def command(
     line = progress_line()
     ask = partial(ask, watch=line and line.report_search, progress=line and line.report_units)
     result, interrupted = run_verb(partial(ask, time_limit=limit, seed=seed, timings=timings))
-    print_problems(*_warnings(cluster, result, node, namespace, selector))
+    print_problems(*_warnings(cluster, result, namespace, selector))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     print_result(result, output, _PRINTERS)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
 
 
-def _warnings(
-    cluster: Cluster, result: AllocationResult, node: str | None, namespace: str | None, selector: str
-) -> Iterator[str]:
-    """Warn of a node that does not exist, of claims of finished pods, of pods still to be made, and of no units."""
+def _warnings(cluster: Cluster, result: AllocationResult, namespace: str | None, selector: str) -> Iterator[str]:
+    """Warn of claims of finished pods, of pods still to be made, and of no units."""
     from ..models.workload.units import orphaned_claims
 
-    yield from unknown_node_warnings(cluster, node)
     for claim in () if selector else orphaned_claims(cluster, namespace):
         pods = "pods that are finished or being deleted"
         yield f"warning: claim {'/'.join(claim)} is named only by {pods}: not asked for"

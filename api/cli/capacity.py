@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .options import check_node_name, load_cluster, unknown_node_warnings
+from .options import check_node_name, load_cluster
 from .output import Exit, print_problems, print_result, print_stderr, print_table, run_verb, write_stdout_lines
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
@@ -51,10 +53,18 @@ def command(
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     seconds = options.parse_seconds(time_limit)
-    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    cluster = load_cluster(
+        filename,
+        recursive=recursive,
+        skip_validation=skip_validation,
+        strict=strict,
+        max_input_size=max_input_size,
+        gates=gates,
+        node=node,
+    )
     ask = partial(capacity, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
     result, interrupted = run_verb(partial(ask, feature_gates=gates, time_limit=seconds, seed=seed, timings=timings))
-    print_problems(*unknown_node_warnings(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
+    print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     print_result(result, output, {"table": _print_table, "wide": _print_wide})
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)

@@ -60,6 +60,8 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
     cel_errors: options.CelErrorPolicy = "kube",
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
@@ -91,7 +93,15 @@ def command(
         raise UsageError("compare needs -f PATH, or --sweep NAME")
     if plan and (node is not None or exact or repeat != 1):
         raise UsageError("--plan asks each planner once about all nodes: no --node, --repeat or --exact")
-    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    cluster = load_cluster(
+        filename,
+        recursive=recursive,
+        skip_validation=skip_validation,
+        strict=strict,
+        max_input_size=max_input_size,
+        gates=gates,
+        node=node,
+    )
     common |= {"namespace": namespace, "selector": selector, "timings": timings}
     if plan:
         raise typer.Exit(run_plan_comparison(cluster, plan_options, common, output))

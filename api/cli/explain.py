@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import options
-from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
+from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster
 from .output import Exit, print_problems, print_result, print_stderr, run_verb, write_stdout_lines
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
     cel_errors: options.CelErrorPolicy = "strict",
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
@@ -41,10 +43,18 @@ def command(
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
-    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    cluster = load_cluster(
+        filename,
+        recursive=recursive,
+        skip_validation=skip_validation,
+        strict=strict,
+        max_input_size=max_input_size,
+        gates=gates,
+        node=node,
+    )
     ask = partial(explain, cluster, node=node, namespace=namespace, selector=selector, feature_gates=gates)
     result, interrupted = run_verb(partial(ask, cel_errors=cel_errors, time_limit=limit, seed=seed, timings=timings))
-    print_problems(*unknown_node_warnings(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
+    print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     if not result.units:
         print_problems("warning: nothing to explain: no pod or claim that was asked about is without an allocation")
     print_result(result, output, {"table": _print_text})

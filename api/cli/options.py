@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -24,6 +25,18 @@ Selector = Annotated[
 ]
 SkipValidation = Annotated[
     bool, typer.Option("--skip-validation", help="Accept names and limits that the API server would refuse.")
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse fields that their kind does not have, and kinds that are misspelt.")
+]
+MaxInputSize = Annotated[
+    str | None,
+    typer.Option(
+        "--max-input-size",
+        metavar="SIZE",
+        help="Read no more than this, after unpacking, e.g. 2Gi. "
+        "[default: 512Mi; of a packed file 64Mi, or 200 times its size]",
+    ),
 ]
 Node = Annotated[
     str | None,
@@ -196,19 +209,47 @@ def check_node_name(name: str | None) -> None:
         raise UsageError(f"--node: {name!r} is no name of a node")
 
 
-def load_cluster(filename: Sequence[str], *, recursive: bool, skip_validation: bool, gates: FeatureGateSet) -> Cluster:
-    """Read and validate the input; warnings and what was ignored go to stderr. Raises ``InputError``."""
+def load_cluster(
+    filename: Sequence[str],
+    *,
+    recursive: bool,
+    skip_validation: bool,
+    gates: FeatureGateSet,
+    strict: bool = False,
+    max_input_size: str | None = None,
+    node: str | None = None,
+) -> Cluster:
+    """Read and validate the input; warnings and what was ignored go to stderr.
+
+    Raises
+    ------
+    InputError
+        If something in the input would be refused.
+    UsageError
+        If the limit is no size, or the input has no node of this name.
+
+    """
     from ..solver.allocate.load import load_all
 
-    loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    size = check_input_size(max_input_size)
+    loaded = load_all(
+        filename, recursive=recursive, skip_validation=skip_validation, strict=strict, max_input_size=size, gates=gates
+    )
     print_problems(*map(str, loaded.warnings), *ignored_kinds_line(loaded.ignored))
+    if node is not None and not loaded.cluster.knows_node(node):
+        hint = "".join(f": did you mean {name}?" for name in get_close_matches(node, loaded.cluster.nodes, 1))
+        raise UsageError(f'--node: node "{node}" is not in the input{hint}')
     return loaded.cluster
 
 
-def unknown_node_warnings(cluster: Cluster, name: str | None) -> Iterator[str]:
-    """Warn of a node that is not in the input."""
-    if name is not None and not cluster.knows_node(name):
-        yield f'warning: node "{name}" is not in the input'
+def check_input_size(text: str | None) -> int | None:
+    """Bytes of a ``--max-input-size``; None: the default. Raises ``UsageError``."""
+    from ..models.manifests.sources import parse_input_size
+
+    try:
+        return None if text is None else parse_input_size(text)
+    except ValueError as error:
+        raise UsageError(f"--max-input-size: {text!r}: {error}") from None
 
 
 def plan_warnings(cluster: Cluster, notices: Sequence[str], *, existing: bool = True) -> Iterator[str]:

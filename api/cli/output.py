@@ -10,6 +10,7 @@ import io
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
@@ -176,8 +177,9 @@ def _report_error(error: Exception) -> int:
 
 
 def print_problems(*lines: str) -> None:
-    """Print problems on stderr, each line with the program's name."""
-    print_stderr(*(f"drasat: {line}" for line in lines))
+    """Print problems on stderr, each line with the program's name; equal ones once, with their number."""
+    counts = Counter(lines)
+    print_stderr(*(f"drasat: {line}" + (f" ({count} times)" if count > 1 else "") for line, count in counts.items()))
 
 
 def print_stderr(*lines: str) -> None:

@@ -81,6 +81,8 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
     cel_errors: options.CelErrorPolicy = "strict",
     time_limit: options.TimeLimit = "300s",
     seed: options.Seed = 0,
@@ -102,9 +104,20 @@ def command(
         raise UsageError("--only-new and --budget need --buy")
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit, part = options.parse_seconds(time_limit), options.parse_fraction(gap)
-    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    cluster = load_cluster(
+        filename,
+        recursive=recursive,
+        skip_validation=skip_validation,
+        strict=strict,
+        max_input_size=max_input_size,
+        gates=gates,
+    )
     # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
-    target = load_all(mix, recursive=recursive, skip_validation=skip_validation, gates=gates).cluster if mix else None
+    target = None
+    if mix:
+        size = options.check_input_size(max_input_size)
+        reading = {"recursive": recursive, "skip_validation": skip_validation, "strict": strict}
+        target = load_all(mix, **reading, max_input_size=size, gates=gates).cluster
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
     line = progress_line()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import options
-from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
-from .output import Exit, UsageError, print_problems, print_result, print_stderr, print_table, write_stdout
+from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster
+from .output import Exit, UsageError, print_result, print_stderr, print_table, write_stdout
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -39,6 +39,8 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
     time_limit: options.TimeLimit = "60s",
     objective: options.Objective = "",
     output: Annotated[Literal["table", "wide", "json", "yaml", "dot"], options.PRINTED_AS] = "table",
@@ -58,8 +60,15 @@ def command(
             from ..reports.plots import check_plot_path
 
             check_plot_path(Path(plot))
-        cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-        print_problems(*unknown_node_warnings(cluster, node))
+        cluster = load_cluster(
+            filename,
+            recursive=recursive,
+            skip_validation=skip_validation,
+            strict=strict,
+            max_input_size=max_input_size,
+            gates=gates,
+            node=node,
+        )
         got, code = _allocate_open_claims(cluster, node, gates, seconds, objective) if allocate else (None, Exit.DONE)
         result = _survey(cluster, name or [], node, gates, got)
         if plot is not None:

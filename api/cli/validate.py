@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def _print_lines(result: ValidationResult) -> None:
     write_stdout_lines(map(str, result.problems))
+    write_stdout_lines(f"not read: {one.count} {one.kind} of {one.api_version}" for one in result.document.ignored)
     write_stdout_lines([f"{result.count('error')} errors, {result.count('warning')} warnings"])
 
 
@@ -26,6 +27,8 @@ def command(
     filename: options.Filenames,
     recursive: options.Recursive = False,
     skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     output: Annotated[Literal["table", "json", "yaml", "name"], options.PRINTED_AS] = "table",
@@ -40,6 +43,8 @@ def command(
         *filename,
         recursive=recursive,
         skip_validation=skip_validation,
+        strict=strict,
+        max_input_size=options.check_input_size(max_input_size),
         feature_gates=options.parse_feature_gates(feature_gates, kubernetes_version),
     )
     print_result(result, output, {"table": _print_lines, "name": _print_names})

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..models.formats.errors import InputProblem, has_errors
 from ..models.kubernetes.gates import FeatureGates
-from ..models.manifests.reader import InputSource
-from ..models.results.common import ValidationDocument, ValidationProblem
+from ..models.manifests.sources import InputSource
+from ..models.results.common import IgnoredKind, ValidationDocument, ValidationProblem
 from . import Result
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def validate(
     *sources: InputSource,
     recursive: bool = False,
     skip_validation: bool = False,
+    strict: bool = False,
+    max_input_size: int | str | None = None,
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
 ) -> ValidationResult:
     """Say what the API server, or drasat, would refuse or warn about; nothing in the input raises.
@@ -57,8 +59,15 @@ def validate(
         Read folders and the folders below them.
     skip_validation
         Leave out what ``load(skip_validation=True)`` accepts.
+    strict, max_input_size
+        As for ``load``; without ``strict`` unknown fields and misspelt kinds are warnings.
     feature_gates
         Switches by upstream name; fields of a feature that is off are warned about.
+
+    Raises
+    ------
+    ValueError
+        For an unknown gate, or a ``max_input_size`` that is none.
 
     """
     from ..solver.allocate.validate import validate as check
@@ -66,11 +75,18 @@ def validate(
     gates = (
         feature_gates if isinstance(feature_gates, FeatureGates) else FeatureGates.all_on().with_(feature_gates or {})
     )
-    problems = check(sources, gates, recursive=recursive, skip_validation=skip_validation)
-    return ValidationResult(_validation_document(problems), problems)
+    problems, ignored = check(
+        sources,
+        gates,
+        recursive=recursive,
+        skip_validation=skip_validation,
+        strict=strict,
+        max_input_size=max_input_size,
+    )
+    return ValidationResult(_validation_document(problems, ignored), problems)
 
 
-def _validation_document(problems: Sequence[InputProblem]) -> ValidationDocument:
+def _validation_document(problems: Sequence[InputProblem], ignored: Sequence[IgnoredKind]) -> ValidationDocument:
     """The document of a ``validate``."""
     return ValidationDocument(
         valid=not has_errors(problems),
@@ -85,4 +101,5 @@ def _validation_document(problems: Sequence[InputProblem]) -> ValidationDocument
             )
             for problem in problems
         ),
+        ignored=tuple(ignored),
     )

@@ -5,8 +5,9 @@ A document that cannot be read is a value as well: the readers of JSON and YAML 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -51,7 +52,30 @@ class InputProblem:
         if len(object_name) > _LONGEST_NAME:
             object_name = f"{object_name[: _LONGEST_NAME - 3]}..."
         warning = "warning" if self.severity == "warning" else ""
-        return one_line(": ".join(filter(None, [str(self.source), object_name, warning, self.field, self.message])))
+        # Messages of kubectl's hold the field.
+        field = "" if f'"{self.field}"' in self.message else self.field
+        return one_line(": ".join(filter(None, [str(self.source), object_name, warning, field, self.message])))
+
+
+def merge_warnings(problems: Iterable[InputProblem]) -> list[InputProblem]:
+    """The problems with one warning for all that say the same of objects of one kind: the first, and their number.
+
+    Places in lists do not count.
+    """
+    merged: dict[Hashable, list[InputProblem]] = {}
+    for problem in problems:
+        same: Hashable = problem
+        if problem.severity == "warning":
+            file = "" if problem.kind else problem.source
+            same = file, problem.kind, _INDEX.sub("[]", problem.field), _INDEX.sub("[]", problem.message)
+        merged.setdefault(same, []).append(problem)
+    return [
+        replace(first, message=f"{first.message} ({1 + len(others)} times)") if others else first
+        for first, *others in merged.values()
+    ]
+
+
+_INDEX = re.compile(r"\[[0-9]+\]")
 
 
 class InputError(Exception):

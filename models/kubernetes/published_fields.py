@@ -75,10 +75,9 @@ def _root(kind: str, api_version: str) -> _Type | None:
     return roots.get(f"{api_version}/{kind}") or next(others, None)
 
 
-def is_published_kind(kind: str, group: str = "") -> bool:
-    """Whether Kubernetes has, or had, a kind of this name; in this group, if one is given."""
-    groups = _table().kinds.get(kind, [])
-    return group in groups if group else bool(groups)
+def groups_of_kind(kind: str) -> list[str]:
+    """The groups in which Kubernetes has, or had, a kind of this name."""
+    return _table().kinds.get(kind, [])
 
 
 def unknown_fields_of(kind: str, api_version: str, mapping: Mapping[str, Any]) -> list[UnknownField]:

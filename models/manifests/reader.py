@@ -1,33 +1,32 @@
-"""Manifests: files, folders, standard input or mappings in memory to typed v1 objects with their place.
+"""Manifests: documents of files, or mappings in memory, to typed v1 objects with their place.
 
-Our own kinds and the entries in annotations are read strictly. A large cluster repeats most values of devices, so equal
-values become one object.
+Our own kinds and the entries in annotations are read strictly. Of other kinds fields that Kubernetes does not have are
+reported. An object that is read twice is one. A large cluster repeats most values of devices, so equal values become
+one object.
 """
 
 from __future__ import annotations
 
-import gzip
-import io
+import difflib
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike, fspath
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from ..formats.decode import DecodeProblem, to_builtins, to_object, unknown_fields
-from ..formats.errors import InputProblem, Source, Unreadable
+from ..formats.errors import InputProblem, Severity, Source, Unreadable
 from ..formats.gc import gc_paused
 from ..formats.json import read_documents
 from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.kinds import KIND_NAMES, KINDS, RESOURCE_GROUP, ApiObject, GroupKind, Kind, group_of
+from ..kubernetes.meta import ObjectMeta
+from ..kubernetes.published_fields import UnknownField, groups_of_kind, nearest, unknown_fields_of
 from ..kubernetes.slices import ResourceSlice
 from .conversion import VALUELESS, ConversionError, GeneratedNames, to_v1, with_defaults, with_flat_lists
+from .sources import Input, InputSource, open_sources
 
-InputSource = str | PathLike[str] | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 _LIST_KIND = "List"
 
 
@@ -48,16 +47,22 @@ class Manifest:
 
 
 def read_manifests(
-    sources: Iterable[InputSource], recursive: bool = False
+    sources: Iterable[InputSource],
+    recursive: bool = False,
+    *,
+    strict: bool = False,
+    max_input_size: int | str | None = None,
 ) -> tuple[list[Manifest], list[InputProblem], Counter[str]]:
     """Read everything the sources hold: manifests, problems in reading order, and a count of ignored kinds.
 
-    Nothing in the input raises: what cannot be read is among the problems.
+    Nothing in the input raises: what cannot be read is among the problems. Unknown fields and kinds that are probably
+    misspelt are warnings, or errors if ``strict``. Raises ValueError for a ``max_input_size`` that is none.
     """
-    reader = _Reader()
+    reader = _Reader("error" if strict else "warning")
     with gc_paused():
-        for read in open_sources(sources, recursive):
+        for read in open_sources(sources, recursive, max_input_size):
             reader.read(read)
+    reader.report_misspelt_kinds()
     # With the version for a kind of ours in another API: it may be misspelt.
     ignored = Counter(
         f"{manifest.kind} of {manifest.api_version}" if manifest.kind in KIND_NAMES else manifest.kind
@@ -70,9 +75,11 @@ def read_manifests(
 class _Reader:
     """Collects manifests and problems over all inputs."""
 
-    def __init__(self) -> None:
+    def __init__(self, unknown: Severity) -> None:
         self.manifests: list[Manifest] = []
         self.problems: list[InputProblem] = []
+        self._unknown: Severity = unknown
+        self._first: dict[tuple[type, str, str], Manifest] = {}
         self._shared = ValueInterner()
         self._names = GeneratedNames()
 
@@ -155,10 +162,48 @@ class _Reader:
             read, found = None, own
         for field, message in found:
             self._refuse(source, field, message, kind, _manifest_name(mapping))
-        if isinstance(read, ResourceSlice):
-            self.manifests.append(Manifest(kind, api_version, read, None, source))
-        elif read is not None:
-            self.manifests.append(Manifest(kind, api_version, with_defaults(read, version), mapping, source))
+        if read is not None:
+            read = read if isinstance(read, ResourceSlice) else with_defaults(read, version)
+            raw = None if isinstance(read, ResourceSlice) else mapping
+            manifest = Manifest(kind, api_version, read, raw, source)
+            if self._is_repeated(manifest):
+                return
+            self.manifests.append(manifest)
+        for unknown in unknown_fields_of(kind, api_version, mapping):
+            self._report_unknown(unknown, read, kind, mapping, source)
+
+    def _is_repeated(self, manifest: Manifest) -> bool:
+        """Whether this very object has been read before."""
+        meta = manifest.object.metadata if manifest.object else ObjectMeta()
+        first = self._first.setdefault((type(manifest.object), meta.namespace, meta.name), manifest)
+        return (
+            first is not manifest
+            and meta.name != ""
+            and first.object == manifest.object
+            and _body(first.raw) == _body(manifest.raw)
+        )
+
+    def _report_unknown(
+        self, unknown: UnknownField, read: ApiObject | None, kind: str, mapping: dict[str, Any], source: Source
+    ) -> None:
+        """Report a field that is no field; always an error where a claim would ask for nothing without it."""
+        severity, message = self._unknown, f'unknown field "{unknown.path}"'
+        if unknown.meant:
+            message += f": did you mean {unknown.meant}?"
+        if unknown.meant.rpartition(".")[2] in _CLAIM_FIELDS and _asks_for_nothing(read):
+            severity, message = "error", f"{message} Without it the claim asks for no devices"
+        meta = read.metadata if read is not None else None
+        name = "/".join(filter(None, (meta.namespace, meta.name))) if meta else _manifest_name(mapping)
+        self.problems.append(InputProblem(source, unknown.path, message, severity, kind, name))
+
+    def report_misspelt_kinds(self) -> None:
+        """Report each kind that is ignored though it is probably meant to be another one, where it is read first."""
+        ignored = [manifest for manifest in self.manifests if manifest.object is None]
+        firsts = {(manifest.kind, manifest.api_version): manifest for manifest in reversed(ignored)}
+        for (kind, api_version), manifest in sorted(firsts.items()):
+            if meant := _meant_kind(kind, api_version):
+                message = f"{kind} of {api_version} is not read: did you mean {meant}?"
+                self.problems.append(InputProblem(manifest.source, "kind", message, self._unknown))
 
     def _typed(self, known: Kind, mapping: dict[str, Any]) -> tuple[ApiObject | None, list[DecodeProblem]]:
         """The typed object; a slice with attributes without value is looked at again, for lists spelled otherwise."""
@@ -178,6 +223,48 @@ class _Reader:
 
 _DEEPEST_LIST = 4
 _TYPE_WORDS: dict[type, str] = {list: "a list", str: "a string", type(None): "null"}
+
+
+# Fields on the way to a claim's requests.
+_CLAIM_FIELDS = ("spec", "devices", "requests")
+
+
+def _asks_for_nothing(read: ApiObject | None) -> bool:
+    if isinstance(read, ResourceClaimTemplate):
+        return not read.spec.spec.devices.requests
+    return isinstance(read, ResourceClaim) and not read.spec.devices.requests
+
+
+def _body(raw: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What was read without kind and version, which an item may leave to its list."""
+    return {key: value for key, value in (raw or {}).items() if key not in ("kind", "apiVersion")}
+
+
+_NEAR_GROUP = 0.8
+
+
+def _meant_kind(kind: str, api_version: str) -> str:
+    """The kind that is probably meant by one that is ignored; empty for what others call so in their own groups."""
+    group = group_of(api_version)
+    published = groups_of_kind(kind)
+    if group in published:
+        return ""
+    names = {known.name for known in KINDS.values() if _is_near_group(group, known.group)}
+    name = kind if kind in names else "" if published else nearest(kind, names)
+    known = [one for one in KINDS.values() if one.name == name and _is_near_group(group, one.group)]
+    if not known:
+        return ""
+    best = next((one for one in known if one.group == group), known[0])
+    return name if best.group == group else f"{name} of {best.api_versions()[0]}"
+
+
+def _is_near_group(group: str, known: str) -> bool:
+    """Whether a group may be meant to be another one: the core group, one without domain, or a misspelt one."""
+    if group == known or "." not in group:
+        return True
+    extension = ".x-k8s.io"
+    likeness = difflib.SequenceMatcher(None, group, known).ratio()
+    return group.endswith(extension) == known.endswith(extension) and likeness >= _NEAR_GROUP
 
 
 def _manifest_name(mapping: dict[str, Any]) -> str:
@@ -225,100 +312,3 @@ class ValueInterner:
         seen = self._seen
         for key, value in values.items():
             values[key] = seen.setdefault(value, value)
-
-
-STDIN = "-"
-# The most a file may hold, after unpacking.
-MAX_BYTES = 512 * 2**20
-SUFFIXES = (".yaml", ".yml", ".json")
-_READ_SIZE = 2**20
-_GZIP_MAGIC = b"\x1f\x8b"
-
-
-class SourceError(Exception):
-    """A file or folder cannot be read; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One input to read: bytes of a file, or objects given as mappings, or the reason why there is neither."""
-
-    name: str
-    data: bytes = b""
-    objects: Iterable[Any] | None = None
-    failure: str = ""
-
-
-def open_sources(sources: InputSource | Iterable[InputSource], recursive: bool = False) -> Iterator[Input]:
-    """Yield the inputs of all sources (or of the one) in order, each read on demand."""
-    alone = isinstance(sources, (str, PathLike, Mapping))
-    for source in cast("Iterable[InputSource]", [sources] if alone else sources):
-        if isinstance(source, (str, PathLike)):
-            yield from _paths(fspath(source), recursive)
-        elif isinstance(source, Mapping):
-            yield Input("<object>", objects=[source])
-        else:
-            yield Input("<objects>", objects=source)
-
-
-def _paths(path: str, recursive: bool) -> Iterator[Input]:
-    try:
-        files = [path] if path == STDIN or not Path(path).is_dir() else _manifest_files(Path(path), recursive)
-    except (OSError, ValueError, SourceError) as error:
-        yield Input(_display_path(path), failure=_display_os_error(error))
-        return
-    for file in files:
-        try:
-            yield Input("<stdin>" if file == STDIN else _display_path(file), data=_gunzip(_read_file(file)))
-        except (OSError, ValueError, SourceError) as error:
-            yield Input(_display_path(file), failure=_display_os_error(error))
-
-
-def _display_path(path: str) -> str:
-    """Name a file, also where its name holds bytes that are no text."""
-    return path.encode(errors="backslashreplace").decode()
-
-
-def _display_os_error(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _manifest_files(folder: Path, recursive: bool) -> list[str]:
-    """List a folder's manifests by name. Raises SourceError if there are none."""
-    entries = folder.rglob("*") if recursive else folder.iterdir()
-    named = (entry for entry in entries if entry.name.lower().removesuffix(".gz").endswith(SUFFIXES))
-    files = sorted(str(entry) for entry in named if entry.is_file())
-    if not files:
-        hint = "" if recursive else "; subfolders are read with -R"
-        raise SourceError(f"holds no {', '.join(SUFFIXES)} files{hint}")
-    return files
-
-
-def _read_file(file: str) -> bytes:
-    """Read a file, packed or not, but never more than the bound and one byte. Raises SourceError for no stdin."""
-    if file == STDIN:
-        if sys.stdin is None:
-            raise SourceError("is closed")
-        return _read_bounded(sys.stdin.buffer)
-    with Path(file).open("rb") as stream:
-        return _read_bounded(stream)
-
-
-def _read_bounded(stream: BinaryIO | gzip.GzipFile) -> bytes:
-    """Read until the end or the bound; piece by piece, as one large read takes its memory at once."""
-    held = io.BytesIO()
-    while piece := stream.read(min(_READ_SIZE, MAX_BYTES + 1 - held.tell())):
-        held.write(piece)
-    return held.getvalue()
-
-
-def _gunzip(data: bytes) -> bytes:
-    """Unpack gzip, known by its magic bytes. Raises SourceError if it is damaged or too much comes out."""
-    if data.startswith(_GZIP_MAGIC):
-        try:
-            data = _read_bounded(gzip.GzipFile(fileobj=io.BytesIO(data)))
-        except (OSError, EOFError, zlib.error) as error:
-            raise SourceError(f"damaged gzip: {error}") from None
-    if len(data) > MAX_BYTES:
-        raise SourceError(f"holds more than {MAX_BYTES >> 20} MiB")
-    return data

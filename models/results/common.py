@@ -166,6 +166,14 @@ class ValidationProblem(Model, omit_defaults=False):
     message: str
 
 
+class IgnoredKind(Model, omit_defaults=False):
+    """Objects of a kind that drasat does not read."""
+
+    kind: str
+    api_version: str
+    count: int
+
+
 class ValidationDocument(Model, kw_only=True, omit_defaults=False):
     """What ``validate -o json`` prints."""
 
@@ -173,3 +181,5 @@ class ValidationDocument(Model, kw_only=True, omit_defaults=False):
     kind: Literal["ValidationResult"] = "ValidationResult"
     valid: bool
     problems: tuple[ValidationProblem, ...]
+    # By kind and version.
+    ignored: tuple[IgnoredKind, ...] = ()

@@ -6,6 +6,7 @@ which compares devices (CELC-5).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
@@ -29,7 +30,9 @@ from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, byte_length
 from ...models.kubernetes.slices import Device, ResourceSlice
-from ...models.manifests.reader import InputSource, Manifest, read_manifests
+from ...models.manifests.reader import Manifest, read_manifests
+from ...models.manifests.sources import InputSource
+from ...models.results.common import IgnoredKind
 from ...models.topology.places import TopologyError, place_devices
 from ...models.validation.entries import EXPRESSION_MAX
 from ...models.validation.expressions import LocatedEntry, Purpose, cel_path, expressions, located_entries
@@ -42,14 +45,23 @@ from ...problem.topology import membership_of
 
 
 def validate(
-    sources: Sequence[InputSource], gates: FeatureGates, *, recursive: bool = False, skip_validation: bool = False
-) -> list[InputProblem]:
-    """Read the sources and report every problem, in reading order; nothing in the input raises."""
-    manifests, found, _ = read_manifests(sources, recursive)
+    sources: Sequence[InputSource],
+    gates: FeatureGates,
+    *,
+    recursive: bool = False,
+    skip_validation: bool = False,
+    strict: bool = False,
+    max_input_size: int | str | None = None,
+) -> tuple[list[InputProblem], list[IgnoredKind]]:
+    """Read the sources and report every problem, in reading order, and what is ignored; nothing in the input raises."""
+    manifests, found, _ = read_manifests(sources, recursive, strict=strict, max_input_size=max_input_size)
     found += manifest_problems(manifests, gates, skip_validation=skip_validation)
     if not skip_validation and not has_errors(found):
         found.extend(indistinguishable_devices(manifests))
-    return found
+    ignored = Counter((manifest.kind, manifest.api_version) for manifest in manifests if manifest.object is None)
+    return found, [
+        IgnoredKind(kind=kind, api_version=version, count=count) for (kind, version), count in sorted(ignored.items())
+    ]
 
 
 @gc_young_only()
