@@ -22,6 +22,7 @@ MOST_UNKNOWN = 100
 _NEAR, _VERY_NEAR = 0.75, 0.85
 # Names that stand for something else in nearly every type.
 _COMMON_NAMES = frozenset({"name", "kind", "apiVersion", "uid", "type", "key", "value", "namespace"})
+_SERVER_FIELDS = frozenset({"status", "managedFields", "ownerReferences"})
 _LIST, _MAP = "[]", "{}"
 
 
@@ -180,7 +181,7 @@ def _find_below(type_: _Type, key: str) -> str:
             if key in one.names and path:
                 return f"{path}{key}"
             for field, (marks, inner) in one.nested.items():
-                if inner not in seen and field not in ("status", "managedFields"):
+                if inner not in seen and field not in _SERVER_FIELDS:
                     seen.add(inner)
                     pending.append((inner, f"{path}{field}{marks}."))
     return ""

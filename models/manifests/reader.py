@@ -79,6 +79,7 @@ class _Reader:
         self.manifests: list[Manifest] = []
         self.problems: list[InputProblem] = []
         self._unknown: Severity = unknown
+        self._repeats = 0
         self._first: dict[tuple[type, str, str], Manifest] = {}
         self._shared = ValueInterner()
         self._names = GeneratedNames()
@@ -93,11 +94,15 @@ class _Reader:
         else:
             objects = read.objects
             documents = read_documents(read.data, read.name) if objects is None else map(to_builtins, objects)
-            found = len(self.manifests) + len(self.problems)
+            found = self._count()
             for number, document in enumerate(documents, 1):
                 self._document(document, Source(read.name, number))
-            if found == len(self.manifests) + len(self.problems):
+            if found == self._count():
                 self.problems.append(InputProblem(whole, "", "holds no objects", "warning"))
+
+    def _count(self) -> int:
+        """How much has been found so far."""
+        return len(self.manifests) + len(self.problems) + self._repeats
 
     def _refuse(self, source: Source, field: str, message: str, kind: str = "", name: str = "") -> None:
         self.problems.append(InputProblem(source, field, message, "error", kind, name))
@@ -167,6 +172,7 @@ class _Reader:
             raw = None if isinstance(read, ResourceSlice) else mapping
             manifest = Manifest(kind, api_version, read, raw, source)
             if self._is_repeated(manifest):
+                self._repeats += 1
                 return
             self.manifests.append(manifest)
         for unknown in unknown_fields_of(kind, api_version, mapping):

@@ -82,14 +82,13 @@ class _Files:
             yield Input(_display_path(path), failure=_display_os_error(error))
             return
         for file in files:
-            name = "<stdin>" if file == STDIN else _display_path(file)
             try:
                 place = file if file == STDIN else realpath(file)
                 if place not in self._opened:
                     self._opened.add(place)
-                    yield Input(name, data=self._read(file))
+                    yield Input("<stdin>" if file == STDIN else _display_path(file), data=self._read(file))
             except (OSError, ValueError, SourceError) as error:
-                yield Input(name, failure=_display_os_error(error))
+                yield Input(_display_path(file), failure=_display_os_error(error))
 
     def _read(self, file: str) -> bytes:
         """Read a file and unpack it if it is gzip, known by its magic bytes. Raises SourceError, and OSError."""

@@ -49,7 +49,7 @@ REFUSED = [
      "spec.devices[0].name: Required value"),
     ("boolean.yaml", slice_with("{driver: d, nodeName: n, pool: {name: p, resourceSliceCount: 1}}"),
      "spec.nodeName: Invalid value: false: must be a string, not a boolean"),
-    ("twice.yaml", f"{CLAIM}---\n{CLAIM}", 'Duplicate value: "c": the same object is in'),
+    ("twice.yaml", f"{CLAIM}---\n{CLAIM.replace('name: r', 'name: s')}", 'Duplicate value: "c": the same object is in'),
     ("request.yaml", CLAIM.replace("name: r", "name: R"), "a lowercase RFC 1123 label must consist of"),
 ]  # fmt: skip
 
@@ -149,11 +149,15 @@ def test_a_kind_of_ours_in_another_api_is_ignored_with_that_api(drasat, tmp_path
     assert done.err.startswith("drasat: ignored 4 objects of other kinds: 1 DeviceClass of example.com/v1, ")
 
 
-def test_a_bomb_of_gzip_is_refused_before_it_is_unpacked(drasat, tmp_path, monkeypatch):
-    monkeypatch.setattr("drasat.models.manifests.reader.MAX_BYTES", 2**20)
-    done = drasat("allocate", "-f", write(tmp_path, "b.yaml", gzip.compress(b" " * 2**24, 1)))
-    assert (done.code, done.out) == (2, "")
-    assert "holds more than 1 MiB" in done.err
+@pytest.mark.parametrize("verb", ["allocate", "capacity", "compare", "explain", "plan", "topology", "validate"])
+def test_a_bomb_of_gzip_is_refused_before_it_is_unpacked(drasat, tmp_path, verb):
+    bomb = write(tmp_path, "b.yaml", gzip.compress(b" " * (65 * 2**20)))
+    done = drasat(verb, "-f", bomb)
+    reason = f"{bomb}: unpacks to more than 64 MiB; --max-input-size raises the limit\n"
+    assert done.code == 2
+    assert reason in done.err + done.out
+    assert "1 MiB" in drasat("validate", "-f", bomb, "--max-input-size", "1Mi").out
+    assert drasat("validate", "-f", bomb, "--max-input-size", "0").err.startswith("drasat: --max-input-size: '0'")
 
 
 def test_names_of_great_length_are_cut(drasat, tmp_path):

@@ -153,9 +153,14 @@ def test_any_integer_is_a_seed(seed):
     assert found.to_json() == again.to_json()
 
 
-def test_a_node_that_is_not_there_is_a_warning(drasat, examples):
-    done = drasat("allocate", "-f", examples / "whole-gpus", "--node", "gpu-nod")
-    assert (done.code, done.err.splitlines()[0]) == (1, 'drasat: warning: node "gpu-nod" is not in the input')
+@pytest.mark.parametrize("verb", ["allocate", "capacity", "compare", "explain", "topology"])
+def test_a_node_that_is_not_there_is_bad_usage(drasat, examples, verb):
+    done = drasat(verb, "-f", examples / "whole-gpus", "--node", "gpu-nod")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith('drasat: --node: node "gpu-nod" is not in the input: did you mean gpu-node-2?\n')
+
+
+def test_a_node_without_a_possible_name_is_bad_usage(drasat, examples):
     assert drasat("allocate", "-f", examples / "whole-gpus", "--node", "\x1b[31m").code == 2
 
 

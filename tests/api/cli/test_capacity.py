@@ -155,12 +155,6 @@ def test_bad_usage_exits_with_2(drasat, manifests, options, problem):
     assert len(done.err.splitlines()) == 1
 
 
-def test_an_unknown_node_is_warned_about(drasat, manifests):
-    done = drasat("capacity", "-f", manifests(claim()), "--node", "nowhere")
-    assert done.code == 1
-    assert 'warning: node "nowhere" is not in the input' in done.err
-
-
 def test_an_interrupt_prints_what_is_known(drasat, manifests, monkeypatch):
     from drasat.solver.capacity import capacity
 

@@ -130,7 +130,6 @@ def test_names_and_a_node_narrow_the_list(run):
     (one,) = json.loads(done.out)["topologies"]
     assert (one["name"], [instance["name"] for instance in one["instances"]]) == ("b", ["n2"])
     assert run(*objects, options=["--name", "c"]) == (2, "", "drasat: DeviceTopology c not found\n")
-    assert 'warning: node "n9" is not in the input' in run(*objects, options=["--node", "n9"]).err
 
 
 def test_nothing_to_list_is_said(run):

@@ -43,7 +43,8 @@ def test_nested_lists_are_read(version, kind, values):
 
 def test_slices_before_and_after_are_read_too():
     plain, nested = slice_of({"l": {"strings": ["a"]}}), slice_of({"l": {"list": {"string": ["a"]}}})
-    assert read(plain, nested, plain, nested) == [{"l": DeviceAttribute(strings=("a",))}] * 4
+    named = [{**one, "metadata": {"name": f"s{number}"}} for number, one in enumerate((plain, nested, plain, nested))]
+    assert read(*named) == [{"l": DeviceAttribute(strings=("a",))}] * 4
 
 
 def test_a_value_in_a_field_of_v1_counts():
@@ -60,13 +61,19 @@ def test_a_value_in_a_field_of_v1_counts():
         ({"list": {"string": "a"}}, '[l].strings: Invalid value: "a": must be a list, not a string'),
         ({"list": {"int": [1, "a"]}}, '[l].ints[1]: Invalid value: "a": must be an integer, not a string'),
         ({"list": {}}, "[l]: Required value: exactly one value must be specified"),
-        ({"list": {"double": [1.5]}}, "[l]: Required value: exactly one value must be specified"),
         ({"list": None}, "[l]: Required value: exactly one value must be specified"),
         ({"list": {"string": []}}, "[l].strings: Required value: must not be empty"),
     ],
 )
 def test_bad_shapes_are_told(attribute, message):
     assert told({"l": attribute}) == [f"spec.devices[0].attributes{message}"]
+
+
+def test_a_list_of_another_type_is_no_value():
+    assert told({"l": {"list": {"double": [1.5]}}}) == [
+        'spec.devices[0].attributes.l.list.double: unknown field "spec.devices[0].attributes.l.list.double"',
+        "spec.devices[0].attributes[l]: Required value: exactly one value must be specified",
+    ]
 
 
 def test_two_lists_are_one_too_many():

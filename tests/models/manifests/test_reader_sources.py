@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from drasat.models.manifests import reader
-from drasat.models.manifests.reader import open_sources, read_manifests
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.manifests.sources import open_sources
 
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: %s}\n"
 
@@ -67,7 +67,14 @@ def test_folders_named_like_manifests_are_not_opened(tmp_path):
 
 def test_sources_are_read_in_the_order_given(tmp_path):
     write(tmp_path, a_yaml=node("a"), b_yaml=node("b"))
-    assert names([tmp_path / "b.yaml", tmp_path / "a.yaml", tmp_path / "b.yaml"]) == ["b", "a", "b"]
+    assert names([tmp_path / "b.yaml", tmp_path / "a.yaml"]) == ["b", "a"]
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path):
+    """Also under another name, and with pods that get their names as they are read."""
+    write(tmp_path, a_yaml=b"apiVersion: v1\nkind: Pod\nmetadata: {generateName: p-}\n")
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "a.yaml")
+    assert names([tmp_path / "a.yaml", tmp_path, f"{tmp_path}/../{tmp_path.name}/a.yaml"]) == ["p-00001"]
 
 
 def test_standard_input(monkeypatch):
@@ -88,9 +95,9 @@ def test_packed_files_are_known_by_their_content(tmp_path, name):
     assert names([tmp_path / name]) == ["a", "b"]
 
 
-def test_mappings():
+def test_mappings_and_iterables_of_them():
     objects = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}} for name in "abc"]
-    assert names([objects[0], objects[1:], (item for item in objects)]) == ["a", "b", "c", "a", "b", "c"]
+    assert names([objects[0], objects[1:], (item for item in objects)]) == ["a", "b", "c"]
 
 
 def test_missing_file(tmp_path):
@@ -162,16 +169,44 @@ def test_damaged_gzip(tmp_path, data):
     assert "damaged gzip" in problem(tmp_path / "a.yaml.gz")
 
 
-def test_too_large_files_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "MAX_BYTES", 2**20)
+def limited(path: Path, size: int | str | None) -> list[str]:
+    return [str(one) for one in read_manifests([path], max_input_size=size)[1]]
+
+
+def test_too_large_files_are_refused(tmp_path):
     write(tmp_path, plain_json=b" " * (2**20 + 1), packed_json=gzip.compress(b" " * 2**24))
     write(tmp_path, members_json=gzip.compress(b" " * 2**19) * 3)
-    for name in ("plain", "packed", "members"):
-        assert problem(tmp_path / f"{name}.json") == f"{tmp_path}/{name}.json: holds more than 1 MiB"
+    for name, size in (("plain", 2**20), ("packed", "1Mi"), ("members", "1024Ki")):
+        path = tmp_path / f"{name}.json"
+        assert limited(path, size) == [f"{path}: holds more than 1 MiB; --max-input-size raises the limit"]
+        assert limited(path, "16Mi") == [f"{path}: is empty"]
+
+
+def test_the_limit_counts_all_files_together(tmp_path):
+    write(tmp_path, a_yaml=node("a") + b" " * 600, b_yaml=gzip.compress(node("b") + b" " * 600), c_yaml=node("c"))
+    reason = "all input up to here holds more than 1000 bytes; --max-input-size raises the limit"
+    assert limited(tmp_path, 1000) == [f"{tmp_path}/b.yaml: {reason}"]
+
+
+def test_a_packed_file_may_hold_64_mib_or_200_times_its_size(tmp_path):
+    reason = "unpacks to more than 64 MiB; --max-input-size raises the limit"
+    write(tmp_path, bomb_json=gzip.compress(b" " * (64 * 2**20 + 1)), most_json=gzip.compress(b" " * 64 * 2**20))
+    assert limited(tmp_path / "bomb.json", None) == [f"{tmp_path}/bomb.json: {reason}"]
+    assert limited(tmp_path / "most.json", None) == [f"{tmp_path}/most.json: is empty"]
+    write(tmp_path, large_json=gzip.compress(os.urandom(2**19) + b" " * (66 * 2**20)))
+    assert "unpacks" not in limited(tmp_path / "large.json", None)[0]
+
+
+@pytest.mark.parametrize("size", ["much", "0", -1, "1e99"])
+def test_what_is_no_limit_is_refused(size):
+    if size == "1e99":
+        assert limited(Path("missing"), size) == ["missing: No such file or directory"]
+    else:
+        with pytest.raises(ValueError, match=r"quantities|zero"):
+            limited(Path("missing"), size)
 
 
 def test_a_bomb_is_not_unpacked_beyond_the_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "MAX_BYTES", 1000)
     unpacked = []
     inflate = gzip.GzipFile.read
 
@@ -181,8 +216,8 @@ def test_a_bomb_is_not_unpacked_beyond_the_bound(tmp_path, monkeypatch):
         return data
 
     monkeypatch.setattr(gzip.GzipFile, "read", read)
-    write(tmp_path, bomb_json=gzip.compress(b" " * 10**7))
-    assert "holds more than" in problem(tmp_path / "bomb.json")
+    write(tmp_path, bomb_json=gzip.compress(b" " * 10**6))
+    assert "holds more than" in limited(tmp_path / "bomb.json", 1000)[0]
     assert sum(unpacked) <= 1001
 
 
