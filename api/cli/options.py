@@ -254,7 +254,7 @@ def check_input_size(text: str | None) -> int | None:
 
 def plan_warnings(cluster: Cluster, notices: Sequence[str], *, existing: bool = True) -> Iterator[str]:
     """Warn of unsupported fields, of existing nodes with unknown resources, and of what the notices say."""
-    from ..models.workload.requests import allocatable_warnings
+    from ..models.workload.node_room import allocatable_warnings
     from ..models.workload.unsupported import unsupported_fields
 
     unknown = allocatable_warnings(cluster) if existing else ()

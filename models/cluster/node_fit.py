@@ -21,6 +21,7 @@ from ..kubernetes.meta import LabelError, Requirement
 from ..kubernetes.slices import Device, ResourceSlice, ResourceSliceSpec
 
 NAME_FIELD = "metadata.name"
+_NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 _UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
@@ -29,10 +30,14 @@ class SelectorError(ValueError):
 
 
 class Misfit(NamedTuple):
-    """Why a pod does not fit a node: a filter's stable id, and the details."""
+    """Why a pod does not fit a node: a filter's stable id, and the details in kube-scheduler's words.
+
+    ``kind`` tells misfits of one filter apart that are counted apart: the resources of which there is too little.
+    """
 
     id: str
     message: str
+    kind: str = ""
 
 
 NodeTest = Callable[[Node], bool]
@@ -100,7 +105,7 @@ def pod_fits(spec: PodSpec, node: Node) -> list[Misfit]:
 
 def _other_node_named(spec: PodSpec, node: Node) -> str | None:
     if spec.node_name and spec.node_name != node.metadata.name:
-        return f"the pod is on node {spec.node_name}"
+        return f"node(s) didn't match the requested node name {spec.node_name}"
     return None
 
 
@@ -109,7 +114,7 @@ def _selector_label_missing(spec: PodSpec, node: Node) -> str | None:
         return None
     labels = node.metadata.labels or {}
     missing = [f"{key}={value}" for key, value in spec.node_selector.items() if labels.get(key) != value]
-    return f"the node has no label {', '.join(missing)}" if missing else None
+    return f"{_NO_AFFINITY}: no label {', '.join(missing)}" if missing else None
 
 
 def _affinity_mismatch(spec: PodSpec, node: Node) -> str | None:
@@ -121,13 +126,13 @@ def _affinity_mismatch(spec: PodSpec, node: Node) -> str | None:
         with suppress(SelectorError):
             if term_matches(term, node):
                 return None
-    return "the node does not match the pod's required node affinity"
+    return f"{_NO_AFFINITY}: required node affinity"
 
 
 def _node_unschedulable(spec: PodSpec, node: Node) -> str | None:
     if not node.spec or not node.spec.unschedulable or spec.node_name:
         return None
-    return None if _tolerated(_UNSCHEDULABLE_TAINT, spec.tolerations or ()) else "the node is unschedulable"
+    return None if _tolerated(_UNSCHEDULABLE_TAINT, spec.tolerations or ()) else "node(s) were unschedulable"
 
 
 def _untolerated_taint(spec: PodSpec, node: Node) -> str | None:
@@ -137,8 +142,8 @@ def _untolerated_taint(spec: PodSpec, node: Node) -> str | None:
     effects = ("NoExecute",) if spec.node_name else ("NoSchedule", "NoExecute")
     taints = (taint for taint in node.spec.taints if taint.effect in effects)
     kept = [taint for taint in taints if not _tolerated(taint, spec.tolerations or ())]
-    texts = [f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}" for taint in kept]
-    return f"the pod does not tolerate taint {', '.join(texts)}" if kept else None
+    texts = [f"{{{taint.key}: {taint.value}}}" for taint in kept]
+    return f"node(s) had untolerated taint {', '.join(texts)}" if kept else None
 
 
 def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:

@@ -18,7 +18,8 @@ from ..manifests.writer import is_allocated
 from . import unit_classes
 from .expansion import missing_replicas
 from .gangs import GangCollector, GangKey, split_by_groups
-from .requests import backed_resources, running_pods
+from .node_room import running_pods
+from .requests import backed_resources
 from .units import is_deleting, is_finished_or_deleting
 
 MOST_UNITS = 1_000_000

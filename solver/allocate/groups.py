@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, SoftEntry, Status
+from ...models.workload.node_room import ROOM, NodeRooms
 from ...problem.conditions import TokenCondition
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
@@ -27,7 +29,15 @@ from ...problem.shapes import NodeView
 from ..engines.auto import decide_by_counting
 from ..engines.engine import Decision, OptimizingDecider, Pick, Session
 from ..engines.engines import NodeEngine, decisive_error, decisive_relation_error, problem_names, reason_from_error
-from ..engines.outcome import NodeClassFailure, UnitOutcome, deletion_filter, device_reasons
+from ..engines.outcome import (
+    NodeClassFailure,
+    Objective,
+    UnitOutcome,
+    bound_over_nodes,
+    deletion_filter,
+    device_reasons,
+    objective_vector,
+)
 from ..engines.result import has_uncombinable_selector, node_selection_of, soft_entries
 from .coupling import AdmissibleNodes, CoupledUnits, GroupAbortedError, SameNodeUnits, name_fatal_errors
 from .group_builder import STAND_IN_POOL, ContradictingViewsError, MergedView, held_claims, merge_views, reduce_nodes
@@ -35,29 +45,85 @@ from .group_problem import GroupProblem, build_group_problem, group_problem_name
 from .nodes import FailedNodes
 
 AllocationsByClaim = dict[ObjectKey, AllocationResult]
+BarredNode = tuple[int, str]
+"""A node group by number, and the name of a node where it must not go."""
+# How often node groups are moved from nodes that turn out to have too little room for all of them.
+_MOST_ROOM_ATTEMPTS = 64
+_NO_COMMON_ROOM = "no nodes with room for all that belongs together were found"
 
 
 class GroupPlacer:
     """Places coupled units, in the way of an engine. ``interrupted``: Ctrl-C came while the last ones were placed."""
 
     def __init__(
-        self, session: Session, engine: NodeEngine, allocated_state: AllocatedState, deadline: float | None
+        self,
+        session: Session,
+        engine: NodeEngine,
+        allocated_state: AllocatedState,
+        rooms: NodeRooms,
+        deadline: float | None,
     ) -> None:
         self._session = session
         self._engine = engine
         self._ledger = allocated_state
+        self._rooms = rooms
         self._deadline = deadline
         self.interrupted = False
 
     def place(self, coupled: CoupledUnits, admissible: Sequence[AdmissibleNodes]) -> list[UnitOutcome]:
         """Find nodes and devices for all units, or for none; nothing is committed.
 
-        ``admissible`` are the nodes that each node group may go to, whatever devices they have.
+        ``admissible`` are the nodes that each node group may go to, whatever devices they have; each alone has room
+        there. Where node groups that meet on a node have none together, one of them must go elsewhere: each is tried.
         """
         self.interrupted = False
+        found: list[list[UnitOutcome]] = []
+        open_branches: list[frozenset[BarredNode]] = [frozenset()]
+        undecided = False
+        for _ in range(_MOST_ROOM_ATTEMPTS):
+            if not open_branches or (found and not self._session.stages) or self.interrupted:
+                break
+            barred = open_branches.pop()
+            answers = self._place_barring(coupled, admissible, barred)
+            if answers[0].outcome != Status.ALLOCATED:
+                if not barred:
+                    return answers
+                undecided |= answers[0].outcome != Status.UNALLOCATABLE
+                continue
+            crowded = self._crowded(coupled, answers)
+            open_branches += [barred | {one} for one in crowded]
+            if not crowded:
+                found.append(answers)
+        undecided |= bool(open_branches)
+        if found:
+            return _best_of(found, [None] if undecided else [])
+        message = f"{', '.join(unit.name for unit in coupled.units)}: {_NO_COMMON_ROOM}"
+        outcome = Status.UNKNOWN if undecided else Status.UNALLOCATABLE
+        return _same_outcome_for_all(coupled, outcome, Reason(ROOM, "", message))
+
+    def _crowded(self, coupled: CoupledUnits, answers: Sequence[UnitOutcome]) -> list[BarredNode]:
+        """Find the node groups on the first node that has no room for all of them."""
+        nodes = {id(answer.unit): answer.node or "" for answer in answers}
+        of_node: dict[str, list[int]] = defaultdict(list)
+        for number, node_group in enumerate(coupled.node_groups):
+            of_node[nodes[id(node_group.units[0])]].append(number)
+        for node, numbers in of_node.items():
+            pods = (unit.pod for number in numbers for unit in coupled.node_groups[number].units)
+            if not self._rooms.fit_together([self._rooms.demand(pod.spec) for pod in pods if pod], node):
+                return [(number, node) for number in numbers]
+        return []
+
+    def _place_barring(
+        self, coupled: CoupledUnits, admissible: Sequence[AdmissibleNodes], barred: Collection[BarredNode]
+    ) -> list[UnitOutcome]:
+        """Place the units with some node groups kept from some nodes."""
+        left = [
+            replace(own, nodes=tuple(node for node in own.nodes if (number, node.metadata.name) not in barred))
+            for number, own in enumerate(admissible)
+        ]
         self._engine.compiler.limit(self._deadline)
         try:
-            return self._place(coupled, admissible)
+            return self._place(coupled, left)
         except SelectorError as error:
             reason = Reason("nodeSelector", "", f"gather pool information: {error}")
             return _same_outcome_for_all(coupled, Status.ERROR, reason)
@@ -69,7 +135,7 @@ class GroupPlacer:
             return _same_outcome_for_all(coupled, Status.UNKNOWN, Reason("timeLimit", "", str(error)))
 
     def _place(self, coupled: CoupledUnits, admissible: Sequence[AdmissibleNodes]) -> list[UnitOutcome]:
-        solver = GroupSolver(self._session, self._engine, self._ledger, self._deadline, coupled)
+        solver = GroupSolver(self._session, self._engine, self._ledger, self._rooms, self._deadline, coupled)
         decision, group_problem = Decision(Status.UNALLOCATABLE, certified=True), None
         for nodes in solver.candidate_node_sets(admissible):
             group_problem = solver.build_problem(nodes)
@@ -142,6 +208,13 @@ class GroupPlacer:
         return node, dict(zip((ref.key for ref in node_group.requested), made, strict=True))
 
 
+def _best_of(found: Sequence[list[UnitOutcome]], others: Sequence[Objective | None]) -> list[UnitOutcome]:
+    """Choose the answer with the best objective, which the first unit has; ``others`` could still be found."""
+    best = min(found, key=lambda answers: objective_vector(answers[0].objective))
+    rest = [answers[0].objective for answers in found if answers is not best]
+    return [replace(best[0], objective=bound_over_nodes(best[0].objective, [*rest, *others])), *best[1:]]
+
+
 def _with_soft_entries(
     found: Sequence[UnitOutcome], soft: Iterable[SoftEntry], decision: Decision
 ) -> list[UnitOutcome]:
@@ -171,9 +244,12 @@ class GroupSolver:
         session: Session,
         engine: NodeEngine,
         allocated_state: AllocatedState,
+        rooms: NodeRooms,
         deadline: float | None,
         coupled: CoupledUnits,
     ) -> None:
+        self._rooms = rooms
+        self._demands = [rooms.demand(unit.pod.spec) for unit in coupled.units if unit.pod]
         self.session = session
         self.engine = engine
         self.allocated_state = allocated_state
@@ -237,9 +313,10 @@ class GroupSolver:
         return {node.metadata.name: views.of(node, self._visible) for own in nodes for node in own}
 
     def _state(self, view: NodeView) -> Hashable:
-        """Return what is in use on a node, and what objectives see of it."""
+        """Return what is in use on a node, the room that is left, and what objectives see of it."""
         node_context = self._surveyor and self._surveyor.survey(view, self._visible)
-        return self.allocated_state.in_use(view).key, node_context
+        room = self._rooms.left_for(self._demands, view.node.metadata.name)
+        return self.allocated_state.in_use(view).key, room, node_context
 
     def may_use_several_nodes(self, node_group: SameNodeUnits) -> bool:
         """Tell whether pods that share a claim could be on several nodes after all: it may be usable on each of them.

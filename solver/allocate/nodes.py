@@ -1,16 +1,18 @@
 """The nodes to try for a unit: those that suit its pod, less those where an equal unit failed.
 
-``SuitableNodes`` are the nodes that suit a pod, whatever devices they have (NODE-2, SCHED-2). ``OpenNodes`` are those
-of them where no equal unit failed since their pools changed. ``FailedNodes`` groups the failures by their reason.
+``SuitableNodes`` are the nodes that suit a pod, whatever they have (NODE-2, SCHED-2). ``OpenNodes`` are those of them
+that have room for it and where no equal unit failed since their pools changed. ``FailedNodes`` groups the failures by
+their reason.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 
 import msgspec
 
@@ -81,15 +83,28 @@ class SuitableNodes:
         return misfit_reasons(self._misfits, len(self._nodes))
 
 
+RoomTest = Callable[[int], Misfit | None]
+"""Tells of a node, by position, what it has too little of for the pod; None: it has room."""
+
+
 class OpenNodes:
     """Nodes in order, less those where an equal unit failed and no pool that the node sees has changed since.
 
-    ``positions`` are ascending; they are read only as far as an iteration gets.
+    ``positions`` are ascending; they are read only as far as an iteration gets. Nodes that have no ``room`` are left
+    out for good: others only take more of it.
     """
 
-    def __init__(self, positions: Iterable[int], failed: FailedNodes, allocated_state: AllocatedState) -> None:
+    def __init__(
+        self,
+        positions: Iterable[int],
+        failed: FailedNodes,
+        allocated_state: AllocatedState,
+        room: RoomTest = lambda _: None,
+    ) -> None:
         self.failed = failed
         self._ledger = allocated_state
+        self._room = room
+        self._crowded: dict[str, list[int]] = defaultdict(list)
         # Negative, so that the first nodes are last: those fail most, and the end of a list is where to take from.
         self._open: list[int] = []
         self._unread = iter(positions)
@@ -107,11 +122,29 @@ class OpenNodes:
         index = len(self._open)
         while index:
             last = self._open[index - 1]
-            yield -last
+            if self._has_room(-last):
+                yield -last
+            else:
+                del self._open[index - 1]
             index = bisect_left(self._open, last)
         for position in self._unread:
-            self._open.insert(0, -position)
-            yield position
+            if self._has_room(position):
+                self._open.insert(0, -position)
+                yield position
+
+    def _has_room(self, position: int) -> bool:
+        misfit = self._room(position)
+        if misfit is not None:
+            self._crowded[misfit.kind].append(position)
+        return misfit is None
+
+    @property
+    def crowded(self) -> Iterator[Misfit]:
+        """What the nodes left out for lack of room have too little of; equal lacks are told of the first of them."""
+        for positions in self._crowded.values():
+            first = self._room(positions[0])
+            if first is not None:
+                yield from repeat(first, len(positions))
 
     def fail(self, positions: Iterable[tuple[int, NodeResult, Iterable[PoolId]]]) -> None:
         """Leave nodes out until one of their pools changes."""

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
 
-from ...models.cluster.node_fit import SelectorError
+from ...models.cluster.node_fit import Misfit, SelectorError
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
+from ...models.workload.node_room import NodeRooms, PodDemand
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text
 from ...problem.node_state import AllocatedState
@@ -27,6 +29,7 @@ from ..engines.outcome import (
     bound_over_nodes,
     device_reasons,
     is_zero_objective,
+    misfit_reasons,
     missing_reference_reasons,
     objective_vector,
 )
@@ -51,8 +54,8 @@ class Placer:
 
     ``walk`` finds the node of a unit; the default takes the first that fits. ``excluded_nodes`` are pairs of a unit's
     key (namespace, name) and a node's name: the unit does not go there when it is placed together with others.
-    ``interrupted``: Ctrl-C came while the last unit was placed, which has an answer nevertheless. ``notices`` say which
-    parts of the question were left aside.
+    ``rooms`` are what the units placed so far leave of the nodes. ``interrupted``: Ctrl-C came while the last unit was
+    placed, which has an answer nevertheless. ``notices`` say which parts of the question were left aside.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Placer:
         walk: NodeWalk | None = None,
         excluded_nodes: Container[tuple[ObjectKey, str]] = (),
     ) -> None:
+        self.rooms = NodeRooms(session.cluster, session.gates)
         self._session = session
         self._engine = engine
         self._ledger = allocated_state
@@ -78,7 +82,7 @@ class Placer:
         self._timed_out = False
         self._allocated: dict[ObjectKey, AllocationResult] = {}
         self._suitable: dict[bytes, SuitableNodes] = {}
-        self._candidates: dict[tuple[bytes, bytes], _CandidateNodes] = {}
+        self._candidates: dict[tuple[bytes, PodDemand | None, bytes], _CandidateNodes] = {}
         self._group_placer: GroupPlacer | None = None
 
     def place(self, unit: Unit) -> UnitOutcome:
@@ -146,7 +150,7 @@ class Placer:
             from .groups import GroupPlacer
 
             engine = cast("NodeEngine", self._engine)
-            self._group_placer = GroupPlacer(self._session, engine, self._ledger, self._deadline)
+            self._group_placer = GroupPlacer(self._session, engine, self._ledger, self.rooms, self._deadline)
         answers = self._group_placer.place(coupled, admissible)
         self.interrupted |= self._group_placer.interrupted
         for answer in answers:
@@ -157,8 +161,16 @@ class Placer:
     def _nodes_for_all(self, group: SameNodeUnits) -> AdmissibleNodes:
         """Find the nodes that suit all units of a seat, in order. Raises ``SelectorError``."""
         suitable = [self._candidates_for(unit, unit.requested_claims).suitable for unit in group.units]
-        common = set.intersection(*map(set, suitable))
-        reasons = dict.fromkeys(reason for one in suitable for reason in one.reasons)
+        demands = [self._demand(unit) for unit in group.units]
+        every = set.intersection(*map(set, suitable))
+        common = {position for position in every if self.rooms.fit_together(demands, self._names[position])}
+        lacking = (self._missing_room(demand, position) for position in sorted(every - common) for demand in demands)
+        reasons = dict.fromkeys(
+            (
+                *misfit_reasons([misfit for misfit in lacking if misfit], len(self._nodes)),
+                *(reason for one in suitable for reason in one.reasons),
+            )
+        )
         keys = [(unit.namespace, unit.name) for unit in group.units]
         nodes = (
             position
@@ -188,6 +200,7 @@ class Placer:
 
     def _commit(self, answer: UnitOutcome) -> None:
         made = [(ref.key, allocation) for ref, allocation in answer.allocations]
+        self.rooms.take(self._demand(answer.unit), answer.node or "")
         self._allocated.update(made)
         self._ledger.commit(made)
 
@@ -202,7 +215,8 @@ class Placer:
             message = f"node {node.metadata.name}: {again.error or failed[position].error}"
             return unplaced_outcome(unit, Status.ERROR, [Reason("expression", "", message)], report)
         names = [claim_text(ref.key) for ref in requested]
-        reasons = [*device_reasons(report, names), *candidates.suitable.reasons]
+        crowded = misfit_reasons(candidates.open.crowded, len(self._nodes))
+        reasons = [*device_reasons(report, names), *crowded, *candidates.suitable.reasons]
         outcome = Status.UNKNOWN if failed.undecided else Status.UNALLOCATABLE
         return unplaced_outcome(unit, outcome, reasons or [Reason("nodes", "", "there are no nodes")], report)
 
@@ -213,19 +227,27 @@ class Placer:
         """
         earlier = [*unit.existing_allocations(self._allocated)]
         spec = unit.pod.spec if unit.pod else None
-        place = pod_suitability_key(spec, earlier)
+        place, demand = pod_suitability_key(spec, earlier), self._demand(unit)
         key = (
             place,
+            demand,
             encode_key([(claim.spec, annotated_entries(claim.metadata)) for claim in _claims_of_refs(requested)]),
         )
         if key not in self._candidates:
             if place not in self._suitable:
                 self._suitable[place] = SuitableNodes(self._nodes, spec, earlier)
             suitable = self._suitable[place]
+            room = partial(self._missing_room, demand)
             self._candidates[key] = _CandidateNodes(
-                suitable, OpenNodes(suitable, FailedNodes(self._names), self._ledger)
+                suitable, OpenNodes(suitable, FailedNodes(self._names), self._ledger, room)
             )
         return self._candidates[key]
+
+    def _demand(self, unit: Unit) -> PodDemand | None:
+        return self.rooms.demand(unit.pod.spec if unit.pod else None)
+
+    def _missing_room(self, demand: PodDemand | None, position: int) -> Misfit | None:
+        return self.rooms.misfit(demand, self._names[position])
 
 
 def _claims_of_refs(refs: Sequence[ClaimRef]) -> list[ResourceClaim]:

@@ -20,7 +20,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import missing_resources
+from ...models.workload.node_room import missing_resources
 from ...models.workload.unit_classes import Gang
 from ...problem.compiler import Compiler
 from ...problem.filters import usable_devices

@@ -352,13 +352,16 @@ def class_reasons(failure: NodeClassFailure, claims: Sequence[str]) -> tuple[Rea
     return tuple(reasons) or (Reason("combination", "", together),)
 
 
-def misfit_reasons(misfits: Sequence[Misfit], nodes: int) -> tuple[Reason, ...]:
+def misfit_reasons(misfits: Iterable[Misfit], nodes: int) -> tuple[Reason, ...]:
     """Say how many nodes the pod itself does not fit, by the first test that each fails."""
-    counts = Counter(misfit.id for misfit in misfits)
-    examples = {misfit.id: misfit.message for misfit in reversed(misfits)}
+    counts: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], str] = {}
+    for misfit in misfits:
+        counts[misfit.id, misfit.kind] += 1
+        examples.setdefault((misfit.id, misfit.kind), misfit.message)
     return tuple(
-        Reason(id_, "", f"{count} of {nodes} nodes: {examples[id_]}")
-        for id_, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        Reason(key[0], "", f"{count} of {nodes} nodes: {examples[key]}")
+        for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     )
 
 

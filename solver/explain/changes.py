@@ -7,19 +7,21 @@ equal claims costs three times as much as dropping it from one.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 
 from msgspec.structs import replace
 
 from ...encoders.symmetry import MergedAlternative
-from ...models.cluster.node_fit import pod_fits
+from ...models.formats.decode import QuantityText
 from ...models.kubernetes.claims import CapacityRequirements, DeviceClass, DeviceSelector, DeviceToleration, RequestSpec
-from ...models.kubernetes.core import Node, PodSpec, Toleration
+from ...models.kubernetes.core import Container, Node, PodSpec, ResourceRequirements, Toleration
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.common import Reason
+from ...models.workload.node_room import ROOM
+from ...models.workload.requests import format_amount
 from ...problem.messages import Justification, claim_text
 from ...problem.obstacles import Obstacle
 from ...problem.problem import RESULT_LIMIT
@@ -27,7 +29,7 @@ from ...problem.requests import ResolvedRequest
 from ..proofs.counting import display_amount
 from . import wording
 from .conflict import REQUEST_REASONS, obstacle_of
-from .what_if import WhatIf, WhatIfEdit
+from .what_if import WhatIf, WhatIfEdit, pod_misfits
 
 CHANGE_COSTS = {
     "count": 1,  # for each device less
@@ -46,6 +48,7 @@ CHANGE_COSTS = {
     "nodeSelector": 2,
     "nodeAffinity": 2,
     "nodeName": 3,
+    ROOM: 3,
 }
 
 
@@ -140,11 +143,43 @@ def change_targets(words: wording.ReasonWording, alternative: MergedAlternative)
 def pod_changes(what_if: WhatIf, node: Node) -> list[Change]:
     """List changes after which the pod itself fits the node; none if there is no pod, or nothing helps."""
     changes: list[Change] = []
-    for misfit in pod_fits(what_if.unit.pod.spec, node) if what_if.unit.pod else ():
+    for misfit in pod_misfits(what_if.unit, node, what_if.rooms):
+        if misfit.id == ROOM:
+            lowered = _lowered_requests(what_if, node)
+            if lowered is None:
+                return []
+            changes.append(lowered)
+            continue
         text, edit = _POD_EDITS[misfit.id]
         apply: Callable[[WhatIf], WhatIf] = partial(WhatIf.with_pod, change=partial(edit, node))
         changes.append(Change(misfit.id, "", f"{text} ({misfit.message})", CHANGE_COSTS[misfit.id], apply))
     return changes
+
+
+def _lowered_requests(what_if: WhatIf, node: Node) -> Change | None:
+    """Ask for no more than the node has left; None where there is nothing left of something, not even for a pod."""
+    pod, rooms = what_if.unit.pod, what_if.rooms
+    if pod is None or rooms is None:
+        return None
+    demand = rooms.demand(pod.spec)
+    lowered = rooms.lowered_requests(demand, node.metadata.name)
+    if demand is None or lowered is None:
+        return None
+    requests = demand.requests(rooms.plugins_of(node.metadata.name))
+    less = [
+        f"{format_amount(name, amount)} instead of {format_amount(name, requests[name])} of {name}"
+        for name, amount in lowered.items()
+        if amount < requests[name]
+    ]
+    amounts = {name: format_amount(name, amount) for name, amount in lowered.items()}
+    edit = partial(WhatIf.with_pod, change=partial(_asking_for, amounts))
+    return Change(ROOM, "", f"let the pod ask for {' and '.join(less)}", CHANGE_COSTS[ROOM], edit)
+
+
+def _asking_for(amounts: Mapping[str, QuantityText], spec: PodSpec) -> PodSpec:
+    """A pod that takes just these amounts, whichever containers they are for."""
+    container = Container(name="all", resources=ResourceRequirements(requests=dict(amounts)))
+    return replace(spec, containers=(container,), init_containers=None, overhead=None, resources=None)
 
 
 def _tolerate_node_taints(node: Node, spec: PodSpec) -> PodSpec:

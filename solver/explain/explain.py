@@ -18,6 +18,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
+from ...models.workload.node_room import NodeRooms
 from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
@@ -66,7 +67,7 @@ def explain(
     deadline = None if time_limit is None else started + time_limit
     allocated_state = AllocatedState(cluster.usage(gates))
     placer = Placer(session, auto_engine(session), allocated_state, nodes, deadline)
-    run = _ExplanationRun(allocated_state, lambda: _load_explainer(session, nodes, deadline))
+    run = _ExplanationRun(allocated_state, placer.rooms, lambda: _load_explainer(session, nodes, deadline))
     sets = find_coupled_units(cluster, requested) if cluster.constraint_groups else ()
     interrupted = place_units(placer, requested, sets, run.record, progress)
     check_allocations(cluster, run.placed, gates, policy, given)
@@ -116,10 +117,11 @@ def _load_explainer(session: Session, nodes: Mapping[str, Node], deadline: float
 class _ExplanationRun:
     """The outcomes of units and their explanations: ``explanations`` are by the unit's identity."""
 
-    def __init__(self, allocated_state: AllocatedState, make: Callable[[], Explainer]) -> None:
+    def __init__(self, allocated_state: AllocatedState, rooms: NodeRooms, make: Callable[[], Explainer]) -> None:
         self.explanations: dict[int, ExplainedUnit] = {}
         self.placed: list[UnitOutcome] = []
         self._ledger = allocated_state
+        self._rooms = rooms
         self._allocated: dict[ObjectKey, ResourceClaim] = {}
         self._make = make
         self._explainer: Explainer | None = None
@@ -140,4 +142,4 @@ class _ExplanationRun:
             return _explained_unit(answer.unit, Status.UNKNOWN, reasons=answer.reasons, complete=False)
         self._explainer = self._explainer or self._make()
         whole = _explained_unit(answer.unit, answer.outcome, reasons=answer.reasons)
-        return self._explainer.explain(answer, whole, self._allocated, self._ledger, ties)
+        return self._explainer.explain(answer, whole, self._allocated, self._ledger, self._rooms, ties)

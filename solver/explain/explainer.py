@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -17,6 +17,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import NODES_NAMED, Reason, RejectedDevices, Status
 from ...models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit
+from ...models.workload.node_room import NodeRooms
 from ...models.workload.units import Unit
 from ...problem.messages import DeadlineExceededError, claim_text
 from ...problem.node_classes import group_equal_largest_first
@@ -72,6 +73,7 @@ class Explainer:
         whole: ExplainedUnit,
         allocated: Mapping[ObjectKey, ResourceClaim],
         allocated_state: AllocatedState,
+        rooms: NodeRooms,
         ties: str = "",
     ) -> ExplainedUnit:
         """Complete ``whole``, the record of a unit that got nothing, with its failures and relaxations.
@@ -87,14 +89,14 @@ class Explainer:
             return whole
         self._trials.renew()
         cluster = self._session.cluster.with_claims(allocated.values())
-        what_if = WhatIf(cluster, unit, self._session.gates, self._session.caller_constraints)
+        what_if = WhatIf(cluster, unit, self._session.gates, self._session.caller_constraints, rooms)
         try:
-            groups = self._groups(unit, allocated_state)
+            groups = self._groups(unit, allocated_state, rooms)
             alone = next((nodes[0] for nodes in groups if ties and self._trials.fits(what_if, nodes[0])), None)
             if alone is not None:
                 reason = Reason("constraintGroup", "", f"alone it fits on {alone.metadata.name}")
                 return structs.replace(whole, reasons=(*answer.reasons, reason))
-            explained = [self._class(unit, nodes, allocated_state) for nodes in groups[:MAX_NODE_CLASSES]]
+            explained = [self._class(unit, nodes, allocated_state, rooms) for nodes in groups[:MAX_NODE_CLASSES]]
         except (DeadlineExceededError, TrialLimitError):
             return structs.replace(whole, complete=False)
         except SelectorError:
@@ -110,17 +112,24 @@ class Explainer:
             complete=done and len(groups) <= MAX_NODE_CLASSES,
         )
 
-    def _groups(self, unit: Unit, allocated_state: AllocatedState) -> list[list[Node]]:
+    def _groups(self, unit: Unit, allocated_state: AllocatedState, rooms: NodeRooms) -> list[list[Node]]:
         """Group the nodes on which the unit fails for the same reasons, the largest groups first."""
         claims = unit.claims_to_allocate
-        return group_equal_largest_first(
-            self._nodes.values(),
-            lambda node: node_misfit(unit, node) or self._compiler.key(node, claims, allocated_state),
-        )
 
-    def _class(self, unit: Unit, nodes: Sequence[Node], allocated_state: AllocatedState) -> _ExplainedClass:
+        def key(node: Node) -> Hashable:
+            misfit = node_misfit(unit, node, rooms)
+            if misfit is None:
+                return self._compiler.key(node, claims, allocated_state)
+            # How much is left of what there is too little of differs from node to node.
+            return misfit.id, misfit.kind or misfit.message
+
+        return group_equal_largest_first(self._nodes.values(), key)
+
+    def _class(
+        self, unit: Unit, nodes: Sequence[Node], allocated_state: AllocatedState, rooms: NodeRooms
+    ) -> _ExplainedClass:
         names = tuple(node.metadata.name for node in nodes)
-        misfit = node_misfit(unit, nodes[0])
+        misfit = node_misfit(unit, nodes[0], rooms)
         if misfit is not None:
             failure = _node_failure(Reason(misfit.id, "", misfit.message))
             return _ExplainedClass(names, failure, RelaxationNode(nodes[0], None))

@@ -30,6 +30,7 @@ from ...models.kubernetes.extensions import CallerConstraint, Entry, annotated_e
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Status
+from ...models.workload.node_room import NodeRooms
 from ...models.workload.units import Unit
 from ...problem.messages import claim_text
 from ...problem.node_state import AllocatedState
@@ -41,12 +42,16 @@ from ..engines.registry import cp_sat_engine
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WhatIf:
-    """The cluster when the unit's turn comes, the unit, and the caller's constraints of all claims."""
+    """The cluster when the unit's turn comes, the unit, and the caller's constraints of all claims.
+
+    ``rooms`` are what earlier units leave of the nodes; None: nodes have room for any pod.
+    """
 
     cluster: Cluster
     unit: Unit
     gates: FeatureGates
     caller_constraints: tuple[CallerConstraint, ...] = ()
+    rooms: NodeRooms | None = None
 
     @property
     def claims(self) -> tuple[ResourceClaim, ...]:
@@ -196,7 +201,7 @@ class WhatIfTrials:
         if not self._left or (self._deadline is not None and monotonic() >= self._deadline):
             raise TrialLimitError
         self._left -= 1
-        if node_misfit(what_if.unit, node) is not None:
+        if node_misfit(what_if.unit, node, what_if.rooms) is not None:
             return False
         attempt = self._engine_for(what_if).allocate_on(node, what_if.claims, what_if.allocated_state(), self._deadline)
         if attempt.timed_out:
@@ -219,9 +224,12 @@ class WhatIfTrials:
         return cp_sat_engine(changed)
 
 
-def node_misfit(unit: Unit, node: Node) -> Misfit | None:
-    """Find why the node does not suit, whatever devices it has (NODE-2, SCHED-2). Raises ``SelectorError``."""
-    misfits = pod_fits(unit.pod.spec, node) if unit.pod else []
+def node_misfit(unit: Unit, node: Node, rooms: NodeRooms | None) -> Misfit | None:
+    """Find why the node does not suit, whatever devices it has, or has no room (NODE-2, SCHED-2).
+
+    Raises ``SelectorError``.
+    """
+    misfits = pod_misfits(unit, node, rooms)
     if misfits:
         return misfits[0]
     for ref in unit.claims:
@@ -229,3 +237,11 @@ def node_misfit(unit: Unit, node: Node) -> Misfit | None:
         if status and status.allocation and not node_matches(status.allocation.node_selector, node):
             return Misfit("allocatedClaim", f"claim {claim_text(ref.key)} is allocated for other nodes")
     return None
+
+
+def pod_misfits(unit: Unit, node: Node, rooms: NodeRooms | None) -> list[Misfit]:
+    """List why the pod itself does not fit the node: rules for nodes, and then the room."""
+    if unit.pod is None:
+        return []
+    lacking = rooms and rooms.misfit(rooms.demand(unit.pod.spec), node.metadata.name)
+    return [*pod_fits(unit.pod.spec, node), *([lacking] if lacking else [])]

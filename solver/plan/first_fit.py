@@ -15,7 +15,8 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import Requests, missing_resources, remaining_allocatable, subtract_requests
+from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
+from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef
 from ...problem.node_state import AllocatedState

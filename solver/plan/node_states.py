@@ -25,7 +25,8 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import Requests, remaining_after, remaining_allocatable
+from ...models.workload.node_room import remaining_after, remaining_allocatable
+from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.compiler import Compiler, Question

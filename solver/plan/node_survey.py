@@ -21,7 +21,8 @@ from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Status
-from ...models.workload.requests import Requests, effective_requests, missing_resources
+from ...models.workload.node_room import missing_resources
+from ...models.workload.requests import Requests, effective_requests
 from ...models.workload.units import Unit
 from ...problem.messages import claim_text
 from ...problem.node_classes import group_equal_largest_first, node_class_key

@@ -23,7 +23,8 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import backed_resources, remaining_after, remaining_allocatable, subtract_requests
+from ...models.workload.node_room import remaining_after, remaining_allocatable, subtract_requests
+from ...models.workload.requests import backed_resources
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text

@@ -17,8 +17,9 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.gates import FeatureGates
 from ...models.workload.expansion import QueuedUnit, expand_units
+from ...models.workload.node_room import missing_resources, remaining_allocatable
 from ...models.workload.queue import read_queue
-from ...models.workload.requests import add_requests, format_amount, missing_resources, remaining_allocatable
+from ...models.workload.requests import add_requests, format_amount
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, Unit, all_units
 from .published import Finding

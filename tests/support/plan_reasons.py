@@ -12,12 +12,8 @@ from drasat.models.cluster.node_fit import pod_fits
 from drasat.models.kubernetes.claims import ResourceClaimStatus
 from drasat.models.kubernetes.core import Container, ResourceRequirements, Toleration
 from drasat.models.results.common import Status
-from drasat.models.workload.requests import (
-    backed_resources,
-    effective_requests,
-    missing_resources,
-    remaining_allocatable,
-)
+from drasat.models.workload.node_room import missing_resources, remaining_allocatable
+from drasat.models.workload.requests import backed_resources, effective_requests
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.plan.why_not import UnplacedExplainer

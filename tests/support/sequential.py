@@ -12,8 +12,8 @@ from drasat.models.cluster.node_fit import pod_fits, selector_test
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.results.common import Status
 from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.node_room import missing_resources
 from drasat.models.workload.queue import read_queue
-from drasat.models.workload.requests import missing_resources
 from drasat.solver.compare.figures import SchedulingContext, SchedulingInput
 from drasat.solver.compare.plans import PLACEMENT_POLICIES, schedule
 from drasat.solver.compare.schedulers import arrival_order

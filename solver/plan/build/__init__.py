@@ -15,7 +15,8 @@ from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
 from ....models.results.common import Reason
 from ....models.workload.expansion import QueuedUnit
-from ....models.workload.requests import Requests, missing_resources, remaining_allocatable, sum_requests
+from ....models.workload.node_room import missing_resources, remaining_allocatable
+from ....models.workload.requests import Requests, sum_requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import ClaimRef
 from ....problem.messages import FatalError

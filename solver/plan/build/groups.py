@@ -14,7 +14,8 @@ from ....models.cluster.cluster import Cluster
 from ....models.kubernetes.core import Node
 from ....models.results.common import Reason, Status
 from ....models.workload.expansion import QueuedUnit
-from ....models.workload.requests import missing_resources, subtract_requests, sum_requests
+from ....models.workload.node_room import missing_resources, subtract_requests
+from ....models.workload.requests import sum_requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import all_units
 from ....problem.node_state import AllocatedState

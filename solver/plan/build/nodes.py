@@ -26,7 +26,8 @@ from ....models.kubernetes.extensions import NodeTemplate, node_from_template, s
 from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.meta import DeviceId, PoolId
 from ....models.kubernetes.slices import ResourceSlice
-from ....models.workload.requests import PODS, Requests, running_pods
+from ....models.workload.node_room import running_pods
+from ....models.workload.requests import PODS, Requests
 from ....problem.node_classes import group_equal, node_class_key
 from ....problem.node_state import AllocatedState
 from ....problem.requests import VisibleAttributes

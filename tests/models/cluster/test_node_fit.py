@@ -173,7 +173,7 @@ def test_node_taints_and_tolerations(taint, toleration, fits):
 def test_every_taint_needs_its_toleration():
     there = node(taints=(DEDICATED, Taint(key="b", effect="NoExecute")))
     misfits = pod_fits(PodSpec(tolerations=(Toleration(key="dedicated", operator="Exists"),)), there)
-    assert [misfit.message for misfit in misfits] == ["the pod does not tolerate taint b:NoExecute"]
+    assert [misfit.message for misfit in misfits] == ["node(s) had untolerated taint {b: }"]
 
 
 def test_an_unschedulable_node_can_be_tolerated():
@@ -203,6 +203,6 @@ def test_all_misfits_are_told_in_the_filters_order():
 def test_messages_name_what_is_missing():
     spec = PodSpec(node_name="n9", node_selector={"zone": "b", "rack": "1"})
     assert [str(misfit.message) for misfit in pod_fits(spec, NODE)] == [
-        "the pod is on node n9",
-        "the node has no label zone=b, rack=1",
+        "node(s) didn't match the requested node name n9",
+        "node(s) didn't match Pod's node affinity/selector: no label zone=b, rack=1",
     ]

@@ -7,13 +7,13 @@ from support.manifests import cluster, container, device_class, entry, node, obj
 from drasat.models.kubernetes.core import PodSpec
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.node_room import remaining_allocatable
 from drasat.models.workload.queue import read_queue
 from drasat.models.workload.requests import (
     EXTENDED_CLAIM_ANNOTATION,
     backing_classes,
     extended_claim,
     extended_claim_spec,
-    remaining_allocatable,
 )
 
 GPU = "example.com/gpu"

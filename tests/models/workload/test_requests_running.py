@@ -5,7 +5,12 @@ from support.manifests import allocated, claim, cluster, entry, node, obj, pod, 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.core import Pod, PodSpec
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.models.workload.requests import allocatable_warnings, missing_resources, remaining_allocatable, running_pods
+from drasat.models.workload.node_room import (
+    allocatable_warnings,
+    missing_resources,
+    remaining_allocatable,
+    running_pods,
+)
 
 
 def on(name, node_name="n", *entries, **options):

@@ -73,7 +73,7 @@ def test_a_pod_stays_off_nodes_that_do_not_suit_it():
 def test_a_pod_that_suits_no_node_is_told_why():
     (unit,) = ask(gpus("n1"), node("n1"), named("a"), pod("a", name="p", node_selector={"disk": "ssd"})).units
     assert [(reason.id, reason.message) for reason in unit.reasons] == [
-        ("nodeSelector", "1 of 1 nodes: the node has no label disk=ssd")
+        ("nodeSelector", "1 of 1 nodes: node(s) didn't match Pod's node affinity/selector: no label disk=ssd")
     ]
 
 

@@ -149,7 +149,7 @@ def test_within_one_pod_earlier_choices_are_revisited():
 
 
 def test_what_devices_cost_of_cpu_and_memory_is_not_reckoned():
-    """SCHED-13: the device would take more CPUs than the node has; the field is kept as it was read."""
+    """SCHED-13: with the device's the pod would take more CPUs than the node has; the field is kept as it was read."""
     costly = {
         "name": "a",
         "capacity": {"cores": {"value": "64"}},
@@ -157,7 +157,7 @@ def test_what_devices_cost_of_cpu_and_memory_is_not_reckoned():
     }
     thirsty = pod("p", "c", container={"resources": {"requests": {"cpu": "8"}}})
     cluster = drasat.load(
-        obj("DeviceClass", "any"), node("n1", cpu="1", memory="1Gi"), gpus("n1", costly), claim("c"), thirsty
+        obj("DeviceClass", "any"), node("n1", cpu="8", memory="1Gi"), gpus("n1", costly), claim("c"), thirsty
     )
     assert placed(drasat.allocate(cluster)) == [("n1", ["a"])]
 

@@ -35,7 +35,7 @@ def test_reasons_count_by_the_first_test_that_fails():
     assert list(suitable) == []
     assert [(reason.id, reason.message) for reason in suitable.reasons] == [
         ("allocatedClaim", "2 of 4 nodes: a claim of the pod is allocated for other nodes"),
-        ("nodeSelector", "2 of 4 nodes: the node has no label zone=b"),
+        ("nodeSelector", "2 of 4 nodes: node(s) didn't match Pod's node affinity/selector: no label zone=b"),
     ]
 
 

@@ -76,7 +76,7 @@ def test_a_pod_goes_only_where_it_fits():
     (outcome,) = found.units
     assert told(outcome)[3] == [
         "1 of 3 nodes: cannot allocate all claims",
-        "2 of 3 nodes: the node has no label zone=a",
+        "2 of 3 nodes: node(s) didn't match Pod's node affinity/selector: no label zone=a",
     ]
 
 

@@ -27,6 +27,8 @@ def changes(found):
     return [([change.message for change in one.changes], one.cost, one.node) for one in found.relaxations]
 
 
+OTHER_NAME = "node(s) didn't match the requested node name"
+OTHER_LABELS = "node(s) didn't match Pod's node affinity/selector"
 NO_EXECUTE = Taint(key="gone", value="v", effect="NoExecute")
 
 
@@ -35,27 +37,27 @@ def test_a_pod_on_a_node_that_is_full_may_go_to_another():
     found = unit(*nodes, own("n2", device("a")), claim(want()), pod("c", node_name="n1"))
     assert told(found) == {
         ("n1",): [("exactCount", "request r of claim ns/c needs 1 device")],
-        ("n2",): [("nodeName", "the pod is on node n1")],
+        ("n2",): [("nodeName", f"{OTHER_NAME} n1")],
     }
-    assert changes(found) == [(["let the pod go to another node (the pod is on node n1)"], 3, "n2")]
+    assert changes(found) == [([f"let the pod go to another node ({OTHER_NAME} n1)"], 3, "n2")]
 
 
 def test_a_pod_on_a_node_that_is_not_there():
     found = unit(own("n1", device("a")), claim(want()), pod("c", node_name="n9"))
-    assert told(found) == {("n1",): [("nodeName", "the pod is on node n9")]}
-    assert changes(found) == [(["let the pod go to another node (the pod is on node n9)"], 3, "n1")]
+    assert told(found) == {("n1",): [("nodeName", f"{OTHER_NAME} n9")]}
+    assert changes(found) == [([f"let the pod go to another node ({OTHER_NAME} n9)"], 3, "n1")]
 
 
 def test_all_that_does_not_suit_is_changed_together():
     there = guarded("n1", Taint(key="k", effect="NoSchedule"), unschedulable=True)
     found = unit(there, own("n1", device("a")), claim(want()), pod("c", node_selector={"zone": "x"}))
-    assert told(found) == {("n1",): [("nodeSelector", "the node has no label zone=x")]}
+    assert told(found) == {("n1",): [("nodeSelector", f"{OTHER_LABELS}: no label zone=x")]}
     assert changes(found) == [
         (
             [
-                "drop the pod's node selector (the node has no label zone=x)",
-                "make the node schedulable (the node is unschedulable)",
-                "tolerate the node's taints (the pod does not tolerate taint k:NoSchedule)",
+                f"drop the pod's node selector ({OTHER_LABELS}: no label zone=x)",
+                "make the node schedulable (node(s) were unschedulable)",
+                "tolerate the node's taints (node(s) had untolerated taint {k: })",
             ],
             4,
             "n1",
@@ -87,7 +89,7 @@ def test_nodes_with_the_same_misfit_are_one_kind_and_others_are_not():
     nodes = [node("n1"), node("n2"), node("n3", zone="x"), guarded("n4", NO_EXECUTE)]
     found = unit(*nodes, claim(want()), pod("c", node_selector={"zone": "x"}))
     assert told(found) == {
-        ("n1", "n2", "n4"): [("nodeSelector", "the node has no label zone=x")],
+        ("n1", "n2", "n4"): [("nodeSelector", f"{OTHER_LABELS}: no label zone=x")],
         ("n3",): [("exactCount", "request r of claim ns/c needs 1 device")],
     }
 
@@ -141,10 +143,10 @@ def test_a_claim_of_two_pods_is_allocated_once_and_then_binds_the_second():
     assert (first.outcome, first.node) == ("Allocated", "n1")
     assert second.outcome == "Unallocatable"
     assert told(second) == {
-        ("n1",): [("nodeName", "the pod is on node n2")],
+        ("n1",): [("nodeName", f"{OTHER_NAME} n2")],
         ("n2",): [("allocatedClaim", "claim ns/c is allocated for other nodes")],
     }
-    assert changes(second) == [(["let the pod go to another node (the pod is on node n2)"], 3, "n1")]
+    assert changes(second) == [([f"let the pod go to another node ({OTHER_NAME} n2)"], 3, "n1")]
 
 
 def test_a_pod_beside_an_allocated_claim_of_its_own_is_explained_for_the_rest():

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace as changed
 from support.plan_scene import allocation, first_fit, random_cluster
 
-from drasat.models.workload.requests import effective_requests, missing_resources, remaining_allocatable
+from drasat.models.workload.node_room import missing_resources, remaining_allocatable
+from drasat.models.workload.requests import effective_requests
 
 SEEDS = range(30)
 
