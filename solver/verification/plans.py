@@ -15,13 +15,13 @@ from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.core import Pod
 from ...models.kubernetes.gates import FeatureGates
 from ...models.workload.expansion import QueuedUnit, expand_units
-from ...models.workload.node_room import missing_resources, remaining_allocatable
 from ...models.workload.queue import read_queue
-from ...models.workload.requests import add_requests, format_amount
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, Unit, all_units
+from .nodes import NodeLoads
 from .published import Finding
 from .verify import Placement, Violation, verify
 
@@ -75,7 +75,7 @@ def plan_violations(
     placements = [_placement_of_unit(cluster, units[number]) for number in _placement_order(units, order)]
     # Groups may be about claims of pods that are still to be made.
     requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
-    broken = verify(cluster, placements, gates, cel_errors=cel_errors, groups=True, requested=requested)
+    broken = verify(cluster, placements, gates, cel_errors=cel_errors, groups=True, requested=requested, rooms=False)
     return [*(Violation(finding.rule, "", finding.message) for finding in found), *broken]
 
 
@@ -89,8 +89,7 @@ def _plan_findings(
             yield from claim_findings(unit)
     if order is not None and sorted(order) != [number for number, unit in enumerate(units) if unit.node is not None]:
         yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
-    placed = ((unit.node, one.shape.requests) for unit, one in queue.known if unit.node is not None)
-    yield from room_findings(cluster, gates, placed)
+    yield from room_findings(cluster, gates, ((unit.node, unit.unit.pod) for unit, _ in queue.known))
     yield from gang_findings(cluster, ((one.gang, unit.node) for unit, one in queue.known if one.gang is not None))
 
 
@@ -208,20 +207,17 @@ def _same_claim(given: ClaimRef, requested: ClaimRef) -> bool:
 
 
 def room_findings(
-    cluster: Cluster, gates: FeatureGates, taken: Iterable[tuple[str, Mapping[str, int]]]
+    cluster: Cluster, gates: FeatureGates, placed: Iterable[tuple[str | None, Pod | None]]
 ) -> Iterator[Finding]:
-    """Nodes of which planned units take more than running pods leave; ``taken`` are nodes with requests of units.
-
-    A node of which no amounts are known takes anything; resources that device classes back are no matter of rooms.
-    """
-    sums: dict[str, dict[str, int]] = {}
-    for node, requests in taken:
-        add_requests(sums.setdefault(node, {}), requests)
-    rooms = remaining_allocatable(cluster, gates)
-    for node, total in sums.items():
-        for resource, amount in missing_resources(total, rooms.get(node)).items():
-            more = format_amount(resource, amount)
-            yield Finding("PLAN-ROOM", f"node {node}: planned units take {more} of {resource} more than is left")
+    """Nodes of which planned units take more than running pods leave; ``placed`` are nodes with pods."""
+    pods: dict[str, list[Pod]] = {}
+    for name, pod in placed:
+        if name is not None and name in cluster.nodes and pod is not None:
+            pods.setdefault(name, []).append(pod)
+    loads = NodeLoads(cluster, gates)
+    for name, own in pods.items():
+        for resource, more in loads.excess(own, cluster.nodes[name]):
+            yield Finding("PLAN-ROOM", f"node {name}: planned units take {more} of {resource} more than is left")
 
 
 GangMemberNodes = Iterable[tuple[Gang, str | None]]

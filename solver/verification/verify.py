@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...models.cluster.cluster import Cluster
-from ...models.cluster.node_fit import apply_taint_rules, pod_fits
+from ...models.cluster.node_fit import apply_taint_rules
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
@@ -16,6 +16,7 @@ from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
 from .claims import ClaimRules, FinalClaim, GroupRules, is_usable_on
 from .devices import ClaimContext, VerificationContext
+from .nodes import NodeLoads, node_findings
 from .published import Finding, Inventory
 from .state import HeldDevices, UnitUsage, VerifierExpressions
 
@@ -55,6 +56,7 @@ def verify(
     caller_constraints: Sequence[CallerConstraint] = (),
     groups: bool = False,
     requested: Sequence[Unit] | None = None,
+    rooms: bool = True,
 ) -> list[Violation]:
     """Check placements in the order in which they were made, each on top of those before.
 
@@ -75,6 +77,8 @@ def verify(
         Whether ConstraintGroups count. Raises ``GroupError`` for one that names what is not there.
     requested
         The units whose claims may be members of groups; None: those of the cluster.
+    rooms
+        Whether nodes must have room for pods beside those that run (POD-ROOM).
 
     Returns
     -------
@@ -82,7 +86,7 @@ def verify(
         Empty for a valid answer.
 
     """
-    replay = _Replay(cluster, gates, cel_errors, caller_constraints)
+    replay = _Replay(cluster, gates, cel_errors, caller_constraints, rooms)
     found = [found for placement in placements for found in replay.unit(placement)]
     return [*found, *replay.groups(cluster, requested)] if groups and cluster.constraint_groups else found
 
@@ -102,7 +106,12 @@ class _Replay:
     """The allocated state, moved on from unit to unit."""
 
     def __init__(
-        self, cluster: Cluster, gates: FeatureGates, cel_errors: str, caller_constraints: Sequence[CallerConstraint]
+        self,
+        cluster: Cluster,
+        gates: FeatureGates,
+        cel_errors: str,
+        caller_constraints: Sequence[CallerConstraint],
+        counts_rooms: bool,
     ) -> None:
         # The cluster keeps what every verification starts from.
         self._inventory = cluster.slice_memo(
@@ -112,6 +121,8 @@ class _Replay:
         held_key = "verification.held", gates.consumable_capacity
         self._ledger = HeldDevices(gates, cluster.memo(held_key, lambda: _held_devices(cluster, gates)))
         self._claims = cluster.claims
+        self._loads = NodeLoads(cluster, gates)
+        self._counts_rooms = counts_rooms
         self._made: dict[ObjectKey, AllocationResult] = {}
         context = VerificationContext(
             cluster.classes,
@@ -158,13 +169,13 @@ class _Replay:
                 yield Violation(finding.rule, "", finding.message)
 
     def _place(self, placement: Placement) -> Iterator[Finding]:
-        """Whether the node is one for the pod, and for what its claims hold already (NODE-2, SCHED-2)."""
+        """Whether the node is one for the pod and has room, and for what its claims hold already (NODE-2, SCHED-2)."""
         node, pod = placement.node, placement.pod
         if self._inventory.unreadable and placement.claims:
             yield Finding("NODE-2", self._inventory.unreadable)
         if pod is not None:
-            for misfit in pod_fits(pod.spec, node):
-                yield Finding("NODE-2", f"pod {'/'.join(key_of(pod.metadata))}: {misfit.message}")
+            yield from node_findings(pod, node)
+            yield from self._loads.enter(pod, node) if self._counts_rooms else ()
         for claim in placement.earlier:
             key = key_of(claim.metadata)
             allocation = self._allocation(key)

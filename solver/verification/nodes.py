@@ -1,0 +1,238 @@
+"""Whether a pod may be on its node: the rules for nodes and the room beside other pods, read anew from the manifests.
+
+A pod takes of each resource the most that it takes at any time of its life: while an init container runs, that beside
+the sidecars started before, and later all containers and sidecars. A resource that a device class backs is no matter of
+rooms on a node without a device plugin for it (KEP-5004).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import node_matches, tolerates
+from ...models.formats.decode import QuantityText
+from ...models.kubernetes.core import Container, Node, NodeSelector, Pod, PodSpec, ResourceRequirements, Taint
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey, key_of
+from ...models.kubernetes.quantity import Quantity
+from ...models.workload.requests import format_amount
+from .published import Finding
+
+POD_ROOM = "POD-ROOM"
+_CORDONED = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+_IMPLICIT = "deviceclass.resource.kubernetes.io/"
+_MADE_FOR_ENTRY = "resource.kubernetes.io/pod-claim-name"
+_ENDED = ("Succeeded", "Failed")
+
+
+def node_findings(pod: Pod, node: Node) -> Iterator[Finding]:
+    """Why the node is none for the pod, whatever is left there (NODE-2)."""
+    spec, name = pod.spec, "/".join(key_of(pod.metadata))
+    labels, rules = node.metadata.labels or {}, node.spec
+    if spec.node_name and spec.node_name != node.metadata.name:
+        yield Finding("NODE-2", f"pod {name} is on node {spec.node_name}")
+    for key, value in (spec.node_selector or {}).items():
+        if labels.get(key) != value:
+            yield Finding("NODE-2", f"pod {name}: node {node.metadata.name} has no label {key}={value}")
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    if affinity is not None and affinity.required is not None and not _is_wanted(affinity.required, node):
+        yield Finding("NODE-2", f"pod {name}: node {node.metadata.name} is not one of its required node affinity")
+    if rules is None:
+        return
+    # A pod that is on its node already stays there, unless a taint drives it away.
+    stopping = ("NoExecute",) if spec.node_name else ("NoSchedule", "NoExecute")
+    cordon = (_CORDONED,) if rules.unschedulable and not spec.node_name else ()
+    for taint in (*cordon, *(rules.taints or ())):
+        if taint.effect in stopping and not any(tolerates(one, taint) for one in spec.tolerations or ()):
+            yield Finding("NODE-2", f"pod {name} does not tolerate taint {taint.key}:{taint.effect}")
+
+
+def _is_wanted(selector: NodeSelector, node: Node) -> bool:
+    """Whether a term holds; for the scheduler one that cannot be parsed just does not."""
+    for term in selector.node_selector_terms or ():
+        try:
+            if node_matches(NodeSelector(node_selector_terms=(term,)), node):
+                return True
+        except ValueError:
+            continue
+    return False
+
+
+class NodeLoads:
+    """What pods take of nodes: those that run there, and those that are entered one after the other.
+
+    A node that tells no amounts takes anything, and any number of pods if it tells none.
+    """
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
+        self._cluster = cluster
+        self._backed = _backed_names(cluster) if "DRAExtendedResource" in gates.enabled else frozenset()
+        self._pods = cluster.memo("verification.pods by node", lambda: _pods_by_node(cluster))
+        self._taken: dict[str, Counter[str]] = {}
+        self._known: dict[bytes, Counter[str]] = {}
+
+    def enter(self, pod: Pod, node: Node) -> Iterator[Finding]:
+        """Count a pod as placed, and say what the node has too little of for it."""
+        needs = self._needs(pod, node)
+        self._taken_of(node).update(needs)
+        for resource, more in self._excess(node, needs):
+            what = f"pod {'/'.join(key_of(pod.metadata))} takes {more} of {resource} more than is left"
+            yield Finding(POD_ROOM, f"node {node.metadata.name}: {what}")
+
+    def excess(self, pods: Iterable[Pod], node: Node) -> Iterator[tuple[str, str]]:
+        """Count pods as placed; return resources of which they together take too much, and how much, in words."""
+        needs = Counter[str]()
+        for pod in pods:
+            needs.update(self._needs(pod, node))
+        self._taken_of(node).update(needs)
+        yield from self._excess(node, needs)
+
+    def _excess(self, node: Node, needs: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+        offered, taken = _offered(node), self._taken_of(node)
+        if offered is None:
+            return
+        for resource, amount in needs.items():
+            over = taken[resource] - offered[resource]
+            if amount and over > 0 and (resource in offered or resource != "pods"):
+                yield resource, format_amount(resource, over)
+
+    def _needs(self, pod: Pod, node: Node) -> Counter[str]:
+        takes, offered = self._takes(pod), _offered(node) or Counter()
+        as_devices = [name for name in takes if name in self._backed and offered[name] <= 0]
+        return Counter({name: amount for name, amount in takes.items() if name not in as_devices})
+
+    def _takes(self, pod: Pod) -> Counter[str]:
+        spec = pod.spec
+        key = _encode((spec.containers, spec.init_containers, spec.overhead, spec.resources))
+        if key not in self._known:
+            self._known[key] = pod_takes(spec)
+        return self._known[key]
+
+    def _taken_of(self, node: Node) -> Counter[str]:
+        name = node.metadata.name
+        if name not in self._taken:
+            total = self._taken[name] = Counter[str]()
+            for pod in self._pods.get(name, ()):
+                if self._runs(pod):
+                    status = pod.status
+                    got_devices = status is not None and status.extended_resource_claim_status is not None
+                    as_devices = self._backed if got_devices else ()
+                    total.update({one: n for one, n in self._takes(pod).items() if one not in as_devices})
+        return self._taken[name]
+
+    def _runs(self, pod: Pod) -> bool:
+        """Whether the pod has not ended, and waits for none of its claims."""
+        if pod.status is not None and pod.status.phase in _ENDED:
+            return False
+        return pod.metadata.deletion_timestamp is not None or not self._waits(pod)
+
+    def _waits(self, pod: Pod) -> bool:
+        statuses = (pod.status.resource_claim_statuses if pod.status else None) or ()
+        known = {one.name: one.resource_claim_name for one in statuses}
+        namespace, name = key_of(pod.metadata)
+        for entry in pod.spec.resource_claims or ():
+            if entry.name in known:
+                made = known[entry.name]
+                keys = [(namespace, made)] if made else []
+            elif entry.resource_claim_name:
+                keys = [(namespace, entry.resource_claim_name)]
+            else:
+                keys = list(self._made_for(namespace, name, entry.name))
+                if not keys and (namespace, entry.resource_claim_template_name or "") in self._cluster.templates:
+                    return True
+            claims = (self._cluster.claims.get(key) for key in keys)
+            if any(claim is not None and (claim.status is None or claim.status.allocation is None) for claim in claims):
+                return True
+        return False
+
+    def _made_for(self, namespace: str, pod: str, entry: str) -> Iterator[ObjectKey]:
+        """Claims made from a template for an entry of the pod: it owns them, or their name says so."""
+        for key, claim in self._cluster.claims.items():
+            if key[0] != namespace or (claim.metadata.annotations or {}).get(_MADE_FOR_ENTRY) != entry:
+                continue
+            owners = [one for one in claim.metadata.owner_references or () if one.controller]
+            if any(one.kind == "Pod" and one.name == pod for one in owners) or (
+                not owners and key[1] == f"{pod}-{entry}"
+            ):
+                yield key
+
+
+def _pods_by_node(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
+    found: dict[str, list[Pod]] = defaultdict(list)
+    for pod in cluster.pods.values():
+        if pod.spec.node_name:
+            found[pod.spec.node_name].append(pod)
+    return found
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def pod_takes(spec: PodSpec) -> Counter[str]:
+    """What a pod takes of each resource, one of ``pods`` included: cpu in thousandths, all else in whole units."""
+    phases: list[Counter[str]] = []
+    sidecars = Counter[str]()
+    for container in spec.init_containers or ():
+        alone = _asked(container)
+        if container.restart_policy == "Always":
+            sidecars = sidecars + alone
+            phases.append(sidecars)
+        else:
+            phases.append(sidecars + alone)
+    together = Counter(sidecars)
+    for container in spec.containers or ():
+        together.update(_asked(container))
+    phases.append(together)
+    found = Counter[str]()
+    for phase in phases:
+        found |= phase
+    if spec.resources is not None:
+        every = (*(spec.init_containers or ()), *(spec.containers or ()))
+        found = _with_pod_level(found, spec.resources, {name for one in every for name in _asked(one)})
+    found.update(_amounts(spec.overhead or {}))
+    found["pods"] = 1
+    return found
+
+
+def _with_pod_level(found: Counter[str], resources: ResourceRequirements, asked: Collection[str]) -> Counter[str]:
+    """Replace sums by what is asked for the pod as a whole; its limits stand in only where containers ask for nothing.
+
+    That goes for cpu, memory and huge pages.
+    """
+    total = Counter(found)
+    whole, limits = _amounts(resources.requests or {}), _amounts(resources.limits or {})
+    for name in {*whole, *limits}:
+        if name in ("cpu", "memory") or name.startswith("hugepages-"):
+            if name in whole:
+                total[name] = whole[name]
+            elif name not in asked:
+                total[name] = limits[name]
+    return total
+
+
+def _asked(container: Container) -> Counter[str]:
+    resources = container.resources
+    if resources is None:
+        return Counter()
+    return Counter({**_amounts(resources.limits or {}), **_amounts(resources.requests or {})})
+
+
+def _amounts(written: Mapping[str, QuantityText]) -> Counter[str]:
+    quantities = ((name, Quantity.parse(text)) for name, text in written.items())
+    return Counter({name: one.milli if name == "cpu" else one.value for name, one in quantities})
+
+
+def _offered(node: Node) -> Counter[str] | None:
+    status = node.status
+    written = (status.allocatable or status.capacity) if status else None
+    return _amounts(written) if written else None
+
+
+def _backed_names(cluster: Cluster) -> frozenset[str]:
+    """The resources that device classes back: by the name that a class gives, and by that of the class itself."""
+    named: Iterable[str] = (one.spec.extended_resource_name or "" for one in cluster.classes.values())
+    return frozenset({name for name in named if name}.union(f"{_IMPLICIT}{name}" for name in cluster.classes))
