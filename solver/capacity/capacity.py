@@ -6,9 +6,10 @@ at together (``count_on_shared_nodes``), as the sum of what fits on each of them
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, Status
 from ...models.validation.entries import read_caller_constraints
+from ...models.workload.node_room import ROOM, NodeRooms
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError
 from ...problem.node_classes import group_equal
@@ -29,7 +31,7 @@ from ..allocate.check import check_allocations
 from ..allocate.nodes import SuitableNodes
 from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import SearchInterrupted, UnitOutcome, missing_reference_reasons
+from ..engines.outcome import SearchInterrupted, UnitOutcome, misfit_reasons, missing_reference_reasons
 from .node import (
     CopyEngine,
     CopyFeasibility,
@@ -83,7 +85,8 @@ def capacity(
     session = Session(cluster, gates, STRICT, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
     engine = CopyEngine(session, source)
     deadline = None if time_limit is None else started + time_limit
-    evaluation = CapacityEvaluation(cluster, engine, AllocatedState(cluster.usage(gates)), limit, deadline)
+    rooms = NodeRooms(cluster, gates)
+    evaluation = CapacityEvaluation(cluster, engine, AllocatedState(cluster.usage(gates)), rooms, limit, deadline)
     evaluation.run(list(cluster.nodes.values()) if node is None else [cluster.node(node)])
     searched = monotonic()
     # All copies that fit at the same time, and those on each kind of node that fit on it alone.
@@ -136,7 +139,13 @@ class CapacityEvaluation:
     """
 
     def __init__(
-        self, cluster: Cluster, engine: CopyEngine, allocated_state: AllocatedState, limit: int, deadline: float | None
+        self,
+        cluster: Cluster,
+        engine: CopyEngine,
+        allocated_state: AllocatedState,
+        rooms: NodeRooms,
+        limit: int,
+        deadline: float | None,
     ) -> None:
         self._answers: dict[NodeRoom, list[str]] = {}
         self.shared: list[SharedRoom] = []
@@ -149,6 +158,9 @@ class CapacityEvaluation:
         self._ledger = allocated_state
         self._limit = limit
         self._deadline = deadline
+        self._rooms = rooms
+        pod = engine.source.copy(0).pod
+        self._demand = rooms.demand(pod.spec if pod else None)
 
     def run(self, nodes: Sequence[Node]) -> None:
         """Look at nodes, which are by name."""
@@ -175,7 +187,10 @@ class CapacityEvaluation:
             self._reject(names, [Reason("nodeSelector", "", str(error))])
             return
         positions = frozenset(found)
-        yield from (nodes[position] for position in sorted(positions))
+        lacking = {at: self._rooms.misfit(self._demand, names[at]) for at in sorted(positions)}
+        yield from (nodes[at] for at, misfit in lacking.items() if misfit is None)
+        crowded = {names[at]: misfit for at, misfit in lacking.items() if misfit is not None}
+        self._reject(tuple(crowded), misfit_reasons(crowded.values(), len(nodes)))
         self._reject(tuple(name for at, name in enumerate(names) if at not in positions), found.reasons)
 
     @property
@@ -218,17 +233,20 @@ class CapacityEvaluation:
             alone = CountedCopies(NodeRoom((), Room(), (INTERRUPTED_REASON,)))
             if not self.interrupted:
                 try:
-                    alone = self._measure(*one[0], deadline_slice(self._deadline, len(classes) - number + 1))
+                    until = deadline_slice(self._deadline, len(classes) - number + 1)
+                    alone = self._measure(*one[0], self._limit_of(one), until)
                 except KeyboardInterrupt:
                     self.interrupted = True
-            names = tuple(node.metadata.name for node, _ in one)
-            alone = replace(alone, answer=replace(alone.answer, nodes=names))
-            self._note(alone.answer)
             yield one, alone
 
-    def _measure(self, node: Node, query: CopyProblem, deadline: float | None) -> CountedCopies:
+    def _limit_of(self, one: Sequence[QueryOnNode]) -> int:
+        """No more copies need be looked for than these nodes have room for together."""
+        copies = [self._rooms.copies(self._demand, node.metadata.name) for node, _ in one]
+        return min(self._limit, sum(filter(None, copies)) or 1) if None not in copies else self._limit
+
+    def _measure(self, node: Node, query: CopyProblem, limit: int, deadline: float | None) -> CountedCopies:
         try:
-            return count_on_node(self._engine, node, query, self._ledger, self._limit, deadline)
+            return count_on_node(self._engine, node, query, self._ledger, limit, deadline)
         except FatalError:
             return CountedCopies(self._error(node))
 
@@ -237,9 +255,25 @@ class CapacityEvaluation:
         first = one[0][1]
         in_use, same = self._engine.state(first, self._ledger)
         fits = alone.answer.room.bound != 0 or bool(pools_with_negative_draws(first.problem))
+        limited: dict[int | None, CountedCopies] = {}
+        names: dict[int | None, list[str]] = defaultdict(list)
         for node, query in one:
+            name = node.metadata.name
+            copies = self._rooms.copies(self._demand, name)
+            # Nodes whose devices are used up before their room are alike.
+            limit = copies if alone.stopped_by(copies) else None
+            if limit not in limited:
+                limited[limit] = alone if limit is None else self._limited(alone, node, limit)
+            names[limit].append(name)
             keys = self._engine.keys(query, in_use) if fits else ()
-            yield SharedNode(node, query, alone, keys, (same, keys))
+            yield SharedNode(node, query, limited[limit], keys, (same, keys), alone, copies)
+        for limit, own in names.items():
+            self._note(replace(limited[limit].answer, nodes=tuple(own)))
+
+    def _limited(self, alone: CountedCopies, node: Node, copies: int) -> CountedCopies:
+        """Return what fits on a node that has the devices, and room for so many copies."""
+        lacking = self._rooms.misfit(self._demand, node.metadata.name, copies)
+        return alone.limited(copies, [Reason(ROOM, "", lacking.message)] if lacking else [])
 
     def _join(self, places: Sequence[SharedNode]) -> None:
         """Add nodes that share something, or a node that shares nothing."""
@@ -265,13 +299,51 @@ class CapacityEvaluation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedNode:
-    """A node with its question, and the room on it alone; places with equal ``same`` are one place for copies."""
+    """A node with its question, and the room on it alone; places with equal ``same`` have the same devices.
+
+    ``devices`` is what fits by devices alone, ``copies`` the number of copies that the node has room for; None: any.
+    """
 
     node: Node
     query: CopyProblem
     alone: CountedCopies
     keys: tuple[Hashable, ...]
     same: Hashable
+    devices: CountedCopies
+    copies: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SameDevices:
+    """Nodes that reach the very same: a copy on one of them could as well be on another that has room for it."""
+
+    places: tuple[SharedNode, ...]
+
+    @property
+    def first(self) -> SharedNode:
+        """The node whose question stands for all."""
+        return self.places[0]
+
+    @property
+    def copies(self) -> int | None:
+        """How many copies they have room for; None: any number."""
+        known = [place.copies for place in self.places]
+        return None if None in known else sum(filter(None, known))
+
+    @property
+    def alone(self) -> CountedCopies:
+        """What fits on them if there is nothing on others."""
+        copies, devices = self.copies, self.first.devices
+        return devices.limited(copies, ()) if copies is not None and devices.stopped_by(copies) else devices
+
+    def limit(self, most: int, placed: int = 0) -> int:
+        """How many more copies may go there, beside so many."""
+        return most if self.copies is None else max(0, min(most, self.copies - placed))
+
+    def distributed(self, copies: Iterable[Picks]) -> list[PlacedCopy]:
+        """Put each copy on the first of the nodes that has room for it."""
+        seats = (repeat(place) if place.copies is None else repeat(place, place.copies) for place in self.places)
+        return list(zip(chain.from_iterable(seats), copies, strict=False))
 
 
 PlacedCopy = tuple[SharedNode, Picks]
@@ -287,20 +359,21 @@ def count_on_shared_nodes(
 ) -> tuple[Room, list[PlacedCopy]]:
     """Find how many copies fit on all these nodes together.
 
-    Where several nodes reach the very same, a copy on one of them could as well be on another, and one is enough, as is
-    one on which any number fits. Otherwise nodes are filled one after the other, and what fits on each alone, or on one
-    node that reaches what all of them reach, is more than fits together.
+    Where several nodes reach the very same, they are one place with room for the copies of all of them, and one is
+    enough on which any number fits. Otherwise nodes are filled one after the other, and what fits on each alone, or on
+    one node that reaches what all of them reach, is more than fits together.
     """
-    distinct = list({place.same: place for place in reversed(places)}.values())[::-1]
-    alone = total_room([place.alone.answer.room for place in distinct])
+    distinct = [SameDevices(tuple(own)) for own in group_equal(places, lambda place: place.same)]
+    rooms = [one.alone.answer.room for one in distinct]
+    alone = total_room(rooms)
     if len(distinct) == 1 or alone.unbounded:
-        enough = next((place for place in distinct if place.alone.answer.room.unbounded), distinct[0])
-        return alone, [(enough, picks) for picks in enough.alone.copies]
-    firsts, first_fit = _first_fit_in_turn(engine, distinct, allocated_state, limit, deadline_slice(deadline, 4))
-    best = [*_most_in_turn(engine, distinct, allocated_state, limit, deadline_slice(deadline, 3))]
+        enough = next((one for one, room in zip(distinct, rooms, strict=True) if room.unbounded), distinct[0])
+        return alone, enough.distributed(enough.alone.copies)
+    firsts, first_fit = _first_fit_in_turn(engine, places, allocated_state, limit, deadline_slice(deadline, 4))
+    best = _most_in_turn(engine, distinct, allocated_state, limit, deadline_slice(deadline, 3))
     placed = max(best, firsts, key=len)
     # A copy on one node that gives counters back may make room on another, which neither has alone.
-    giving = any(pools_with_negative_draws(place.query.problem) for place in distinct)
+    giving = any(pools_with_negative_draws(one.first.query.problem) for one in distinct)
     bound = None if giving else _joint_bound(engine, distinct, allocated_state, len(placed), alone.bound, deadline)
     return Room(len(placed), bound, first_fit), placed
 
@@ -314,30 +387,40 @@ def _first_fit_in_turn(
 ) -> tuple[list[PlacedCopy], int | None]:
     """Fill node after node as the scheduler would; the number is None where that was not decided."""
     running, placed, decided = AllocatedState(allocated_state.usage), list[PlacedCopy](), True
+    used_up: set[Hashable] = set()
     for number, place in enumerate(places):
-        filled = engine.fill(place.query, running, limit, deadline_slice(deadline, len(places) - number))
+        if place.same in used_up:
+            continue
+        most = limit if place.copies is None else min(limit, place.copies)
+        filled = engine.fill(place.query, running, most, deadline_slice(deadline, len(places) - number))
         placed += [(place, picks) for picks in filled.copies]
         decided = decided and filled.decided
+        if len(filled.copies) < most:
+            # Nothing is left for other nodes that reach the very same.
+            used_up.add(place.same)
     return placed, len(placed) if decided else None
 
 
 def _most_in_turn(
     engine: CopyEngine,
-    places: Sequence[SharedNode],
+    distinct: Sequence[SameDevices],
     allocated_state: AllocatedState,
     limit: int,
     deadline: float | None,
-) -> Iterator[PlacedCopy]:
-    """Fill node after node with as many copies as fit beside those before: first with what only this node reaches."""
+) -> list[PlacedCopy]:
+    """Fill place after place with as many copies as fit beside those before: first with what only it reaches."""
     running = AllocatedState(allocated_state.usage)
-    reached = Counter(key for place in places for key in place.keys)
-    turns = [(place, _exclusive_problem(place, reached)) for place in places]
-    turns += [(place, place.query) for place in places]
-    for number, (place, query) in enumerate(turns):
+    reached = Counter(key for one in distinct for key in one.first.keys)
+    turns = [(one, _exclusive_problem(one.first, reached)) for one in distinct]
+    turns += [(one, one.first.query) for one in distinct]
+    found: dict[SameDevices, list[Picks]] = {one: [] for one in distinct}
+    for number, (one, query) in enumerate(turns):
         until = deadline_slice(deadline, len(turns) - number)
-        for picks in count_copies(engine, query, running, limit, until)[1].copies:
-            engine.commit(place.query, running, picks)
-            yield place, picks
+        most = one.limit(limit, len(found[one]))
+        for picks in count_copies(engine, query, running, most, until)[1].copies if most else ():
+            engine.commit(one.first.query, running, picks)
+            found[one].append(picks)
+    return [placed for one, copies in found.items() for placed in one.distributed(copies)]
 
 
 def _exclusive_problem(place: SharedNode, reached: Mapping[Hashable, int]) -> CopyProblem:
@@ -349,7 +432,7 @@ def _exclusive_problem(place: SharedNode, reached: Mapping[Hashable, int]) -> Co
 
 def _joint_bound(
     engine: CopyEngine,
-    places: Sequence[SharedNode],
+    distinct: Sequence[SameDevices],
     allocated_state: AllocatedState,
     fitting: int,
     bound: int | None,
@@ -359,7 +442,7 @@ def _joint_bound(
     if bound is None or bound == fitting:
         return bound
     try:
-        query = engine.merged_query([place.query for place in places])
+        query = engine.merged_query([one.first.query for one in distinct])
     except (FatalError, DeadlineExceededError):
         return bound
     if query is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import chain, count, cycle, islice
 from time import monotonic
 
 from ...models.cluster.pools import Pool, merge_pool_views
@@ -356,6 +356,24 @@ class CountedCopies:
 
     answer: NodeRoom
     copies: tuple[Picks, ...] = ()
+
+    def stopped_by(self, copies: int | None) -> bool:
+        """Tell whether room for so many copies is used up before the devices are, or may be."""
+        room = self.answer.room
+        return copies is not None and (room.unbounded or room.bound is None or copies < room.bound)
+
+    def limited(self, copies: int, reasons: Sequence[Reason]) -> CountedCopies:
+        """Return what fits where there is room for so many copies, with the reasons why no more do.
+
+        Any number that fits one after another does so without the last ones.
+        """
+        room, answer = self.answer.room, self.answer
+        kept = tuple(islice(cycle(self.copies), copies)) if room.unbounded else self.copies[:copies]
+        first = copies if room.unbounded else room.first_fit and min(room.first_fit, copies)
+        bounded = Room(len(kept), copies, first)
+        if not bounded.proven:
+            return replace(self, answer=replace(answer, room=bounded), copies=kept)
+        return CountedCopies(NodeRoom(answer.nodes, bounded, tuple(reasons), certified=True), kept)
 
 
 def count_on_node(
