@@ -15,6 +15,7 @@ from drasat.models.cluster.node_fit import NODE_FILTERS
 from drasat.models.kubernetes.extensions import SHAPES
 from drasat.models.results.plan import PlanVerdict
 from drasat.models.topology.places import REQUESTED_SHAPES
+from drasat.models.workload.node_room import ROOM
 from drasat.problem.filters import FILTERS
 from drasat.reports.comparison import PLAN_COMPARISON_HEADERS
 from drasat.solver.compare.plans import PLANNERS
@@ -88,7 +89,7 @@ class TestExplain:
 
     def test_every_reason_is_listed(self):
         filters = {filter_.id for filter_ in FILTERS}
-        known = {*_DELETION_RANK, *filters, *(id_ for id_, _ in NODE_FILTERS), "allocatedClaim"}
+        known = {*_DELETION_RANK, *filters, *(id_ for id_, _ in NODE_FILTERS), "allocatedClaim", ROOM}
         assert set(quoted(firsts("explain", "id"))) == known
 
     @pytest.mark.parametrize("id_", CHANGE_COSTS)
