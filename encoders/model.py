@@ -206,9 +206,12 @@ def build_model(
     ``deadline`` is a reading of ``time.monotonic``.
     """
     model = AllocationModel(reduced, guarded=guarded)
+    model.rows.deadline = deadline
     for encoder in encoders:
         check_deadline(deadline)
         encoder.post(model)
+    # What is added to a finished model must not lose a solution that it has.
+    model.rows.deadline = None
     return model
 
 

@@ -8,12 +8,15 @@ from math import gcd
 from operator import mul
 from typing import TypeAlias
 
+from ..problem.messages import check_deadline
 from .solver_library import cp_sat
 
 Term: TypeAlias = tuple[int, int]
 """A variable's number and its coefficient."""
 # Beyond this, sums of coefficients have made the solver drop rows (or-tools #5293).
 COEFFICIENT_LIMIT = 1 << 31
+# So many terms are posted in about a hundredth of a second; then it is time to look at the clock.
+_TERMS_BETWEEN_CHECKS = 20_000
 
 
 class CoefficientError(Exception):
@@ -21,10 +24,15 @@ class CoefficientError(Exception):
 
 
 class CpSatRows:
-    """A model as it grows. ``has_packing_rows``: amounts of different sizes share a limit, as in a knapsack."""
+    """A model as it grows. ``has_packing_rows``: amounts of different sizes share a limit, as in a knapsack.
+
+    While ``deadline`` is set, a reading of ``time.monotonic``, posting may end with ``DeadlineExceededError``.
+    """
 
     def __init__(self) -> None:
         self.has_packing_rows = False
+        self.deadline: float | None = None
+        self._unchecked = 0
         self._proto = cp_sat.CpModelProto()
         self._least: list[int] = []
         self._most: list[int] = []
@@ -84,6 +92,7 @@ class CpSatRows:
         Raises ``CoefficientError`` if they are too large even so.
         """
         kept = [term for term in terms if term[1]]
+        self.check_time(len(kept) + 1)
         variables, coefficients = zip(*kept, strict=True) if kept else ((), ())
         divisor = 1 if 1 in coefficients or -1 in coefficients else gcd(*set(coefficients)) or 1
         if divisor > 1:
@@ -108,6 +117,13 @@ class CpSatRows:
                 self._at_most_in_digits(variables, coefficients, upper, guard)
             if lower > low:
                 self._at_most_in_digits(variables, [-coefficient for coefficient in coefficients], -lower, guard)
+
+    def check_time(self, terms: int = _TERMS_BETWEEN_CHECKS) -> None:
+        """Look at the clock after so many terms, or work that takes as long. Raises ``DeadlineExceededError``."""
+        self._unchecked += terms
+        if self._unchecked >= _TERMS_BETWEEN_CHECKS:
+            self._unchecked = 0
+            check_deadline(self.deadline)
 
     def within(self, variable: int, ranges: Iterable[tuple[int, int]], guard: int | None = None) -> None:
         """Post that the value lies in one of the ranges, which are in order and do not touch."""

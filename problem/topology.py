@@ -104,8 +104,8 @@ class TopologyCondition:
         """Find the devices within the greatest distance of one, itself included."""
         found = self._near.get(device)
         if found is None:
-            distances = self.places[self.instance_of[device]].distances(device)
             most = self.ask.max_distance or 0
+            distances = self.places[self.instance_of[device]].distances(device, most)
             found = frozenset(other for other, steps in distances.items() if steps <= most)
             self._near[device] = found
         return found

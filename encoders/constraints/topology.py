@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, pairwise, permutations, product
@@ -68,7 +69,8 @@ def post_compact(covered: CoveredDevices) -> None:
     covered.allow_only(kept)
     rows, guard, most = covered.model.rows, covered.guard, max(covered.sizes)
     for device in sorted(kept):
-        near = covered.condition.near(device)
+        near = _near(covered, device)
+        rows.check_time(len(kept))
         far = [term for other in kept if other > device and other not in near for term in covered.taken[other]]
         if far:
             room = min(len(far), most)
@@ -78,10 +80,17 @@ def post_compact(covered: CoveredDevices) -> None:
 def _with_enough_near(covered: CoveredDevices) -> set[int]:
     kept, least = set(covered.taken), min((size for size in covered.sizes if size), default=0)
     while True:
-        lonely = {device for device in kept if len(covered.condition.near(device) & kept) < least}
+        lonely = {device for device in kept if len(_near(covered, device) & kept) < least}
         if not lonely:
             return kept
         kept -= lonely
+
+
+def _near(covered: CoveredDevices, device: int) -> AbstractSet[int]:
+    """Devices near one; on large graphs it takes long to find them for all."""
+    near = covered.condition.near(device)
+    covered.model.rows.check_time(len(near))
+    return near
 
 
 MOST_ENUMERATED_SETS = 500
@@ -288,7 +297,10 @@ def post_placements(covered: CoveredDevices, placements: Iterable[Placement]) ->
     rows, guard = covered.model.rows, covered.guard
     covered.allow_only(covered.taken)
     over: dict[int, list[int]] = defaultdict(list)
-    chosen = [(rows.boolean(), placement) for placement in placements]
+    chosen: list[tuple[int, Placement]] = []
+    for placement in placements:
+        rows.check_time(len(placement))
+        chosen.append((rows.boolean(), placement))
     for literal, placement in chosen:
         for device in placement:
             over[device].append(literal)
@@ -352,6 +364,7 @@ def _pair_distance_terms(covered: CoveredDevices) -> Iterator[Term]:
     """
     rows, most = covered.model.rows, max(covered.sizes)
     for device, terms in covered.taken.items():
+        rows.check_time(10 * len(covered.taken))
         distances = covered.condition.distances(device)
         later = [(other, steps) for other in covered.taken if other > device and (steps := distances.get(other))]
         bound = sum(sorted((steps for _, steps in later), reverse=True)[:most])

@@ -140,8 +140,8 @@ class Places(Generic[Key]):
         graph.add_edges_from(self.links)
         return graph
 
-    def distances(self, start: Key) -> Mapping[Key, int]:
-        """Distance from a device to all that it is connected with, itself included.
+    def distances(self, start: Key, most: int | None = None) -> Mapping[Key, int]:
+        """Distance from a device to all that it is connected with, itself included; ``most`` ends the walk there.
 
         Steps from neighbour to neighbour, over devices that are in use as well. In a Tree the number of levels to
         climb: 1 under one lowest tree node, one more for each level above it, and the root is above them all.
@@ -149,7 +149,7 @@ class Places(Generic[Key]):
         if self.shape == "Tree":
             return {device: self._climb(start, device) for device in self.devices}
         found, edge, steps = {start: 0}, [start], 0
-        while edge:
+        while edge and (most is None or steps < most):
             steps += 1
             beside = dict.fromkeys(other for device in edge for other in self.neighbours[device] if other not in found)
             found.update(dict.fromkeys(beside, steps))

@@ -225,6 +225,31 @@ def remove_slack(
     return smaller if smaller.is_feasible(instance, instance.rows) else plan
 
 
+def shrink_plan(
+    instance: master_problem.MasterProblem,
+    stages: Sequence[master_problem.ObjectiveStage],
+    plan: master_problem.IntegerPlan,
+    most: int,
+    pricer: Pricer,
+) -> master_problem.IntegerPlan:
+    """Keep about ``most`` of what a plan places, by weight: what counts most in the first stages."""
+    wanted = [stage.terms for stage in stages if stage.maximise]
+    weights = [unit.weight for unit in instance.units]
+    sizes = [sum(number * weights[unit] for unit, number in gang.members) or 1 for gang in instance.gangs]
+    kinds = [
+        *((tuple(-terms.units.get(i, 0) for terms in wanted), False, i, n) for i, n in enumerate(plan.units)),
+        *((tuple(-terms.gangs.get(i, 0) / sizes[i] for terms in wanted), True, i, n) for i, n in enumerate(plan.gangs)),
+    ]
+    units, gangs, left = [0] * len(plan.units), [0] * len(plan.gangs), most
+    for _, is_gang, index, placed in sorted(kinds):
+        size = sizes[index] if is_gang else weights[index]
+        kept = min(placed, max(0, left) // size) if size else placed
+        (gangs if is_gang else units)[index] = kept
+        left -= kept * size
+    smaller = remove_slack(instance, replace(plan, units=tuple(units), gangs=tuple(gangs)), pricer)
+    return smaller if smaller.is_feasible(instance, instance.rows) else master_problem.empty_plan(instance)
+
+
 def _remove_slack_from_columns(
     columns: Sequence[tuple[master_problem.Column, int]], surplus: list[int], pricer: Pricer
 ) -> Counter[master_problem.Column]:

@@ -21,7 +21,7 @@ from .assign import PlanAssignment
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
 from .build.objectives import COMPACT, COST, FEWEST_NODES, FRAGMENTATION, Goal
 from .first_fit import AllocationsOfUnit, FirstFit, first_fit, remaining_beside
-from .master_problem import PlanLimits, PlanSolution
+from .master_problem import PlanLimits, PlanSolution, is_past
 from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD
 
@@ -93,7 +93,7 @@ def _candidates(
     in_order = ((place, assignment.assigned[place]) for place in assignment.order)
     placed = {place: (node.metadata.name, made) for place, (node, made) in in_order}
     left = [place for place in request.open_positions if place not in placed]
-    usable = bought if request.only_new else None
+    usable = bought if request.only_new else request.node_names and request.node_names | bought
     added = first_fit(session, queue, left, deadline, placed=placed, usable=usable) if left else FirstFit(placed, True)
     if len(added.assigned) > len(placed):
         yield _Candidate(added, _assignment(assignment, added))
@@ -104,7 +104,10 @@ def _candidates(
     by_priority = sorted(given, key=lambda place: -queue[place].unit_set.shape.priority)
     for arriving in (given, by_priority) if by_priority != given else (given,):
         if known is None or arriving is not given:
-            found = first_fit(request.session, queue, arriving, deadline, placed=request.earlier.assigned)
+            if is_past(deadline):
+                return
+            earlier = request.earlier.assigned
+            found = first_fit(request.session, queue, arriving, deadline, placed=earlier, usable=request.node_names)
         else:
             found = known
         yield _Candidate(found, _assignment(nothing, found))

@@ -24,7 +24,7 @@ from ...models.results.common import Status
 from ...models.workload.node_room import missing_resources
 from ...models.workload.requests import Requests, effective_requests
 from ...models.workload.units import Unit
-from ...problem.messages import claim_text
+from ...problem.messages import check_deadline, claim_text
 from ...problem.node_classes import group_equal_largest_first, node_class_key
 from ...problem.node_state import AllocatedState
 from ...problem.requests import VisibleAttributes
@@ -82,11 +82,21 @@ class ScreeningResult:
 
 
 class NodeScreening:
-    """Screens the nodes of a cluster for one unit at a time; ``usable`` names the nodes to look at, None: all."""
+    """Screens the nodes of a cluster for one unit at a time; ``usable`` names the nodes to look at, None: all.
+
+    After ``deadline``, a reading of ``time.monotonic``, its methods raise ``DeadlineExceededError`` (SRCH-10).
+    """
 
     def __init__(
-        self, cluster: Cluster, gates: FeatureGates, cel_errors: str, seed: int, usable: Container[str] | None
+        self,
+        cluster: Cluster,
+        gates: FeatureGates,
+        cel_errors: str,
+        seed: int,
+        usable: Container[str] | None,
+        deadline: float | None = None,
     ) -> None:
+        self.deadline = deadline
         nodes = cluster.nodes.items()
         self.nodes: Sequence[Node] = [node for name, node in nodes if usable is None or name in usable]
         policy = effective_policy("auto", cel_errors)
@@ -110,6 +120,7 @@ class NodeScreening:
         found = ScreeningResult()
         split: dict[bool, list[int]] = {False: [], True: []}
         for position in among:
+            check_deadline(self.deadline)
             split[bool(state.lacks(self.name(position), demand.requests))].append(position)
         for lacks_room, kept in ((False, found.with_room), (True, found.without_room)):
             groups = self.node_classes(demand, state, split[lacks_room])
@@ -139,6 +150,7 @@ class NodeScreening:
         known = state.keys.setdefault(visible, {})
 
         def key(position: int) -> Hashable:
+            check_deadline(self.deadline)
             equivalence = state.equivalence.get(self.name(position), position)
             if equivalence not in known:
                 view = self._engine.compiler.views.of(self.nodes[position], visible)
@@ -149,11 +161,12 @@ class NodeScreening:
 
     def attempt(self, demand: UnitDemand, state: RemainingResources, position: int) -> NodeResult:
         """Look for devices on one node; it is not decided any more once the solver has worked enough."""
+        check_deadline(self.deadline)
         if not demand.claims:
             return _NO_CLAIMS
         if self._engine.decider.counts.work > TOTAL_SCREENING_WORK:
             return _UNDECIDED
-        return self._engine.allocate_on(self.nodes[position], demand.claims, state.allocated_state, None)
+        return self._engine.allocate_on(self.nodes[position], demand.claims, state.allocated_state, self.deadline)
 
     def holders(self, position: int, demand: UnitDemand, state: RemainingResources) -> dict[ObjectKey, int]:
         """Find the claims that have devices which a unit may have on a node, and how many each has.

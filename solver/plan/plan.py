@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from time import monotonic
+from math import ceil
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
@@ -17,26 +18,25 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
-from ...models.workload.unit_classes import UnitShape
-from ...problem.messages import check_policy
+from ...models.workload.unit_classes import Gang, UnitShape
+from ...problem.messages import DeadlineExceededError, check_policy
 from ..allocate.allocate import gates_of
-from ..engines.engine import Session
+from ..engines.engine import TIME_LIMIT_RULE, Session
 from ..engines.outcome import SearchInterrupted, missing_reference_reasons
 from ..engines.registry import effective_policy
 from .assign import assign_plan, build_plan_outcome
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
 from .build.nodes import build_node_catalogue
 from .build.objectives import FRAGMENTATION, parse_objective, value_annotation
-from .heuristics import remove_slack
+from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan
-from .master_problem import PlanLimits, PlanSolution
+from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
 from .outcome import PlanOutcome, check_plan
 from .price_and_branch import solve_stages, stage_bounds
+from .time_budget import PlanTimeBudget
 
 TIME_LIMIT = 300.0
 GAP = 0.001
-# What comes after the search takes about so many times as long as what comes before, where queues are large.
-_POSTPROCESSING_FACTOR = 4
 PlanWatch = Callable[[str, float, float | None], None]
 
 
@@ -76,15 +76,16 @@ def plan(
     _check_options(gap, buy, only_new, budget)
     gates = gates_of(feature_gates)
     policy = effective_policy("cp-sat", cel_errors)
-    clock = _Clock(time_limit)
+    time = PlanTimeBudget(time_limit)
     value = value_annotation(stages) or VALUE_ANNOTATION
     sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, value=value)
     queue = list(expand_units(cluster, sets, gates))
     refused = _refused_units(cluster, queue)
-    clock.lap("queue")
+    time.lap("queue")
+    time.measure_pace(len(queue))
     session = Session(cluster, gates, policy, seed)
     positions = [place for place in range(len(queue)) if place not in refused]
-    earlier = _earlier_placements(session, queue, positions, clock.deadline, only_new=only_new)
+    earlier = _earlier_placements(session, queue, positions, time.coupling_ends(), only_new=only_new)
     refused.update(earlier.reasons)
     nothing = no_earlier_placements(session)
     catalogue = build_node_catalogue(cluster, _single_host_gangs(queue)) if buy else None
@@ -92,18 +93,23 @@ def plan(
     target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
     whole = PlanRequest(session, queue, positions, stages, nothing, catalogue, only_new, limit, target)
     open_positions = [place for place in positions if place not in earlier.positions]
-    request = replace(whole, open_positions=open_positions, earlier=earlier)
-    instance = build_plan_instance(request)
-    clock.lap("build")
-    limits = PlanLimits(gap, deadline=clock.search_ends())
-    solution = _solve_instance(instance, limits, executor, watch)
+    request = _affordable_request(replace(whole, open_positions=open_positions, earlier=earlier), time)
+    request, instance = _built(request, time.build_ends())
+    time.lap("build")
+    limits = PlanLimits(gap, deadline=time.search_ends([queue[place] for place in request.open_positions]))
+    solution = _solved(request, instance, limits, time, executor, watch)
     relaxed_bounds = _relaxed_bounds(whole, instance, solution, limits) if earlier.positions else ()
-    clock.lap("solve")
+    time.lap("solve")
     assignment = assign_plan(request, instance, solution)
-    clock.lap("assign")
-    solution, assignment = better_plan(request, instance, solution, assignment, replace(limits, deadline=clock.half()))
-    clock.lap("fill")
+    time.lap("assign")
+    last = time.last_first_fit([queue[place] for place in request.open_positions], len(cluster.nodes))
+    if not is_past(last):
+        limits = replace(limits, deadline=last)
+        solution, assignment = better_plan(request, instance, solution, assignment, limits)
+    time.lap("fill")
     refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
+    late = Reason(TIME_LIMIT_RULE, "", "the time limit left no time to plan it")
+    refused.update(dict.fromkeys(set(open_positions).difference(request.open_positions), (late,)))
     usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes} if only_new else None
     reasons: Mapping[int, tuple[Reason, ...]] = {}
     if len(assignment.assigned) + len(refused) < len(queue):
@@ -111,19 +117,92 @@ def plan(
         from .why_not import unplaced_reasons
 
         alike, assigned = assignment.equivalence, assignment.assigned
+        ends = time.reasons_end([queue[place] for place in assigned])
         reasons = unplaced_reasons(
-            assignment.cluster, queue, assigned, gates, policy, seed, usable, equivalence=alike, known=refused
+            assignment.cluster, queue, assigned, gates, policy, seed, usable, alike, known=refused, deadline=ends
         )
-    clock.lap("explain")
+    time.lap("explain")
     answer = build_plan_outcome(request, instance, solution, assignment, {**reasons, **refused}, gap, relaxed_bounds)
+    answer = replace(answer, notices=(*answer.notices, *_time_notices(whole, request)))
     check_plan(
         assignment.cluster, answer.units, gates, policy, order=assignment.order, namespace=namespace, selector=selector
     )
-    clock.lap("verify")
-    answer = replace(answer, verified=True, seconds=clock.laps)
+    time.lap("verify")
+    answer = replace(answer, verified=True, seconds=time.laps)
     if solution.interrupted:
         raise SearchInterrupted(answer)
     return answer
+
+
+def _affordable_request(request: PlanRequest, time: PlanTimeBudget) -> PlanRequest:
+    """Leave out nodes and units for which there is no time; the units of the highest priority stay, and whole gangs."""
+    queue, nodes = request.queue, list(() if request.only_new else request.session.cluster.nodes)
+    share = time.affordable_share([queue[place] for place in request.open_positions], len(nodes))
+    if share >= 1:
+        return request
+    members: dict[Gang | int, list[int]] = defaultdict(list)
+    for place in request.open_positions:
+        members[queue[place].unit_set.gang or place].append(place)
+    kept: list[int] = []
+    most = ceil(share * len(request.open_positions))
+    for own in sorted(members.values(), key=lambda own: -queue[own[0]].unit_set.shape.priority):
+        if len(kept) >= most:
+            break
+        kept += own
+    number = ceil(share * len(nodes))
+    names = frozenset(nodes[one * len(nodes) // number] for one in range(number))
+    return replace(request, open_positions=sorted(kept), node_names=names)
+
+
+def _time_notices(whole: PlanRequest, request: PlanRequest) -> Iterator[str]:
+    """Say what was left out for lack of time."""
+    if request.node_names is None:
+        return
+    units, nodes = len(whole.open_positions) - len(request.earlier.positions), len(request.session.cluster.nodes)
+    if not request.open_positions:
+        yield "the time limit ended before anything could be planned"
+        return
+    yield (
+        f"the time limit left time to plan {len(request.open_positions)} of {units} units "
+        f"on {len(request.node_names)} of {nodes} nodes"
+    )
+
+
+def _built(request: PlanRequest, deadline: float | None) -> tuple[PlanRequest, PlanInstance]:
+    """Build the instance; if that takes too long, nothing is left to be planned."""
+    try:
+        return request, build_plan_instance(request, deadline)
+    except DeadlineExceededError:
+        nothing = replace(request, open_positions=(), node_names=frozenset())
+        return nothing, build_plan_instance(nothing)
+
+
+def _solved(
+    request: PlanRequest,
+    instance: PlanInstance,
+    limits: PlanLimits,
+    time: PlanTimeBudget,
+    executor: Executor | None,
+    watch: PlanWatch | None,
+) -> PlanSolution:
+    """Solve the instance; of what is found, keep what can be assigned and verified in time."""
+    if request.node_names is not None and not request.open_positions:
+        return PlanSolution(empty_plan(instance.problem), (), 0)
+    solution = _solve_instance(instance, limits, executor, watch)
+    numbers = placed_units(instance.problem, solution.plan)
+    # Those of a mix, for which a stage leaves room, weigh nothing.
+    placed = sum(unit.weight * number for unit, number in zip(instance.problem.units, numbers, strict=True))
+    most = time.affordable_units([request.queue[place] for place in request.open_positions[:placed]])
+    if most >= placed:
+        return solution
+    stages = [goal.stage for goal in instance.goals]
+    plan = shrink_plan(instance.problem, stages, solution.plan, most, instance.pricer)
+    # Bounds of later stages are about plans that keep what the first one reached.
+    kept = [
+        replace(result, value=plan.value(stage.terms), bound=None if number else result.bound, proven=False)
+        for number, (result, stage) in enumerate(zip(solution.stages, stages, strict=False))
+    ]
+    return replace(solution, plan=plan, stages=tuple(kept))
 
 
 def _earlier_placements(
@@ -211,35 +290,13 @@ def _relaxed_bounds(
     whole: PlanRequest, instance: PlanInstance, solution: PlanSolution, limits: PlanLimits
 ) -> Sequence[float | None]:
     """Return bounds of the whole queue without its groups, if it has earlier placements."""
-    relaxed = build_plan_instance(whole)
+    try:
+        relaxed = build_plan_instance(whole, limits.deadline)
+    except DeadlineExceededError:
+        return ()
     if relaxed.is_narrowed:
         return ()
     display = [goal.display_value(stage.value) for goal, stage in zip(instance.goals, solution.stages, strict=False)]
     stages = [(goal.stage, round(value * goal.scale)) for goal, value in zip(relaxed.goals, display, strict=False)]
     known = zip(relaxed.goals, stage_bounds(relaxed.problem, stages, relaxed.pricer, limits), strict=False)
     return [None if bound is None else goal.display_value(bound) for goal, bound in known]
-
-
-class _Clock:
-    """Wall times of the phases, and when time is up."""
-
-    def __init__(self, limit: float | None) -> None:
-        self._begun = self._last = monotonic()
-        self.deadline = None if limit is None else self._last + limit
-        self.laps: dict[str, float] = {}
-
-    def search_ends(self) -> float | None:
-        """When to stop searching, so that time remains for devices, reasons and verification."""
-        if self.deadline is None:
-            return None
-        now = monotonic()
-        return self.deadline - min(_POSTPROCESSING_FACTOR * (now - self._begun), max(0.0, self.deadline - now) / 2)
-
-    def half(self) -> float | None:
-        """When half of the time that is left has passed."""
-        return None if self.deadline is None else (self.deadline + monotonic()) / 2
-
-    def lap(self, name: str) -> None:
-        now = monotonic()
-        self.laps[name] = now - self._last
-        self._last = now

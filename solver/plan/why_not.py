@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
@@ -27,7 +28,7 @@ from ...models.workload.node_room import remaining_after, remaining_allocatable,
 from ...models.workload.requests import backed_resources
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
-from ...problem.messages import claim_text
+from ...problem.messages import DeadlineExceededError, check_deadline, claim_text
 from ...problem.node_state import AllocatedState
 from ..engines.outcome import missing_reference_reasons
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
@@ -49,11 +50,13 @@ def unplaced_reasons(
     usable: Container[str] | None = None,
     equivalence: Mapping[str, Hashable] | None = None,
     known: Container[int] = (),
+    deadline: float | None = None,
 ) -> dict[int, tuple[Reason, ...]]:
     """Return the reasons for each position in the queue that has no node.
 
     ``cluster`` has the nodes that are to be bought; ``usable`` names those that the plan may use, None: all.
-    ``equivalence`` is as for ``UnplacedExplainer``; positions that are ``known`` have their reasons elsewhere.
+    ``equivalence`` is as for ``UnplacedExplainer``; positions that are ``known`` have their reasons elsewhere. Units
+    that are not looked into before ``deadline``, a reading of ``time.monotonic``, have that as their reason.
     """
     classes: dict[bytes, list[int]] = defaultdict(list)
     members: dict[Gang, list[Unit]] = defaultdict(list)
@@ -68,27 +71,35 @@ def unplaced_reasons(
             members[gang].append(one.unit)
     listed = sorted(classes.values(), key=lambda positions: (-len(positions), positions[0]))
     found: dict[int, tuple[Reason, ...]] = {}
-    if not listed:
-        return found
-    made = {ref.key: allocation for _, pairs in assigned.values() for ref, allocation in pairs}
-    allocated_state = AllocatedState(cluster.usage(gates))
-    allocated_state.commit(made.items())
-    rooms = remaining_allocatable(cluster, gates)
-    for position, (node, _) in assigned.items():
-        subtract_requests(rooms.get(node.metadata.name), queue[position].unit_set.shape.requests)
-    explainer = UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence)
-    for positions in listed[:MOST_UNIT_CLASSES]:
-        first = queue[positions[0]]
-        gang, others = first.unit_set.gang, list[Unit]()
-        if gang is not None:
-            # Placed members count as running.
-            others, running = members[gang], tuple(sorted((*gang.running_nodes, *gang_nodes[gang])))
-            gang = replace(gang, running_nodes=running)
-        reasons = explainer.reasons(first.unit, gang, allocated_state, rooms, members=others, made=made)
-        found.update((place, _with_own_claims(reasons, first.unit, queue[place].unit)) for place in positions)
-    unknown = Reason("unexplained", "", f"{len(listed)} kinds of units are left out, the largest are looked into")
+    asked = listed[:MOST_UNIT_CLASSES]
+
+    def reasons() -> Iterator[tuple[Reason, ...]]:
+        check_deadline(deadline)
+        made = {ref.key: allocation for _, pairs in assigned.values() for ref, allocation in pairs}
+        allocated_state = AllocatedState(cluster.usage(gates))
+        allocated_state.commit(made.items())
+        rooms = remaining_allocatable(cluster, gates)
+        for position, (node, _) in assigned.items():
+            subtract_requests(rooms.get(node.metadata.name), queue[position].unit_set.shape.requests)
+        explainer = UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence, deadline)
+        for positions in asked:
+            check_deadline(deadline)
+            first = queue[positions[0]]
+            gang, others = first.unit_set.gang, list[Unit]()
+            if gang is not None:
+                # Placed members count as running.
+                others, running = members[gang], tuple(sorted((*gang.running_nodes, *gang_nodes[gang])))
+                gang = replace(gang, running_nodes=running)
+            yield explainer.reasons(first.unit, gang, allocated_state, rooms, members=others, made=made)
+
+    with suppress(DeadlineExceededError):
+        for positions, own in zip(asked, reasons(), strict=False):
+            first = queue[positions[0]].unit
+            found.update((place, _with_own_claims(own, first, queue[place].unit)) for place in positions)
+    unknown = Reason(UNEXPLAINED, "", f"{len(listed)} kinds of units are left out, the largest are looked into")
     found.update((position, (unknown,)) for positions in listed[MOST_UNIT_CLASSES:] for position in positions)
-    return found
+    late = Reason(UNEXPLAINED, "", "the time limit left no time to look for the reasons")
+    return {position: found.get(position, (late,)) for positions in listed for position in positions}
 
 
 def _with_own_claims(reasons: Sequence[Reason], unit: Unit, other: Unit) -> tuple[Reason, ...]:
@@ -99,6 +110,7 @@ def _with_own_claims(reasons: Sequence[Reason], unit: Unit, other: Unit) -> tupl
 
 
 GANG = "gang"
+UNEXPLAINED = "unexplained"
 LEFT = "left"
 NODES = "nodes"
 OUTBID = "outbid"
@@ -110,7 +122,7 @@ class UnplacedExplainer:
 
     ``cluster`` has the nodes that are to be bought, and what it allocates and runs is what was there before the plan.
     ``usable`` names the nodes that the plan may use; None: all. Nodes with the same ``equivalence`` are equal for all
-    units, before the plan and after it.
+    units, before the plan and after it. ``deadline`` is a reading of ``time.monotonic``.
     """
 
     def __init__(
@@ -121,10 +133,11 @@ class UnplacedExplainer:
         seed: int = 0,
         usable: Container[str] | None = None,
         equivalence: Mapping[str, Hashable] | None = None,
+        deadline: float | None = None,
     ) -> None:
         self._cluster = cluster
         self._gates = gates
-        self._screening = NodeScreening(cluster, gates, cel_errors, seed, usable)
+        self._screening = NodeScreening(cluster, gates, cel_errors, seed, usable, deadline)
         self._backing = backed_resources(cluster, gates)
         self._equivalence = equivalence or {}
         self._before = RemainingResources(
@@ -151,7 +164,8 @@ class UnplacedExplainer:
         - ``gang``: the unit's gang is not placed whole;
         - ``outbid``: the unit fitted before the plan, on so many nodes, or on none;
         - ``left``: it fits beside the plan, which gains nothing by it, or was not looked into any more;
-        - ``relaxation``: a change with which one such unit fits beside the plan; it was tried.
+        - ``relaxation``: a change with which one such unit fits beside the plan; it was tried;
+        - ``unexplained``: the deadline ended the search for reasons.
 
         Parameters
         ----------
@@ -168,10 +182,14 @@ class UnplacedExplainer:
         refused = tuple(missing_reference_reasons(unit, self._cluster.classes))
         if refused:
             return refused
+        found: list[Reason] = []
         try:
-            return tuple(self._reasons(unit, gang, self._state(allocated_state, room_by_node), members, made))
+            found.extend(self._reasons(unit, gang, self._state(allocated_state, room_by_node), members, made))
         except SelectorError as error:
             return (Reason("nodeSelector", "", str(error)),)
+        except DeadlineExceededError:
+            found.append(Reason(UNEXPLAINED, "", "the time limit ended the search for reasons"))
+        return tuple(found)
 
     def _state(self, allocated_state: AllocatedState, room_by_node: RoomByNode) -> RemainingResources:
         """The state that a plan leaves; what is known of it is kept for the next unit."""

@@ -56,7 +56,7 @@ class PlanRequest:
     """What is planned: stages by name, the open positions of the queue, and what may be bought.
 
     ``earlier`` is what was placed before, and what it leaves; ``target_workload`` are the units that ``fragmentation``
-    leaves room for, None for those of the queue.
+    leaves room for, None for those of the queue. ``node_names``: there is time for these nodes only; None: for all.
     """
 
     session: Session
@@ -68,6 +68,7 @@ class PlanRequest:
     only_new: bool = False
     budget: Fraction | None = None
     target_workload: Sequence[QueuedUnit] | None = None
+    node_names: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,9 +94,9 @@ class PlanInstance:
     busy: frozenset[str]
 
 
-def build_plan_instance(request: PlanRequest) -> PlanInstance:
-    """Build the instance. Raises ``SelectorError``, and ``DeadlineExceededError`` through the engine's deadline."""
-    return _PlanInstanceBuilder(request).build()
+def build_plan_instance(request: PlanRequest, deadline: float | None = None) -> PlanInstance:
+    """Build the instance. Raises ``SelectorError``, and ``DeadlineExceededError`` after the deadline (SRCH-10)."""
+    return _PlanInstanceBuilder(request).build(deadline)
 
 
 class _PlanInstanceBuilder:
@@ -107,13 +108,23 @@ class _PlanInstanceBuilder:
         self._ledger = request.earlier.allocated_state
         self._roles = GangRoles()
         self._rows: list[CouplingRow] = []
-        self._narrowed = bool(request.earlier.positions)
+        self._narrowed = bool(request.earlier.positions) or request.node_names is not None
         offers = request.catalogue.offers if request.catalogue else {}
-        there = (node for name, node in self._cluster.nodes.items() if name not in offers)
+        there = (node for name, node in self._cluster.nodes.items() if name not in offers and self._may_use(name))
         self._busy = busy_nodes(self._cluster, session.gates, there)
 
-    def build(self) -> PlanInstance:
+    def build(self, deadline: float | None) -> PlanInstance:
         """Units and gangs come first, then nodes and what they share, then the stages."""
+        self._compiler.limit(deadline)
+        instance = self._built()
+        self._compiler.limit(None)
+        return instance
+
+    def _may_use(self, node: str) -> bool:
+        """Whether there is time for a node that there is."""
+        return self._request.node_names is None or node in self._request.node_names
+
+    def _built(self) -> PlanInstance:
         queued, members = self._units()
         residual_classes = group_unit_classes(
             [ColocatedUnits((), (planned,)) for planned in self._request.target_workload or ()], len(queued)
@@ -220,12 +231,13 @@ class _PlanInstanceBuilder:
         catalogue = self._request.catalogue
         nodes = self._cluster.nodes.values()
         if catalogue is None:
-            return list(nodes)
+            return [node for node in nodes if self._may_use(node.metadata.name)]
         # Without any node that is known, one without a name stands for all that there could be.
         return [
             node
             for node in nodes
-            if node.metadata.name in catalogue.offers or (node.metadata.name and not self._request.only_new)
+            if node.metadata.name in catalogue.offers
+            or (node.metadata.name and not self._request.only_new and self._may_use(node.metadata.name))
         ]
 
     def _node_classes(

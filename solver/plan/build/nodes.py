@@ -28,6 +28,7 @@ from ....models.kubernetes.meta import DeviceId, PoolId
 from ....models.kubernetes.slices import ResourceSlice
 from ....models.workload.node_room import running_pods
 from ....models.workload.requests import PODS, Requests
+from ....problem.messages import check_deadline
 from ....problem.node_classes import group_equal, node_class_key
 from ....problem.node_state import AllocatedState
 from ....problem.requests import VisibleAttributes
@@ -158,6 +159,7 @@ class NodeClassifier:
         return frozenset(pool for pool, number in reached.items() if number > 1)
 
     def _seen(self, node: Node, shared: frozenset[PoolId]) -> _ViewedNode:
+        check_deadline(self.compiler.deadline)
         suitable = self._rules.suitable_classes(node)
         visible = self._visible.get(suitable)
         if visible is None:

@@ -30,7 +30,6 @@ from drasat.solver.plan.master_problem import (
     PlanLimits,
     Terms,
 )
-from drasat.solver.plan.plan import _Clock
 from drasat.solver.plan.price_and_branch import DivingHeuristic, solve_stages
 from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
@@ -208,14 +207,3 @@ def test_a_plan_that_breaks_a_row_is_not_counted():
     instance = replace(scene.instance, rows=rows)
     found = solve_stages(instance, [instance.admitted()], scene.pricer, limits=EXACT)
     assert found.plan.is_feasible(instance, rows)
-
-
-def test_the_search_leaves_time_for_what_comes_after_it():
-    assert _Clock(None).search_ends() is None
-    clock = _Clock(100.0)
-    clock._begun -= 5
-    assert 20 <= clock.deadline - clock.search_ends() < 21
-    late = _Clock(1.0)
-    late._begun -= 50
-    assert 0.4 < late.deadline - late.search_ends() <= 0.5
-    assert _Clock(-1.0).search_ends() <= monotonic()

@@ -1,0 +1,138 @@
+"""How the time of a plan is shared out: building, search, devices, reasons, verification; and how much fits into it.
+
+Reading the queue is the measure of how fast this machine is just now. What later phases take is estimated from it and
+from the sizes. A plan for which they would take longer than there is time is made smaller: fewer units and nodes are
+looked at, or fewer of the units that the search placed are kept. So a plan is verified whenever it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from ...models.workload.expansion import QueuedUnit
+from .build.objectives import requested_devices
+
+# What is read in about a hundredth of a millisecond is one unit of the queue. In such steps: what the instance takes
+# for each node, what each placed unit takes to assign and to verify, and what reading the queue again takes
+# (measured on 10,000 nodes with 48,000 pods).
+_NODE_STEPS = 13.0
+_ASSIGNED_STEPS = 2.0
+_VERIFIED_STEPS = 3.5
+_VERIFIED_DEVICE_STEPS = 3.0
+_REREAD_STEPS = 1.6
+# The pace is not trusted where queues are short, and is never measured slower or faster than this, in seconds.
+_SLOWEST_STEP, _FASTEST_STEP = 60e-6, 8e-6
+# What part of the limit looking for reasons may take at the end, and at most, in seconds.
+_REASONS_SHARE, _MOST_REASONS_SECONDS = 0.1, 10.0
+# What part of the time that is left coupled units may take, and what part looking for a plan has in any case.
+_COUPLING_SHARE, _LEAST_SEARCH_SHARE = 0.5, 0.1
+# First fit takes so many steps for a unit, or so many seconds where devices are hard to find, but no more than this
+# part of the time that is left for the search.
+_FIRST_FIT_STEPS, _FIRST_FIT_SECONDS, _FIRST_FIT_SHARE = 12.0, 3.0, 0.4
+# A limit may be missed by this part of it and so many seconds, rather than lose the plan that was found.
+_TOLERANCE, _TOLERANCE_SECONDS = 0.05, 0.25
+
+
+class PlanTimeBudget:
+    """Wall times of the phases, and when each has to end. ``clock`` reads seconds; limit None: there is no end."""
+
+    def __init__(self, limit: float | None, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._limit = limit
+        self._begun = self._last = clock()
+        self._step = _FASTEST_STEP
+        self._reread = 0.0
+        self.deadline = None if limit is None else self._last + limit
+        self.laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        """End a phase."""
+        now = self._clock()
+        self.laps[name] = now - self._last
+        self._last = now
+
+    def measure_pace(self, units: int) -> None:
+        """Take the time since the beginning for that of reading so many units."""
+        pace = (self._clock() - self._begun) / max(1, units)
+        self._step = min(max(pace, _FASTEST_STEP), _SLOWEST_STEP)
+        self._reread = units * _REREAD_STEPS
+
+    def affordable_share(self, units: Sequence[QueuedUnit], nodes: int) -> float:
+        """What part of these nodes and units can be planned and verified in the time that is left, from 0 to 1."""
+        left = self._steps_left()
+        if left is None:
+            return 1.0
+        needed = nodes * _NODE_STEPS + self._placed_steps(units)
+        return 1.0 if needed <= left else left / needed
+
+    def affordable_units(self, units: Sequence[QueuedUnit]) -> int:
+        """How many of the units, placed in this order, can be assigned and verified in the time that is left."""
+        left = self._steps_left()
+        if left is None:
+            return len(units)
+        needed = self._placed_steps(units)
+        return len(units) if needed <= left else int(len(units) * left / needed)
+
+    def coupling_ends(self) -> float | None:
+        """When placing units that groups couple has to end."""
+        return self._share_of_rest(_COUPLING_SHARE)
+
+    def build_ends(self) -> float | None:
+        """When building has to end, so that the queue can be verified with nothing placed."""
+        left = self._steps_left()
+        return None if left is None else self._clock() + left * self._step
+
+    def search_ends(self, units: Sequence[QueuedUnit]) -> float | None:
+        """When to stop searching, so that time remains for devices, reasons and verification if all are placed."""
+        ends, least = self.first_fit_ends(units), self._share_of_rest(_LEAST_SEARCH_SHARE)
+        if ends is None or least is None:
+            return None
+        now = self._clock()
+        estimated = max(_FIRST_FIT_SECONDS, len(units) * _FIRST_FIT_STEPS * self._step)
+        first_fit = min((ends - now) * _FIRST_FIT_SHARE, estimated)
+        return max(ends - max(0.0, first_fit), least)
+
+    def first_fit_ends(self, units: Sequence[QueuedUnit]) -> float | None:
+        """When the plan has to be there, so that time remains for devices, reasons and verification of all units."""
+        if self.deadline is None or self._limit is None:
+            return None
+        later = (self._reread + self._placed_steps(units)) * self._step
+        return self.deadline - later - min(self._limit * _REASONS_SHARE, _MOST_REASONS_SECONDS)
+
+    def last_first_fit(self, units: Sequence[QueuedUnit], nodes: int) -> float | None:
+        """When it is too late to begin with first fit, which looks at all nodes before the first unit."""
+        ends = self.first_fit_ends(units)
+        return None if ends is None else ends - nodes * _NODE_STEPS * self._step
+
+    def reasons_end(self, placed: Sequence[QueuedUnit]) -> float | None:
+        """When to stop looking for reasons, so that time remains to verify what is placed."""
+        if self.deadline is None:
+            return None
+        return self.deadline - (self._reread + self._verified_steps(placed)) * self._step
+
+    def _steps_left(self) -> float | None:
+        """How many steps fit into the time that is left, but for reading the queue again."""
+        if self.deadline is None or self._limit is None:
+            return None
+        latest = self.deadline + self._limit * _TOLERANCE + _TOLERANCE_SECONDS
+        return max(0.0, (latest - self._clock()) / self._step - self._reread)
+
+    def _share_of_rest(self, share: float) -> float | None:
+        now = self._clock()
+        return None if self.deadline is None else now + max(0.0, self.deadline - now) * share
+
+    def _placed_steps(self, units: Sequence[QueuedUnit]) -> float:
+        return len(units) * _ASSIGNED_STEPS + self._verified_steps(units)
+
+    def _verified_steps(self, units: Sequence[QueuedUnit]) -> float:
+        known: dict[bytes, float] = {}
+        total = 0.0
+        for unit in units:
+            one = unit.unit_set
+            steps = known.get(one.signature)
+            if steps is None:
+                devices = requested_devices([one.shape])
+                steps = known[one.signature] = _VERIFIED_STEPS + _VERIFIED_DEVICE_STEPS * devices
+            total += steps
+        return total

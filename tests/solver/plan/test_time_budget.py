@@ -1,0 +1,151 @@
+"""A time limit is shared out by what phases take, and decides how much of a queue is planned (SRCH-10)."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import pytest
+from support.plan_building import ALL, classes, cluster, entry, nodes, placed, planning, pod, reasons, user
+
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.queue import read_queue
+from drasat.solver.plan.time_budget import PlanTimeBudget
+
+
+class Hands:
+    """A clock that is moved by hand."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def queue_of(number):
+    given = cluster(*classes(), *nodes("n1"), *(user(f"p{one:04d}") for one in range(number)))
+    return list(expand_units(given, read_queue(given, gates=ALL), ALL))
+
+
+def budget(limit, read=0.01, units=1000):
+    """The time there is after reading so many units took so long."""
+    clock = Hands()
+    made = PlanTimeBudget(limit, clock)
+    clock.now += read
+    made.lap("queue")
+    made.measure_pace(units)
+    return made, clock
+
+
+QUEUE = queue_of(1000)
+
+
+def test_without_a_limit_nothing_ends_and_everything_is_planned():
+    made, _ = budget(None)
+    assert (made.build_ends(), made.search_ends(QUEUE), made.first_fit_ends(QUEUE), made.reasons_end(QUEUE)) == (
+        None,
+        None,
+        None,
+        None,
+    )
+    assert made.affordable_share(QUEUE, 10_000) == 1.0
+    assert made.affordable_units(QUEUE) == len(QUEUE)
+
+
+def test_phases_end_one_after_the_other_before_the_limit():
+    made, clock = budget(10.0)
+    begun = clock.now - 0.01
+    ends = [made.search_ends(QUEUE), made.first_fit_ends(QUEUE), made.reasons_end(QUEUE), begun + 10.0]
+    assert ends == sorted(ends)
+    assert len(set(ends)) == 4
+    # Most of the time is for the search.
+    assert made.search_ends(QUEUE[:1]) > begun + 5.0
+
+
+def test_the_slower_the_queue_was_read_the_more_time_is_kept_for_what_comes_after_the_search():
+    quick, _ = budget(10.0, read=0.01)
+    slow, _ = budget(10.0, read=0.04)
+    assert slow.first_fit_ends(QUEUE) < quick.first_fit_ends(QUEUE)
+
+
+def test_what_cannot_be_planned_in_time_is_left_out_the_more_the_less_time_there_is():
+    shares = [budget(limit)[0].affordable_share(QUEUE, 100_000) for limit in (100.0, 5.0, 1.0, 0.1)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == 1.0
+    assert 0 < shares[-1] < shares[1] < 1.0
+
+
+def test_what_cannot_be_verified_in_time_is_not_placed():
+    made, clock = budget(1.0)
+    assert made.affordable_units(QUEUE) == len(QUEUE)
+    clock.now += 1.25
+    assert 0 <= made.affordable_units(QUEUE) < len(QUEUE)
+    clock.now += 5
+    assert made.affordable_units(QUEUE) == 0
+
+
+def test_a_search_has_some_time_even_if_the_estimate_of_the_rest_is_too_long():
+    made, clock = budget(0.1)
+    assert made.search_ends(QUEUE) > clock.now
+    clock.now += 1
+    assert made.search_ends(QUEUE) <= clock.now
+
+
+def test_laps_are_the_times_of_phases():
+    made, clock = budget(None, read=2.0)
+    clock.now += 3
+    made.lap("build")
+    assert made.laps == {"queue": 2.0, "build": 3.0}
+
+
+CROWD = [*nodes("n1", "n2"), *(user(name) for name in "abc"), user("huge", cpu="64")]
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e-9, -1.0])
+def test_a_plan_after_its_time_is_verified_and_says_that_reasons_were_not_looked_for(limit):
+    found = planning(*CROWD, time_limit=limit)
+    assert found.verified
+    assert found.outcome in ("Feasible", "Unknown")
+    missing = {name for name in ("a", "b", "c", "huge") if name not in placed(found)}
+    for name in missing:
+        assert reasons(found, name) in (["unexplained"], ["timeLimit"])
+
+
+def test_a_plan_for_which_there_is_no_time_at_all_says_so():
+    found = planning(*CROWD, time_limit=-1000.0)
+    assert (found.outcome, placed(found)) == ("Unknown", [])
+    assert found.verified
+    assert {reason.id for unit in found.units for reason in unit.reasons} == {"timeLimit"}
+    assert found.notices == ("the time limit ended before anything could be planned",)
+
+
+RANKED = [pod(name, entry("g", template="t"), cpu="1", spec={"priority": 10 * (name in "ce")}) for name in "abcdef"]
+
+
+def test_a_part_of_a_queue_is_planned_by_priority_where_there_is_time_for_no_more(monkeypatch):
+    monkeypatch.setattr(PlanTimeBudget, "affordable_share", lambda *_: 0.5)
+    found = planning(*nodes("n1", "n2"), *RANKED, time_limit=1000.0)
+    assert {"c", "e"} < set(placed(found))
+    assert len(placed(found)) == 3
+    assert found.outcome == "Feasible"
+    assert found.notices == ("the time limit left time to plan 3 of 6 units on 1 of 2 nodes",)
+    # What was left out might be better: no bound below the whole queue.
+    assert [stage.bound for stage in found.objective if stage.stage == "admitted"] == [6]
+
+
+def test_what_there_is_no_time_to_verify_is_taken_out_of_the_plan(monkeypatch):
+    monkeypatch.setattr(PlanTimeBudget, "affordable_units", lambda *_: 3)
+    monkeypatch.setattr(PlanTimeBudget, "last_first_fit", lambda *_: monotonic() - 1)
+    found = planning(*nodes("n1", "n2"), *RANKED, time_limit=1000.0)
+    assert {"c", "e"} < set(placed(found))
+    assert len(placed(found)) == 3
+    assert found.verified
+    assert found.outcome == "Feasible"
+    # All units of the first priority are placed, which nothing exceeds.
+    assert [stage.proven for stage in found.objective] == [True, False, False]
+
+
+def test_deadlines_are_readings_of_the_monotonic_clock():
+    made = PlanTimeBudget(50.0)
+    made.measure_pace(1)
+    assert monotonic() < made.search_ends(()) < made.deadline <= monotonic() + 50
