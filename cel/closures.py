@@ -138,11 +138,11 @@ class Emitter:
         return run
 
     def member(self, element: Closure, constants: frozenset[Any]) -> Closure:
-        """``element in [...]`` where all elements are primitive constants, in their stored form."""
+        """``element in [...]`` where all elements are primitive constants, as members of a set."""
 
         def run(frame: Frame) -> bool:
             try:
-                return values.stored_key(element(frame)) in constants
+                return values.set_member(element(frame)) in constants
             except TypeError:  # A list or a map is none of them.
                 return False
 
@@ -334,7 +334,6 @@ def fast_binary(name: str, left: Closure, right: Closure) -> Closure | None:
 # --- selection: what selects from a map selects from every other value but lists too, and then finds no key; once a
 # step is optional, or the value it starts from is an optional, all later ones are
 
-MISSING: Final = object()
 _GO_NAMES = {
     type(None): "types.Null",
     bool: "types.Bool",
@@ -381,7 +380,7 @@ def _position(elements: Sequence[values.Value], key: values.Value) -> values.Val
         key = int(key)
     elif type(key) not in (int, values.UInt):
         raise CelRuntimeError(f"unsupported index type '{runtime_type(type(key)).name}' in list")
-    return elements[key] if 0 <= key < len(elements) else MISSING
+    return elements[key] if 0 <= key < len(elements) else values.MISSING
 
 
 def lookup(value: values.Value, key: values.Value) -> values.Value:
@@ -390,10 +389,10 @@ def lookup(value: values.Value, key: values.Value) -> values.Value:
         try:
             return value.entries[values.stored_key(key)]
         except KeyError:
-            return MISSING
+            return values.find_entry(value.entries, key)
     if type(value) is list or type(value) is tuple:
         return _position(value, key)
-    return MISSING
+    return values.MISSING
 
 
 def select(value: values.Value, key: values.Value) -> values.Value:
@@ -401,7 +400,7 @@ def select(value: values.Value, key: values.Value) -> values.Value:
     if type(value) is values.Optional:
         return select_optional(value, key)
     found = lookup(value, key)
-    if found is not MISSING:
+    if found is not values.MISSING:
         return found
     if type(value) is list or type(value) is tuple:
         raise CelRuntimeError(f"index out of bounds: {int(key)}")
@@ -415,11 +414,11 @@ def select_optional(value: values.Value, key: values.Value) -> values.Optional:
             return values.NONE
         value = value.value
     found = lookup(value, key)
-    return values.NONE if found is MISSING else values.Optional(found)
+    return values.NONE if found is values.MISSING else values.Optional(found)
 
 
 def has_field(value: values.Value, key: values.Value) -> bool:
     """``has(value.key)``."""
     if type(value) is values.Optional:
-        return value.present and lookup(value.value, key) is not MISSING
-    return lookup(value, key) is not MISSING
+        return value.present and lookup(value.value, key) is not values.MISSING
+    return lookup(value, key) is not values.MISSING

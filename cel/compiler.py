@@ -23,9 +23,9 @@ from .errors import CelCompileError, CelRuntimeError
 from .meter import Meter, current_meter
 from .operators import NAMES, UNARY_NAMES, Dispatcher
 from .syntax import Walk, visit_all, walk
-from .values import CelMap, TypeValue, UInt, Value, stored_key, type_spelling
+from .values import CelMap, TypeValue, UInt, Value, set_member, type_spelling
 
-_PRIMITIVES = frozenset({bool, int, UInt, float, str, bytes})
+_PRIMITIVES = frozenset({bool, int, UInt, float, str})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ def _constant_key(key: Code) -> tuple[Value, Code | None]:
 
 # Applied to constants, these are computed beforehand and cost nothing.
 _CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
-# What these give for an empty list only the static type tells.
-_BY_STATIC_TYPE = frozenset({"sum"})
+# These take whatever value can do it; of all others the overload that the type checker left is the only one tried.
+_FOR_ANY_VALUE = frozenset({"!_", "-_", "@sortByAssociatedKeys", "dyn", "matches", "size", "sort", "type"})
 # Their second argument is a regular expression.
 PATTERNS = frozenset({"find", "findAll", "matches"})
 
@@ -109,8 +109,8 @@ class ExpressionCompiler:
         """A call of a strict function."""
         prepared = name in PATTERNS and len(args) > 1 and type(args[1].constant) is str
         dispatcher, static = self.dispatcher(name, len(args), member=member, prepared=prepared), self.static(pos)
-        if static is not None and name in _BY_STATIC_TYPE:
-            dispatcher = Dispatcher(name, (static,), len(args), member=member, prepared=prepared)
+        if static is not None and len(dispatcher.overloads) > 1 and name not in _FOR_ANY_VALUE:
+            dispatcher = dispatcher.restricted(static)
         code = code_from_parts(self.emit.call(dispatcher, [arg.run for arg in args], static), *args)
         if name in _CONVERSIONS and len(args) == 1 and args[0].constant is not UNKNOWN:
             return self.constant(fold_constant(lambda: dispatcher.apply([args[0].constant])))
@@ -217,7 +217,7 @@ class ExpressionCompiler:
         if not constants:
             # Known beforehand: the element is not even looked at.
             return code_from_parts(self.emit.constant(False))
-        return bounded_code(self.emit.member(element.run, frozenset(map(stored_key, constants))), element)
+        return bounded_code(self.emit.member(element.run, frozenset(map(set_member, constants))), element)
 
     def _logical(self, node: syntax.Logical) -> Walk[Code]:
         codes = yield from visit_all(node.operands)

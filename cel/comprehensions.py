@@ -15,7 +15,7 @@ from .compiler import UNKNOWN, Code, ExpressionCompiler, bounded_code, code_from
 from .errors import CelCostError, CelRuntimeError
 from .operators import no_overload_error
 from .syntax import Macro, Node, Walk
-from .values import CelMap, Value, put_key, stored_key
+from .values import MISSING, CelMap, Value, find_entry, put_key
 
 CompileRule: TypeAlias = Callable[[ExpressionCompiler, Macro, Code], Walk[Code]]
 _APPEND_COST, _LIST_COST = 1 + 1, 10
@@ -141,7 +141,7 @@ def compile_entries(compiler: ExpressionCompiler, macro: Macro, source: Code) ->
             if type(entries) is not CelMap:
                 raise no_overload_error("cel.@mapInsert", (CelMap.of(made), entries))
             for key, value in entries.items():
-                if stored_key(key) in made:
+                if find_entry(made, key) is not MISSING:
                     raise CelRuntimeError(f"insert failed: key {display_key(key)} already exists")
                 put_key(made, key, value)
 

@@ -194,6 +194,11 @@ class Estimator:
 
     def _call(self, node: syntax.Call) -> Walk[NodeEstimate]:
         args = yield from visit_all(node.args)
+        if node.function == "dyn":
+            # The argument by another type: what is known of it stays known.
+            (arg,) = args
+            type_ = self.checked.types[node.pos]
+            return NodeEstimate(arg.cost + ONE_RANGE, type_, self.size(arg), None, arg.key, arg.item)
         return self._apply(node.pos, args)
 
     def _bind(self, node: syntax.Bind) -> Walk[NodeEstimate]:

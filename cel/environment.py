@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +26,9 @@ MOST_DEVICES = 32
 """How many devices estimates take ``devices`` to hold (CELC-6): an allocation has no more results."""
 TOO_COSTLY = "too complex, exceeds cost limit"
 """What the API server says of new expressions that may cost more than ``COST_LIMIT`` (CLM-6)."""
+_VERDICT = "bool or the unknown type"
+_ATTRIBUTE = "a primitive scalar (string, integer, boolean, semver) or a list of these scalars"
+_SCALARS = (types.BOOL, types.DYN, types.INT, types.SEMVER, types.STRING)
 
 
 def no_sizes(path: Path) -> Range | None:
@@ -35,7 +38,7 @@ def no_sizes(path: Path) -> Range | None:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Declarations, declared sizes, and the types an expression may result in (None: any).
+    """Declarations, declared sizes, and the types an expression may result in (None: any), ``expected`` in words.
 
     ``mixed_literals``: lists and maps may be written with values of several types, which Kubernetes forbids.
     """
@@ -43,6 +46,7 @@ class Environment:
     declarations: Declarations
     sizes: SizeOf = no_sizes
     results: frozenset[Type] | None = None
+    expected: str = ""
     mixed_literals: bool = False
 
     def compile(self, text: str) -> Checked:
@@ -58,7 +62,7 @@ class Environment:
         if issues:
             raise CelCompileError.at(text, issues)
         if self.results is not None and checked.type not in self.results:
-            raise CelCompileError(f"must evaluate to bool or the unknown type, not {full_name(checked.type)}")
+            raise CelCompileError(f"must evaluate to {self.expected}, not {full_name(checked.type)}")
         return checked
 
     def estimate(self, checked: Checked) -> Range:
@@ -82,7 +86,14 @@ def dra_environment(
         del fields["allowMultipleAllocations"]
     functions = LazyFunctions(by_name(_OPERATORS), without=frozenset() if includes else _INCLUDES)
     declarations = Declarations.build(functions, {"device": types.DEVICE}, {**OBJECTS, types.DEVICE: fields})
-    return Environment(declarations, device_sizes, frozenset({types.BOOL, value}))
+    return Environment(declarations, device_sizes, frozenset({types.BOOL, value}), _VERDICT)
+
+
+@lru_cache
+def derived_attribute_environment() -> Environment:
+    """The environment of derived attributes: that of selectors, but for the results (CON-12)."""
+    results = frozenset({*_SCALARS, *map(types.list_of, _SCALARS)})
+    return replace(dra_environment(), results=results, expected=_ATTRIBUTE)
 
 
 @lru_cache
@@ -91,7 +102,7 @@ def device_set_environment() -> Environment:
     one = dra_environment()
     declared = one.declarations
     declarations = Declarations.build(declared.functions, {"devices": types.list_of(types.DEVICE)}, declared.fields)
-    return Environment(declarations, device_set_sizes(MOST_DEVICES), one.results)
+    return replace(one, declarations=declarations, sizes=device_set_sizes(MOST_DEVICES))
 
 
 def generic_environment(

@@ -51,6 +51,10 @@ def make_has(args: list[Node], pos: int, report: Report) -> Node:
         if type(last) is Select and not last.optional:
             operand = Postfix(arg.operand, tuple(steps), arg.pos) if steps else arg.operand
             return Has(operand, last.field, pos)
+    elif type(arg) is Ident and "." in arg.name[1:]:
+        # A dotted name that stands for one identifier elsewhere.
+        name, _, field = arg.name.rpartition(".")
+        return Has(Ident(name, arg.pos), field, pos)
     report(Issue(position(arg), "invalid argument to has() macro"))
     return arg
 
@@ -171,7 +175,8 @@ _EstimateRule: TypeAlias = Callable[[Estimator, Macro, NodeEstimate], Walk[NodeE
 
 def _loop_estimates(step: Macro, target: NodeEstimate) -> dict[str, NodeEstimate]:
     """What the loop binds, with all that is known of it; reading a name costs 1."""
-    mapping = target.type.name == "map"
+    # Of a literal the kind is known whatever its type: ``dyn([1, 2])`` is a list.
+    mapping = target.key is not None or (target.item is None and target.type.name == "map")
     params = target.type.params or (DYN,)
     value = NodeEstimate(ONE_RANGE, params[-1], target.item, child_path(target.path, VALUES if mapping else ITEMS))
     key = value

@@ -21,8 +21,8 @@ from .values import Optional, Value
 _STATIC = frozenset(BY_NAME) | {
     "@sortByAssociatedKeys", "bytes", "contains", "endsWith", "matches", "sort", "startsWith", "string",
 }  # fmt: skip
-# These go by the overload the type checker found too, but by the first where it left several.
-_FIRST = frozenset({"containsCIDR", "containsIP"})
+# These go by the overload the type checker found too, but by the last, which parses nothing, where it left several.
+_LAST = frozenset({"containsCIDR", "containsIP"})
 
 
 class _FailedOperand:
@@ -205,11 +205,13 @@ def _finish(
     """Call the function, unless an operand failed, and charge for it either way."""
     result: Value = _FAILED_OPERAND
     overload = static or (None if function.name in _STATIC else function.first)
+    if static is None and function.name in _LAST:
+        overload = function.overloads[-1]
     try:
         if error is not None:
             raise error
         chosen = function.overload(args)
-        if function.name not in _STATIC and function.name not in _FIRST:
+        if function.name not in _STATIC and function.name not in _LAST:
             overload = chosen
         result = chosen.apply(*args)
         return result
@@ -222,6 +224,6 @@ def _cost(overload: Overload | None, args: tuple[Value, ...], result: Value) -> 
         return 1
     try:
         return overload.cost(args, result)
-    except (TypeError, AttributeError, ValueError):
-        # A cost that needs the value of an operand that failed.
+    except (TypeError, AttributeError, ValueError, LookupError):
+        # A cost that needs the value of an operand that failed or is of another type.
         return 1

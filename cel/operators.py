@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from .declarations import Function, Overload
 from .errors import CelRuntimeError
@@ -30,7 +31,6 @@ from .values import (
     inner_size,
     is_measured,
     runtime_type,
-    stored_key,
     surely_equal,
     type_name,
     unequal,
@@ -234,7 +234,7 @@ def _contains(element: Value, container: Value) -> bool:
     if type(container) is not CelMap:
         return any(surely_equal(element, other) for other in ticking(container))
     try:
-        return stored_key(element) in container.entries
+        return element in container
     except TypeError:
         return False
 
@@ -288,6 +288,19 @@ class Dispatcher:
         self.overloads = tuple(o for o in declared if len(o.args) == arity and o.member == member)
         self._found: dict[tuple[type, ...], Overload | None] = {}
 
+    def restricted(self, overload: Overload) -> Dispatcher:
+        """The dispatcher of this overload alone, which refuses lists by the type of their first element."""
+        wanted = [(place, arg.params[0].name) for place, arg in enumerate(overload.args) if _has_known_elements(arg)]
+
+        def apply(*args: Value) -> Value:
+            for place, element in wanted:
+                if args[place] and runtime_type(type(args[place][0])).name != element:
+                    raise no_overload_error(self.name, args)
+            return overload.apply(*args)
+
+        only = replace(overload, apply=apply) if wanted else overload
+        return Dispatcher(self.name, (only,), len(only.args), member=only.member, prepared=self.prepared)
+
     @property
     def first(self) -> Overload | None:
         """The overload declared first."""
@@ -320,3 +333,7 @@ class Dispatcher:
 
 def _accepts(wanted: Type, value: Type) -> bool:
     return wanted.param or wanted.name == "dyn" or wanted.name == value.name
+
+
+def _has_known_elements(wanted: Type) -> bool:
+    return wanted.name == "list" and not wanted.params[0].param and wanted.params[0].name != "dyn"

@@ -13,8 +13,24 @@ from . import lexer, macros, precedence
 from .errors import CelCompileError, Issue
 from .lexer import Token, TokenReader
 from .macros import Report
-from .precedence import Bracket, BracketKind, ExpressionBuilder, UnexpectedToken
-from .syntax import Call, Ident, Index, ListLiteral, Literal, MapLiteral, Method, Node, Select, Struct
+from .precedence import Bracket, BracketKind, DottedNames, ExpressionBuilder, UnexpectedToken
+from .syntax import (
+    Bind,
+    Call,
+    Ident,
+    Index,
+    ListLiteral,
+    Literal,
+    Macro,
+    MapLiteral,
+    Method,
+    Node,
+    Postfix,
+    Select,
+    Step,
+    Struct,
+    children,
+)
 
 MAX_BYTES = 10_240
 RESERVED = frozenset(
@@ -38,7 +54,35 @@ def parse(text: str, functions: frozenset[str] = frozenset(), names: frozenset[s
         raise CelCompileError.at("", [Issue(0, f"invalid unicode code point at {error.start}")]) from None
     if length > MAX_BYTES:
         raise CelCompileError(f"Too long: may not be more than {MAX_BYTES} bytes")
-    return _Parser(text, functions, names).run()
+    dotted = DottedNames(names, {})
+    tree = _Parser(text, functions, dotted).run()
+    limits = _name_limits(tree, names) if dotted.joined else {}
+    return _Parser(text, functions, DottedNames(names, limits)).run() if limits else tree
+
+
+def _name_limits(tree: Node, names: frozenset[str]) -> dict[int, int]:
+    """Where fewer parts of a dotted name belong together than were joined, and how many.
+
+    What a macro binds hides dotted names that begin with it, and ``has(a.b)`` asks for the field ``b``.
+    """
+    limits: dict[int, int] = {}
+    pending: list[tuple[Node | Step, frozenset[str]]] = [(tree, frozenset())]
+    while pending:
+        node, bound = pending.pop()
+        if type(node) is Ident and "." in node.name[1:]:
+            first, *rest = node.name.split(".")
+            if first in bound:
+                limits[node.pos] = 1
+            elif node.name.lstrip(".") not in names:
+                limits[node.pos] = len(rest)
+        if type(node) is Bind:
+            pending += ((node.init, bound), (node.body, bound | {node.variable}))
+        elif type(node) is Postfix:
+            pending += ((part, bound) for part in (node.operand, *node.steps))
+        else:
+            inner = bound | frozenset(node.variables) if type(node) is Macro else bound
+            pending += ((child, inner) for child in children(node))
+    return limits
 
 
 def require_text(text: str) -> str:
@@ -57,7 +101,7 @@ class _Parser(TokenReader):
 
     result: Node
 
-    def __init__(self, text: str, functions: frozenset[str], names: frozenset[str]) -> None:
+    def __init__(self, text: str, functions: frozenset[str], names: DottedNames) -> None:
         """``functions`` and ``names`` are the dotted names that are functions, and identifiers."""
         super().__init__(text)
         self._functions = functions

@@ -5,6 +5,7 @@ A ``BracketKind`` says what may stand inside; ``unexpected`` words the error for
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,13 +150,25 @@ class NestingTooDeep(Exception):
     """More operations inside one another than cel-go takes, be it in a row."""
 
 
+@dataclass(slots=True)
+class DottedNames:
+    """The dotted names that stand for one identifier; ``limits`` are how many parts to join at most at a place.
+
+    ``joined`` is set when any have been joined.
+    """
+
+    names: frozenset[str]
+    limits: Mapping[int, int]
+    joined: bool = False
+
+
 class ExpressionBuilder:
     """One expression under construction: prefixes, an operand with its postfix steps, and what waits to the left."""
 
     __slots__ = ("_branches", "_condition", "_depth", "_names", "_operand", "_pending", "_prefixes", "_steps", "depth")
 
-    def __init__(self, names: frozenset[str]) -> None:
-        """``names`` are the dotted names that stand for one identifier."""
+    def __init__(self, names: DottedNames) -> None:
+        """``names`` are shared by all expressions of a text."""
         self._names = names
         self._pending: tuple[list[_Pending], ...] = ([], [], [], [], [])
         self._prefixes: list[tuple[str, int]] = []
@@ -277,11 +290,15 @@ class ExpressionBuilder:
 
     def _named(self) -> Node | None:
         """The longest dotted name at the start that stands for one identifier."""
-        parts = self._name_parts() if self._names else []
-        for length in range(len(parts), 1, -1):
+        parts = self._name_parts() if self._names.names else []
+        if len(parts) < 2:
+            return None
+        assert self._operand is not None
+        most = self._names.limits.get(self._operand.pos, len(parts))
+        for length in range(min(most, len(parts)), 1, -1):
             name = ".".join(parts[:length])
-            if name.lstrip(".") in self._names:
-                assert self._operand is not None
+            if name.lstrip(".") in self._names.names:
+                self._names.joined = True
                 ident = Ident(name, self._operand.pos)
                 rest = tuple(self._steps[length - 1 :])
                 return Postfix(ident, rest, ident.pos) if rest else ident

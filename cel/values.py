@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from . import types
 from .errors import CelCostError, CelRuntimeError
@@ -74,11 +74,48 @@ class _BoolKey:
 _FALSE, _TRUE = _BoolKey(False), _BoolKey(True)
 
 
+@dataclass(frozen=True, slots=True)
+class _NumberKey:
+    """Stands for a uint or a double as a key inside ``CelMap.entries``, where it would meet the int."""
+
+    kind: type
+    value: Value
+
+
 def stored_key(key: Value) -> Any:
-    """The form of a key inside ``CelMap.entries``: itself, but for bools."""
-    if key is True:
+    """The form of a key inside ``CelMap.entries``: itself, but for bools, uints and doubles."""
+    kind = type(key)
+    return _NumberKey(kind, key) if kind is UInt or kind is float else set_member(key)
+
+
+def set_member(value: Value) -> Any:
+    """The form of a value in a Python set: equal numbers are one, and no bool is a number."""
+    if value is True:
         return _TRUE
-    return _FALSE if key is False else key
+    return _FALSE if value is False else value
+
+
+MISSING: Final = object()
+# Which keys a number finds beside its own.
+_OTHER_NUMBERS: dict[type, tuple[type, ...]] = {int: (UInt,), UInt: (int,), float: (int, UInt)}
+
+
+def find_entry(entries: Mapping[Any, Value], key: Value) -> Value:
+    """What the dict of a map has for a key, else ``MISSING``: an int and a uint find each other, a double both.
+
+    ``TypeError`` for what can be no key.
+    """
+    found = entries.get(stored_key(key), MISSING)
+    kind = type(key)
+    if found is MISSING and kind in _OTHER_NUMBERS and (kind is not float or key.is_integer()):
+        for other in _OTHER_NUMBERS[kind]:
+            found = entries.get(int(key) if other is int else _NumberKey(other, int(key)), MISSING)
+            if found is not MISSING:
+                break
+    return found
+
+
+_STAND_INS = frozenset({_BoolKey, _NumberKey})
 
 
 def put_key(entries: dict[Any, Value], key: Value, value: Value) -> None:
@@ -92,8 +129,8 @@ def put_key(entries: dict[Any, Value], key: Value, value: Value) -> None:
 class CelMap(Mapping[Value, Value]):
     """A map with keys of type bool, int, uint and string, in insertion order.
 
-    Equal numbers of the types int, uint and double find each other; ``True`` and ``1`` are different keys.
-    ``entries`` is the plain dict behind it, for quick look-ups of keys that are not bools.
+    Equal numbers of the types int, uint and double are different keys, but find each other where one is missing.
+    ``entries`` is the plain dict behind it, for quick look-ups of strings.
     """
 
     __slots__ = ("entries",)
@@ -104,20 +141,23 @@ class CelMap(Mapping[Value, Value]):
 
     @classmethod
     def of(cls, entries: dict[Any, Value]) -> CelMap:
-        """A map over a dict without bool keys, which it then owns."""
+        """A map over a dict of keys in their stored form, which it then owns."""
         made = cls.__new__(cls)
         made.entries = entries
         return made
 
     def __getitem__(self, key: Value) -> Value:
-        return self.entries[stored_key(key)]
+        found = find_entry(self.entries, key)
+        if found is MISSING:
+            raise KeyError(key)
+        return found
 
     def __contains__(self, key: object) -> bool:
-        return stored_key(key) in self.entries
+        return find_entry(self.entries, key) is not MISSING
 
     def __iter__(self) -> Iterator[Value]:
         for key in self.entries:
-            yield key.value if type(key) is _BoolKey else key
+            yield key.value if type(key) in _STAND_INS else key
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -193,7 +233,6 @@ def runtime_type(python: type) -> Type:
 
 _NUMBERS = frozenset({int, float, UInt})
 _LISTS = frozenset({list, tuple})
-_MISSING = object()
 
 
 def equal(a: Value, b: Value) -> bool:
@@ -279,7 +318,7 @@ def _map_pairs(a: CelMap, b: Value) -> _Pairs:
     if type(b) is not CelMap or len(a.entries) != len(b.entries):
         return None
     other = b.entries
-    return [(value, other.get(key, _MISSING)) for key, value in a.entries.items()]
+    return [(value, find_entry(other, key)) for key, value in a.items()]
 
 
 def _optional_pairs(a: Optional, b: Value) -> _Pairs:
@@ -327,7 +366,7 @@ def _equal_deep(top: _Pairs) -> bool:
 
 
 def _equal_or_error(a: Value, b: Value) -> bool:
-    if b is _MISSING:
+    if b is MISSING:
         return False
     try:
         return equal(a, b)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..cel.devices import DeviceShapes, Path, PreparedDevice, read_paths
 from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
-from ..cel.program import Program
+from ..cel.environment import derived_attribute_environment
+from ..cel.program import Program, with_compilation_prefix
 from ..cel.selector import Selector
-from ..cel.types import BOOL, DEVICE, DYN, INT, NULL, SEMVER, STRING, Type
-from ..cel.values import Value, type_name
+from ..cel.values import Optional, TypeValue, Value, type_name
 from ..models.kubernetes.claims import DeviceSelector
 from ..models.kubernetes.semver import Version
 from ..models.kubernetes.slices import DeviceAttribute
@@ -105,7 +105,7 @@ class ExpressionEvaluator:
 
     def derive(self, expression: str, profile: Profile) -> DeviceAttribute | ExpressionError:
         """Compute a derived attribute of devices of this profile (CON-12)."""
-        program = _compile_once(self._derivations, expression, _compile_derivation)
+        program = _compile_once(self._derivations, expression, compile_derivation)
         if isinstance(program, ExpressionError):
             return program
         key = expression, profile.index
@@ -127,7 +127,7 @@ class ExpressionEvaluator:
 
     def derivation_reads(self, expression: str) -> frozenset[Path]:
         """Tell the same of the expression of a derived attribute."""
-        program = _compile_once(self._derivations, expression, _compile_derivation)
+        program = _compile_once(self._derivations, expression, compile_derivation)
         return frozenset() if isinstance(program, ExpressionError) else read_paths(program.checked.tree)
 
     def _selector(self, expression: str) -> Selector:
@@ -193,51 +193,53 @@ def _compile_once(known: dict[str, Any], expression: str, compile_: Callable[[st
     return known[expression]
 
 
-def _compile_derivation(expression: str) -> Program:
+def compile_derivation(expression: str) -> Program:
+    """Compile the expression of a derived attribute (CON-12); ``CelCompileError``."""
     try:
-        program = Program(expression, {"device": DEVICE})
+        return Program(expression, scope=derived_attribute_environment)
     except CelCompileError as error:
-        # As for selectors, upstream tells what does not parse or type-check from what is too long.
-        raise CelCompileError(f"compilation failed: {error}") if error.issues else error from None
-    check_type(program.type)
-    return program
+        raise with_compilation_prefix(error) from None
 
 
-_SCALARS = frozenset({BOOL, DYN, INT, SEMVER, STRING})
-_ATTRIBUTE_TYPES_TEXT = "a primitive scalar (string, integer, boolean, semver) or a list of these scalars"
-# Fields of an attribute for a value of this type, alone and in a list.
-_FIELDS: dict[type, tuple[str, str]] = {
-    bool: ("bool_value", "bools"),
-    int: ("int_value", "ints"),
-    str: ("string", "strings"),
-    Version: ("version", "versions"),
+# For a value of this type: the fields of an attribute, alone and in a list, and what upstream calls the elements.
+_FIELDS: dict[type, tuple[str, str, str]] = {
+    bool: ("bool_value", "bools", "bool"),
+    int: ("int_value", "ints", "int"),
+    str: ("string", "strings", "string"),
+    Version: ("version", "versions", "semver"),
 }
-# What upstream calls the types it does not take, in its own language.
-_UPSTREAM_TYPE_NAMES = {
+# The Go types of values, which upstream's texts show.
+_GO_TYPES = {
+    "int": "int64",
     "double": "float64",
     "uint": "uint64",
     "null_type": "structpb.NullValue",
     "map": "map[ref.Val]ref.Val",
     "list": "[]ref.Val",
     "bytes": "[]uint8",
+    "google.protobuf.Timestamp": "time.Time",
+    "google.protobuf.Duration": "time.Duration",
+    "optional_type": "<nil>",
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.Semver": "semver.Version",
+    "kubernetes.URL": "*url.URL",
+    "kubernetes.NamedFormat": "cel.Format",
+    "net.IP": "netip.Addr",
+    "net.CIDR": "netip.Prefix",
 }
 
 
-def check_type(type_: Type) -> None:
-    """Refuse an expression whose result can be no attribute; ``CelCompileError``."""
-    element = type_.params[0] if type_.name == "list" else type_
-    if element not in _SCALARS:
-        name = "null_type" if type_ is NULL else str(type_)
-        raise CelCompileError(f"must evaluate to {_ATTRIBUTE_TYPES_TEXT}, not {name}")
-
-
 def to_attribute(value: Value) -> DeviceAttribute:
-    """Turn a result into an attribute, an empty list into one without value; ``CelRuntimeError`` for other types."""
+    """Turn a result into an attribute, an empty list into one without value; ``CelRuntimeError`` for other types.
+
+    As upstream, it takes an optional for its value and a type for its name, but no optional for a list.
+    """
     if isinstance(value, (list, tuple)):
-        return _list_attribute(value)
+        return _list_attribute([_plain(one) for one in value])
+    value = _plain(value)
     fields = _FIELDS.get(type(value))
     if fields is None:
-        raise CelRuntimeError(f"unsupported CEL return type: {_upstream_type_name(value)}")
+        raise CelRuntimeError(f"unsupported CEL return type: {_go_type(value)}")
     return _attribute(fields[0], _attribute_value(value))
 
 
@@ -246,12 +248,12 @@ def _list_attribute(values: Sequence[Value]) -> DeviceAttribute:
         return DeviceAttribute()
     first = type(values[0])
     if first not in _FIELDS:
-        raise CelRuntimeError(f"unsupported list element type: {_upstream_type_name(values[0])}")
+        raise CelRuntimeError(f"unsupported list element type: {_go_type(values[0])}")
+    _, field, expected = _FIELDS[first]
     for index, value in enumerate(values):
         if type(value) is not first:
-            expected, got = type_name(values[0]), type_name(value)
-            raise CelRuntimeError(f"expected list element at index {index} to be {expected}, got {got}")
-    return _attribute(_FIELDS[first][1], tuple(map(_attribute_value, values)))
+            raise CelRuntimeError(f"expected list element at index {index} to be {expected}, got {_go_type(value)}")
+    return _attribute(field, tuple(map(_attribute_value, values)))
 
 
 def _attribute(field: str, value: Any) -> DeviceAttribute:
@@ -262,9 +264,15 @@ def _attribute_value(value: Value) -> Any:
     return value.text if type(value) is Version else value
 
 
-def _upstream_type_name(value: Value) -> str:
+def _plain(value: Value) -> Value:
+    while type(value) is Optional and value.present:
+        value = value.value
+    return value.name if type(value) is TypeValue else value
+
+
+def _go_type(value: Value) -> str:
     name = type_name(value)
-    return _UPSTREAM_TYPE_NAMES.get(name, name)
+    return _GO_TYPES.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,15 +198,16 @@ NETWORK_FUNCTIONS: tuple[Function, ...] = (
     _address_test("isGlobalUnicast", _is_global_unicast),
     function("cidr", "string_to_cidr", (STRING,), CIDR, parse_cidr, **declare.cost_per_length()),
     function("isCIDR", "is_cidr", (STRING,), BOOL, is_read_by(parse_cidr), **declare.cost_per_length()),
-    method("containsIP", "cidr_contains_ip_ip", (CIDR, IP), BOOL, _contains_ip, **_containment(True, False)),
+    # Where the type of the argument is open, the first overload decides it.
     method(
         "containsIP", "cidr_contains_ip_string", (CIDR, STRING), BOOL, _contains_ip_text, **_containment(False, False)
     ),
-    method("containsCIDR", "cidr_contains_cidr", (CIDR, CIDR), BOOL, _contains_cidr, **_containment(True, True)),
+    method("containsIP", "cidr_contains_ip_ip", (CIDR, IP), BOOL, _contains_ip, **_containment(True, False)),
     method(
         "containsCIDR", "cidr_contains_cidr_string", (CIDR, STRING), BOOL,
         lambda cidr, text: _contains_cidr(cidr, parse_cidr(text)), **_containment(False, True),
     ),
+    method("containsCIDR", "cidr_contains_cidr", (CIDR, CIDR), BOOL, _contains_cidr, **_containment(True, True)),
     method("masked", "cidr_masked", (CIDR,), CIDR, lambda cidr: Cidr(cidr.network.network_address, cidr.bits)),
     method("prefixLength", "cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits),
     function("string", "ip_to_string", (IP,), STRING, str),

@@ -146,7 +146,7 @@ CONVERSION_FUNCTIONS: tuple[Function, ...] = (
             lambda text: Timestamp.checked(_required(parse_timestamp(text), "google.protobuf.Timestamp")),
         ),
     ),
-    function("dyn", "to_dyn", (_T,), types.DYN, _same, **declare.sized_result(declare.of_size(0))),
+    function("dyn", "to_dyn", (_T,), types.DYN, _same),
     function("type", "type", (_T,), types.type_of(_T), lambda value: TypeValue(type_name(value))),
 )  # fmt: skip
 _TYPES_WITH_SIZE = (

@@ -93,10 +93,11 @@ def _join(texts: Sequence[str], *given: str) -> str:
 
 
 def _split_size(operands: tuple[Operand, ...]) -> Range:
-    """A part for each character at most, and no more than a limit that is written out."""
+    """A part for each character at most, or a limit that is written out; cel-go takes a negative one for no bound."""
     limit = declare.literal_int(operands[2]) if len(operands) > 2 else None
-    most = operands[0].size.max
-    return Range(0, most if limit is None or limit < 0 else min(most, limit))
+    if limit is None:
+        return Range(0, operands[0].size.max)
+    return Range(0, limit if limit >= 0 else UNBOUNDED + 1 + limit)
 
 
 def _estimate_join(operands: tuple[Operand, ...]) -> Estimate:

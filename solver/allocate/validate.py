@@ -19,7 +19,6 @@ from ...cel.errors import CelCompileError, CelError
 from ...cel.meter import COST_LIMIT
 from ...cel.program import Program
 from ...cel.selector import DeviceSetExpression, compile_selector
-from ...cel.types import DEVICE
 from ...cel.values import Value
 from ...models.cluster.cluster import Cluster, topology_instances
 from ...models.cluster.node_fit import SelectorError, per_device
@@ -40,7 +39,7 @@ from ...models.validation.findings import quote
 from ...models.validation.references import input_problem
 from ...models.validation.validate import validate_manifests
 from ...problem.constraints import entry_applies
-from ...problem.selectors import check_type
+from ...problem.selectors import compile_derivation
 from ...problem.topology import membership_of
 
 
@@ -95,15 +94,9 @@ def _expression_problems(manifests: Iterable[Manifest]) -> Iterator[InputProblem
                 yield input_problem(manifest, field, f"Invalid value: {quote(text)}: {message}")
 
 
-def _derived_attribute_program(text: str) -> Program:
-    program = Program(text, {"device": DEVICE})
-    check_type(program.type)
-    return program
-
-
 _COMPILERS: dict[Purpose, Callable[[str], Program]] = {
     "selector": lambda text: compile_selector(text).program,
-    "derivedAttribute": _derived_attribute_program,
+    "derivedAttribute": compile_derivation,
     "constraint": lambda text: DeviceSetExpression(text).program,
 }
 

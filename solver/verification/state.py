@@ -14,11 +14,11 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from ...cel.devices import DeviceShapes, PreparedDevice
+from ...cel.environment import derived_attribute_environment
 from ...cel.errors import CelCompileError, CelError
 from ...cel.program import Program
 from ...cel.selector import Selector
-from ...cel.types import DEVICE
-from ...cel.values import Optional, Value
+from ...cel.values import Optional, TypeValue, Value
 from ...models.kubernetes.claims import AllocationResult, DeviceRequestAllocationResult
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
@@ -205,7 +205,7 @@ class VerifierExpressions:
 
     def derived(self, expression: str, entry: PublishedDevice) -> TypedValue | Finding:
         """Compute the value that an expression gives an attribute of the device, or the error (CON-12)."""
-        program = _compile_once(self._derivations, expression, lambda text: Program(text, {"device": DEVICE}))
+        program = _compile_once(self._derivations, expression, _derivation)
         try:
             if isinstance(program, CelError):
                 raise program
@@ -236,13 +236,22 @@ def _compile_once(
     return known[text]
 
 
+def _derivation(text: str) -> Program:
+    return Program(text, scope=derived_attribute_environment)
+
+
 def _typed_cel_value(value: Value) -> TypedValue | Finding:
-    if isinstance(value, Optional):
-        value = value.value
     is_list = isinstance(value, (list, tuple))
-    elements = value if is_list else [value]
+    elements = list(map(_plain_value, value if is_list else [value]))
     kinds = {_KIND_OF_TYPE.get(type(element), "") for element in elements}
     if "" in kinds or len(kinds) > 1:
         return Finding("CON-12", "the value is neither a scalar nor a list of scalars of one type")
     scalars = tuple(element.text if isinstance(element, Version) else element for element in elements)
     return next(iter(kinds), ""), scalars, is_list
+
+
+def _plain_value(value: Value) -> Value:
+    """What upstream takes an element for: an optional for its value, a type for its name."""
+    while isinstance(value, Optional) and value.present:
+        value = value.value
+    return value.name if isinstance(value, TypeValue) else value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from drasat.cel.closures import MISSING, check_key, display_key, go_name, has_field, lookup, select, select_optional
+from drasat.cel.closures import check_key, display_key, go_name, has_field, lookup, select, select_optional
 from drasat.cel.errors import CelRuntimeError
-from drasat.cel.values import NONE, CelMap, Duration, Optional, Timestamp, TypeValue, UInt
+from drasat.cel.values import MISSING, NONE, CelMap, Duration, Optional, Timestamp, TypeValue, UInt
 from drasat.models.kubernetes.quantity import Quantity
 from drasat.models.kubernetes.semver import Version
 
