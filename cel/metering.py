@@ -94,8 +94,9 @@ class MeteredEmitter(Emitter):
         """See ``Emitter``."""
         last = len(operands) - 1
         # Functions of three and more give up at the first failure, and then cost nothing; as do those whose
-        # pattern is compiled beforehand.
-        lenient = len(operands) <= 2 and not function.prepared
+        # pattern is compiled beforehand, and where the types leave several overloads that are no operator's.
+        dispatched = static is None and len(function.overloads) > 1 and function.name not in BY_NAME
+        lenient = len(operands) <= 2 and not function.prepared and not dispatched
 
         def run(frame: Frame) -> Value:
             args: list[Value] = []

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
-from ...cel.closures import MISSING, lookup
-from ...cel.values import CelMap, Duration, Timestamp, UInt, Value
+from ...cel.closures import lookup
+from ...cel.values import MISSING, CelMap, Duration, Timestamp, UInt, Value
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.semver import Version
 from .formula_nodes import FALSE, ONE, TRUE, GatedSum, Handle

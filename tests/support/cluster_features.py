@@ -421,12 +421,23 @@ def _request_names(draft: ClusterDraft, claim: DraftClaim) -> list[str]:
     return draft.some(labels)
 
 
+_DERIVATIONS = (
+    f"{GPU}.index % 2",
+    f"{GPU}.index / 2",
+    f'{GPU}.model == "a" ? 0 : 1',
+    f"{GPU}.model.upperAscii()",
+    f"({GPU}.model + '-x').split('-')[0]",
+    f"{GPU}.index % 2 == 0 ? {GPU}.model.replace('a', 'b') : {GPU}.model.find('[ab]')",
+    f"({GPU}.model + ':c').split(':')",
+    f"{GPU}.index % 3 == 0 ? [dyn('c'), {GPU}.model].distinct() : ({GPU}.model + ',d').split(',', 2)",
+)
+
+
 def derive(draft: ClusterDraft) -> None:
     """Attributes computed by the request, which constraints compare (CON-12)."""
     name = f"{DRIVER}/parity"
     for claim in draft.claims:
         for body in claim.bodies():
             body["deviceClassName"] = "gpu"
-            expression = draft.rng.choice([f"{GPU}.index % 2", f"{GPU}.index / 2", f'{GPU}.model == "a" ? 0 : 1'])
-            body["derivedAttributes"] = [{"name": name, "expression": expression}]
+            body["derivedAttributes"] = [{"name": name, "expression": draft.rng.choice(_DERIVATIONS)}]
         claim.constraints.append({draft.rng.choice(["matchAttribute", "distinctAttribute"]): name})

@@ -133,17 +133,18 @@ _INSTEAD = {"d": "devices[0]", "i": "1", "s": "'a'", "b": "true"}
 
 
 class Expressions:
-    """Makes expressions with a source of random numbers."""
+    """Makes expressions with a source of random numbers: of a grammar, those over ``devices`` without any."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, leaves=LEAVES, deeper=DEEPER, instead=_INSTEAD):
         self._rng = rng
         self._made = 0
+        self._leaves, self._deeper, self._instead = leaves, deeper, instead
 
     def any(self, depth, kind="bool", scope=()):
         """One expression."""
-        deeper = DEEPER.get(kind, []) if depth > 0 else []
+        deeper = self._deeper.get(kind, []) if depth > 0 else []
         return self.from_template(
-            self._rng.choice(deeper if deeper and self._rng.random() < 0.75 else LEAVES[kind]), depth, scope
+            self._rng.choice(deeper if deeper and self._rng.random() < 0.75 else self._leaves[kind]), depth, scope
         )
 
     def from_template(self, template, depth, scope=()):
@@ -159,7 +160,7 @@ class Expressions:
                 bound.append((binding, f"{binding}{self._made}"))
                 return bound[-1][1]
             names = [name for sort, name in bound if sort == reading]
-            return self._rng.choice(names) if names else _INSTEAD[reading]
+            return self._rng.choice(names) if names else self._instead[reading]
 
         return _PART.sub(fill, template)
 

@@ -62,6 +62,31 @@ def test_expressions_that_may_cost_too_much_are_refused(drasat, write):
     assert (done.code, "Forbidden: too complex, exceeds cost limit" in done.out) == (2, True)
 
 
+def claim_that_derives(expression):
+    return (
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: q, namespace: default}\n"
+        "spec:\n  devices:\n    requests:\n    - name: r\n      exactly:\n        deviceClassName: c\n        count: 2\n"
+        f"        derivedAttributes: [{{name: derived/domain, expression: {json.dumps(expression)}}}]\n"
+        "    constraints: [{matchAttribute: derived/domain}]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "code"),
+    [
+        ("device.attributes['x.example.com'].bus.split(':')[0]", 0),
+        ("device.attributes['x.example.com'].bus.lowerAscii().replace(':', '').substring(0, 4)", 0),
+        ("device.attributes.map(d, device.attributes[d].map(n, n + d)).flatten()[0]", 0),
+        ("device.attributes['x.example.com'].bus.split(':', -1).map(x, x)[0]", 2),
+        ("device.attributes['x.example.com'].bus.split(':').map(x, x + '.').join()", 2),
+    ],
+)
+def test_derived_attributes_are_costed_with_the_sizes_of_devices(drasat, write, expression, code):
+    """CON-12, CLM-6: attribute values have 64 characters at most, as for selectors."""
+    done = drasat("validate", "--feature-gates", "DRADerivedAttributes=true", "-f", write(GOOD + "---\n" + claim_that_derives(expression)))
+    assert (done.code, "too complex" in done.out) == (code, code == 2), done.out
+
+
 def test_problems_of_all_files_come_in_one_run(drasat, write):
     first = write(device_class("1"), "first.yaml")
     second = write(GOOD.replace("name: c", "name: C_"), "second.yaml")

@@ -280,6 +280,13 @@ DERIVATIONS = (
     f"{_A}.tags",
     "semver('1.0.0')",
     "[1, 2]",
+    f"{_A}.y.split('')",
+    f"{_A}.?y.orValue('b-a').split('-')[0]",
+    f"{_A}.?y.orValue('b').upperAscii() + ':'",
+    f"{_A}.?y.orValue('abc').substring(0, 1)",
+    f"{_A}.?y.orValue('a:b').replace(':', '').find('[a-z]')",
+    f"{_A}.tags.distinct().join('/')",
+    f"{_A}.tags.distinct().isSorted()",
 )
 
 
