@@ -140,6 +140,9 @@ def _check_name(findings: Findings, path: Path, name: str) -> None:
     findings.check_label(path, name, STRUCTURE if not name or "/" in name else LIMIT)
 
 
+_NEGATIVE = "negative: allocation ends with an error at a device that has no policy to round it up (CAP-6)"
+
+
 def _check_device_request(
     findings: Findings, path: Path, request: claims.ExactDeviceRequest | claims.DeviceSubRequest
 ) -> None:
@@ -149,7 +152,10 @@ def _check_device_request(
     check_tolerations(findings, (*path, "tolerations"), request.tolerations)
     # Capacities are not validated (CLM-4), but a malformed quantity cannot even be read.
     for name, text in ((request.capacity and request.capacity.requests) or {}).items():
-        findings.check_quantity((*path, "capacity", "requests", MapKey(name)), text)
+        where = (*path, "capacity", "requests", MapKey(name))
+        amount = findings.check_quantity(where, text)
+        if amount is not None and amount.nano < 0:
+            findings.warning(where, _NEGATIVE)
     derived, path = request.derived_attributes or (), (*path, "derivedAttributes")
     findings.unique(path, (attribute.name for attribute in derived), ("name",), STRUCTURE)
     for index, attribute in enumerate(derived):

@@ -237,12 +237,13 @@ class Findings:
             self.invalid(path, text, "must include a domain")
         self.check_qualified(path, text)
 
-    def check_quantity(self, path: Path, text: QuantityText) -> None:
-        """Report a malformed quantity. The API server could not even read it, so this is never lifted."""
+    def check_quantity(self, path: Path, text: QuantityText) -> Quantity | None:
+        """Read a quantity; None and a report where the API server could not even read it, which is never lifted."""
         try:
-            Quantity.parse(text)
+            return Quantity.parse(text)
         except ValueError as error:
             self.invalid(path, text, str(error), STRUCTURE)
+            return None
 
     def check_metadata(
         self, meta: object_meta.ObjectMeta, namespaced: bool, name_rule: NameRule = object_meta.subdomain_complaints

@@ -83,7 +83,8 @@ def claim_that_derives(expression):
 )
 def test_derived_attributes_are_costed_with_the_sizes_of_devices(drasat, write, expression, code):
     """CON-12, CLM-6: attribute values have 64 characters at most, as for selectors."""
-    done = drasat("validate", "--feature-gates", "DRADerivedAttributes=true", "-f", write(GOOD + "---\n" + claim_that_derives(expression)))
+    manifests = write(GOOD + "---\n" + claim_that_derives(expression))
+    done = drasat("validate", "--feature-gates", "DRADerivedAttributes=true", "-f", manifests)
     assert (done.code, "too complex" in done.out) == (code, code == 2), done.out
 
 
@@ -100,6 +101,13 @@ def test_skip_validation_leaves_structure(drasat, write):
     path = write(GOOD.replace("name: c", "name: C_") + "---\n" + GOOD.replace("spec: {}", "spec: 7"))
     done = drasat("validate", "-f", path, "--skip-validation", "-o", "json")
     assert [problem["field"] for problem in json.loads(done.out)["problems"]] == ["spec"]
+
+
+def test_a_negative_request_of_capacity_is_a_warning(drasat, write):
+    """CAP-6: the API server takes it, and allocation ends with an error."""
+    claim = claim_that_derives("1").replace("count: 2", "count: 2\n        capacity: {requests: {memory: -1Gi}}")
+    done = drasat("validate", "--feature-gates", "DRADerivedAttributes=true", "-f", write(GOOD + "---\n" + claim))
+    assert (done.code, "0 errors, 1 warning" in done.out, "requests[memory]: negative" in done.out) == (0, True, True)
 
 
 def test_warnings_only_exit_with_0(drasat, write):
