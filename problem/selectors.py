@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..cel.devices import DeviceShapes, Path, PreparedDevice, read_paths
-from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
 from ..cel.environment import derived_attribute_environment
+from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
 from ..cel.program import Program, with_compilation_prefix
 from ..cel.selector import Selector
 from ..cel.values import Optional, TypeValue, Value, type_name

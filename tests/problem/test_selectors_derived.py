@@ -20,7 +20,10 @@ _FIELDS = {"int": "int_value", "bool": "bool_value"}
 def attribute(fields):
     """An attribute as the API writes it; an empty list is one without value."""
     return DeviceAttribute(
-        **{_FIELDS.get(kind, kind): tuple(value) if isinstance(value, list) else value for kind, value in fields.items()}
+        **{
+            _FIELDS.get(kind, kind): tuple(value) if isinstance(value, list) else value
+            for kind, value in fields.items()
+        }
     )
 
 

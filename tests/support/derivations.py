@@ -33,7 +33,8 @@ DEEPER = {
     "int": [
         "<string>.size()", "size(<string>)", "<string>.indexOf(<string>)", "<string>.indexOf(<string>, <int>)",
         "<string>.lastIndexOf(<string>)", "<string>.lastIndexOf(<string>, <int>)", "int(<string>)", "(<int> + <int>)",
-        "(<int> % 3)", "<strings>.size()", "<ints>[<int>]", "<ints>.sum()", "<ints>.max()", "<strings>.indexOf(<string>)",
+        "(<int> % 3)", "<strings>.size()", "<ints>[<int>]", "<ints>.sum()", "<ints>.max()",
+        "<strings>.indexOf(<string>)",
         "(<bool> ? <int> : <int>)", "cel.bind($i, <int>, <int>)", "@v.major()", "<strings>.lastIndexOf(<string>)",
         f"device.capacity['{DOMAIN}'].memory.asInteger()",
     ],
@@ -50,7 +51,8 @@ DEEPER = {
         "<string>.findAll('[0-9a-z]')", "<string>.findAll('[0-9]+', <int>)", "<strings>.map($s, <string>)",
         "<strings>.map($s, <bool>, <string>)", "<strings>.filter($s, <bool>)", "<strings>.distinct()",
         "<strings>.reverse()", "<strings>.slice(0, <int>)", "<strings>.slice(<int>, <int>)", "<strings>.sort()",
-        "<strings>.sortBy($s, <int>)", "(<strings> + <strings>)", "[<string>, <string>]", "[[<string>], <strings>].flatten()",
+        "<strings>.sortBy($s, <int>)", "(<strings> + <strings>)", "[<string>, <string>]",
+        "[[<string>], <strings>].flatten()",
         "cel.bind($s, <string>, <strings>)", "dyn(<strings>)", "<strings>.transformList($i, $s, <string>)",
         "(<bool> ? <strings> : <strings>)",
     ],
@@ -62,5 +64,5 @@ INSTEAD = {"s": "@bus", "i": "2"}
 
 
 def written(text):
-    """An expression with ``@name`` written out, which is short for an attribute, and ``~``, for the sign of a format."""
+    """An expression with ``@name`` written out, short for an attribute, and ``~``, for the percent sign of a format."""
     return text.replace("@", f"{_FIELDS}.").replace("~", "%")

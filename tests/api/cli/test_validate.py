@@ -65,7 +65,8 @@ def test_expressions_that_may_cost_too_much_are_refused(drasat, write):
 def claim_that_derives(expression):
     return (
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: q, namespace: default}\n"
-        "spec:\n  devices:\n    requests:\n    - name: r\n      exactly:\n        deviceClassName: c\n        count: 2\n"
+        "spec:\n  devices:\n    requests:\n    - name: r\n"
+        "      exactly:\n        deviceClassName: c\n        count: 2\n"
         f"        derivedAttributes: [{{name: derived/domain, expression: {json.dumps(expression)}}}]\n"
         "    constraints: [{matchAttribute: derived/domain}]\n"
     )
