@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import gzip
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,16 +172,22 @@ def nearest(name: str, known: Iterable[str], likeness: float = _NEAR) -> str:
     return folded[found[0]] if found else ""
 
 
+@lru_cache(4096)
 def _find_below(type_: _Type, key: str) -> str:
-    """The shortest path from a type to a field; what servers write does not count."""
+    """The shortest path from a type to a field, in singular or plural; what servers write does not count."""
+    wanted = _singular(key)
     pending, seen = [(type_, "")], {type_}
     while pending:
         level, pending = pending, []
         for one, path in level:
-            if key in one.names and path:
-                return f"{path}{key}"
+            if path and (found := min((name for name in one.names if _singular(name) == wanted), default="")):
+                return f"{path}{found}"
             for field, (marks, inner) in one.nested.items():
                 if inner not in seen and field not in _SERVER_FIELDS:
                     seen.add(inner)
                     pending.append((inner, f"{path}{field}{marks}."))
     return ""
+
+
+def _singular(name: str) -> str:
+    return name.lower().removesuffix("s")

@@ -28,7 +28,7 @@ from ...models.kubernetes.claims import DeviceClaim, DeviceClass, DeviceSelector
 from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, byte_length
-from ...models.kubernetes.slices import Device, ResourceSlice
+from ...models.kubernetes.slices import ResourceSlice
 from ...models.manifests.reader import Manifest, read_manifests
 from ...models.manifests.sources import InputSource
 from ...models.results.common import IgnoredKind
@@ -41,6 +41,7 @@ from ...models.validation.validate import validate_manifests
 from ...problem.constraints import entry_applies
 from ...problem.selectors import compile_derivation
 from ...problem.topology import membership_of
+from .published_names import newest_published_devices, unpublished_names
 
 
 def validate(
@@ -76,6 +77,7 @@ def manifest_problems(
         found.extend(_expression_problems(manifests))
     if not has_errors(found):
         found.extend(topology_problems(manifests, gates))
+        found.extend(unpublished_names(manifests))
     return found
 
 
@@ -219,7 +221,7 @@ def _equal_device_pairs(slices: Sequence[ResourceSlice], anywhere: bool) -> Iter
     """One pair of each content; of devices that one node may use, unless ``anywhere``."""
     shapes, found = DeviceShapes(), set[Hashable]()
     known: dict[Hashable, dict[str, DeviceId]] = {}
-    for slice_, device in _newest_published_devices(slices):
+    for slice_, device in newest_published_devices(slices):
         content = shapes.prepare(device, slice_.spec.driver)
         key = _content_key(content) if content.error is None else None
         if key is None or key in found:
@@ -251,14 +253,3 @@ def _content_key(content: PreparedDevice) -> Hashable:
 def _hashable_value(value: Value) -> Hashable:
     """A value with its type: in Python True equals 1."""
     return tuple(map(_hashable_value, value)) if isinstance(value, list) else (type(value), value)
-
-
-def _newest_published_devices(slices: Sequence[ResourceSlice]) -> Iterator[tuple[ResourceSlice, Device]]:
-    """Devices of the newest generation of each pool (POOL-3)."""
-    newest: dict[tuple[str, str], int] = {}
-    for slice_ in slices:
-        pool = slice_.spec.driver, slice_.spec.pool.name
-        newest[pool] = max(newest.get(pool, 0), slice_.spec.pool.generation)
-    for slice_ in slices:
-        if slice_.spec.pool.generation == newest[slice_.spec.driver, slice_.spec.pool.name]:
-            yield from ((slice_, device) for device in slice_.spec.devices or ())

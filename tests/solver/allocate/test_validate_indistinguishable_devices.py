@@ -55,7 +55,7 @@ def cel(expression, **more):
 def told(*objects, skip=False):
     return [
         f"{'' if one.severity == 'error' else 'warning: '}{one.kind} {one.name}: {one.field}: {one.message}"
-        for one in validate([list(objects)], FeatureGates.all_on(), skip_validation=skip)
+        for one in validate([list(objects)], FeatureGates.all_on(), skip_validation=skip)[0]
     ]
 
 
