@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .verbs.compare import ComparisonResult, PlanComparisonResult, compare, compare_plans
     from .verbs.explain import ExplanationInterrupted, ExplanationResult, explain
     from .verbs.plan import PlanInterrupted, PlanResult, plan
+    from .verbs.show import InventoryResult, show
     from .verbs.topology import TopologyResult, topology
     from .verbs.validate import ValidationResult, validate
 
@@ -39,6 +40,7 @@ _HOMES = {
         ".models.kubernetes.gates": "FeatureGates",
         ".models.formats.errors": "InputError",
         ".verbs.plan": "PlanInterrupted PlanResult plan",
+        ".verbs.show": "InventoryResult show",
         ".verbs.topology": "TopologyResult topology",
         ".verbs.validate": "ValidationResult validate",
         ".solver.allocate.load": "load",
@@ -57,6 +59,7 @@ __all__ = [
     "ExplanationResult",
     "FeatureGates",
     "InputError",
+    "InventoryResult",
     "PlanComparisonResult",
     "PlanInterrupted",
     "PlanResult",
@@ -71,6 +74,7 @@ __all__ = [
     "explain",
     "load",
     "plan",
+    "show",
     "topology",
     "validate",
 ]

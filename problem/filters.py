@@ -19,7 +19,8 @@ from itertools import chain
 import msgspec
 
 from ..models.cluster.node_fit import untolerated_device_taints
-from ..models.kubernetes.claims import DeviceSelector, DeviceTaint
+from ..models.kubernetes.claims import DeviceSelector
+from ..models.kubernetes.core import Taint
 from ..models.kubernetes.gates import FeatureGates
 from .constraints import draws_counters, pools_with_negative_draws
 from .messages import KUBE, Message, Placeholder
@@ -181,7 +182,7 @@ def _taints(inquiry: FilterQuery) -> FailuresByPlace:
     )
 
 
-def taint_text(taint: DeviceTaint) -> str:
+def taint_text(taint: Taint) -> str:
     """Write a taint as kubectl does: ``key=value:effect``."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 

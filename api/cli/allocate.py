@@ -104,7 +104,7 @@ def _print_table(result: AllocationResult, wide: bool = False) -> None:
     from ..reports import allocation
 
     if wide:
-        print_table(allocation.WIDE_HEADERS, allocation.wide_rows(result.document))
+        print_table(allocation.WIDE_HEADERS, allocation.wide_rows(result.document), wide=True)
     else:
         print_table(allocation.HEADERS, allocation.rows(result.document))
     _print_explanations(result)

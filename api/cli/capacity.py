@@ -73,10 +73,10 @@ def command(
     raise typer.Exit(Exit.DONE if result.unbounded or result.fits else none_fits)
 
 
-def _print_table(result: CapacityResult) -> None:
+def _print_table(result: CapacityResult, wide: bool = False) -> None:
     from ..reports import capacity, tables
 
-    print_table(capacity.HEADERS, capacity.rows(result.document))
+    print_table(capacity.HEADERS, capacity.rows(result.document, wide=wide), wide=wide)
     write_stdout_lines([capacity.summary(result.document)])
     print_stderr(*tables.timing_lines(result.document))
 
@@ -84,5 +84,5 @@ def _print_table(result: CapacityResult) -> None:
 def _print_wide(result: CapacityResult) -> None:
     from ..reports import capacity
 
-    _print_table(result)
+    _print_table(result, wide=True)
     write_stdout_lines(capacity.proofs(result.document))

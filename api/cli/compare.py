@@ -117,7 +117,7 @@ def _run_sweep(text: str, engines: list[str], common: dict[str, Any], output: st
     from ..verbs.compare import parse_sweep, sweep
 
     grown, _ = run_verb(lambda: sweep(*parse_sweep(text), engines, **common))
-    print_result(grown, output, {"table": _print_sweep_table, "wide": _print_sweep_table})
+    print_result(grown, output, {"table": _print_sweep_table, "wide": partial(_print_sweep_table, wide=True)})
     return _comparison_exit_code(grown.same_verdict, grown.decided)
 
 
@@ -127,24 +127,26 @@ def _comparison_exit_code(same: bool, decided: bool) -> Exit:
     return Exit.DONE if decided else Exit.UNDECIDED
 
 
-def _print_comparison_table(result: ComparisonResult) -> None:
+def _print_comparison_table(result: ComparisonResult, wide: bool = False) -> None:
     from ..reports import comparison
 
-    print_table(comparison.COMPARISON_HEADERS, comparison.comparison_rows(result.document, result.seconds))
+    rows = comparison.comparison_rows(result.document, result.seconds)
+    print_table(comparison.COMPARISON_HEADERS, rows, wide=wide)
     write_stdout_lines(comparison.comparison_summary(result.document))
 
 
 def _print_comparison_wide(result: ComparisonResult) -> None:
     from ..reports import comparison
 
-    _print_comparison_table(result)
-    print_table(comparison.COMPARISON_UNIT_HEADERS, comparison.comparison_unit_rows(result.document), below=True)
+    _print_comparison_table(result, wide=True)
+    rows = comparison.comparison_unit_rows(result.document)
+    print_table(comparison.COMPARISON_UNIT_HEADERS, rows, below=True, wide=True)
 
 
-def _print_sweep_table(result: SweepResult) -> None:
+def _print_sweep_table(result: SweepResult, wide: bool = False) -> None:
     from ..reports import comparison
 
-    print_table(*comparison.sweep_table(result.document))
+    print_table(*comparison.sweep_table(result.document), wide=wide)
 
 
 Plan = Annotated[bool, typer.Option("--plan", help="Compare planners of the whole queue instead of engines.")]
@@ -217,7 +219,8 @@ def run_plan_comparison(
 
     result, _ = run_verb(partial(compare_plans, cluster, **plan_options.arguments(), **common))
     print_problems(*_plan_comparison_warnings(cluster, result))
-    print_result(result, output, {"table": _print_plan_comparison_table, "wide": _print_plan_comparison_table})
+    wide = partial(_print_plan_comparison_table, wide=True)
+    print_result(result, output, {"table": _print_plan_comparison_table, "wide": wide})
     if result.document.beaten:
         return Exit.NO
     return Exit.DONE if result.document.decided else Exit.UNDECIDED
@@ -229,9 +232,9 @@ def _plan_comparison_warnings(cluster: Cluster, result: PlanComparisonResult) ->
     return [*options.plan_warnings(cluster, notices), *options.empty_queue_warnings(result.document.asked)]
 
 
-def _print_plan_comparison_table(result: PlanComparisonResult) -> None:
+def _print_plan_comparison_table(result: PlanComparisonResult, wide: bool = False) -> None:
     from ..reports import comparison
 
     rows = comparison.plan_comparison_rows(result.document, result.seconds)
-    print_table(comparison.PLAN_COMPARISON_HEADERS, rows)
+    print_table(comparison.PLAN_COMPARISON_HEADERS, rows, wide=wide)
     write_stdout_lines([comparison.plan_comparison_summary(result.document)])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
 from . import options
 from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster
-from .output import Exit, print_problems, print_result, print_stderr, run_verb, write_stdout_lines
+from .output import Exit, print_problems, print_result, print_stderr, print_table, run_verb, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..verbs.explain import ExplanationResult
@@ -30,7 +30,7 @@ def command(
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
-    output: Annotated[Literal["table", "json", "yaml"], options.PRINTED_AS] = "table",
+    output: options.Output = "table",
 ) -> None:
     """Explain why claims cannot be allocated, and what would help.
 
@@ -57,7 +57,7 @@ def command(
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     if not result.units:
         print_problems("warning: nothing to explain: no pod or claim that was asked about is without an allocation")
-    print_result(result, output, {"table": _print_text})
+    print_result(result, output, {"table": _print_text, "wide": _print_rows})
     raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
 
 
@@ -65,4 +65,11 @@ def _print_text(result: ExplanationResult) -> None:
     from ..reports import explanation, tables
 
     write_stdout_lines(explanation.lines(result.document))
+    print_stderr(*tables.timing_lines(result.document))
+
+
+def _print_rows(result: ExplanationResult) -> None:
+    from ..reports import explanation, tables
+
+    print_table(explanation.COLUMNS, explanation.rows(result.document), wide=True)
     print_stderr(*tables.timing_lines(result.document))

@@ -220,11 +220,13 @@ def write_stdout_lines(lines: Iterable[str]) -> None:
     write_stdout("".join(f"{one_line(line)}\n" for line in lines))
 
 
-def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, below: bool = False) -> None:
-    """Print rows under headers; ``below`` something else with a blank line between."""
+def print_table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], *, below: bool = False, wide: bool = False
+) -> None:
+    """Print rows under headers, ``wide`` with all columns; ``below`` something else with a blank line between."""
     from ..reports.tables import format_table
 
-    write_stdout(("\n" if below else "") + format_table(headers, list(rows)))
+    write_stdout(("\n" if below else "") + format_table(headers, list(rows), wide=wide))
 
 
 def _abandon_stdout() -> None:

@@ -163,12 +163,13 @@ def _print_table(result: PlanResult, wide: bool = False) -> None:
     from ..reports import plan
 
     if wide:
-        print_table(plan.UNIT_HEADERS, plan.display_cells(plan.unit_rows(result.document)))
-        print_table(plan.NODE_HEADERS, plan.display_cells(plan.node_rows(result.document)), below=True)
+        print_table(plan.UNIT_HEADERS, plan.unit_cells(result.document), wide=True)
+        nodes = plan.display_cells(plan.node_rows(result.document))
+        print_table(plan.NODE_HEADERS, nodes, below=True, wide=True)
     else:
-        print_table(plan.HEADERS, plan.display_cells(plan.rows(result.document)))
+        print_table(plan.HEADERS, plan.owner_cells(result.document))
     if result.document.bought:
-        print_table(plan.BOUGHT_HEADERS, plan.display_cells(plan.bought_rows(result.document)), below=True)
+        print_table(plan.BOUGHT_HEADERS, plan.display_cells(plan.bought_rows(result.document)), below=True, wide=wide)
     write_stdout_lines(["", plan.summary(result.document)])
     _print_explanations(result)
 

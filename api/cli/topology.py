@@ -100,18 +100,18 @@ def _survey(
     return topology(cluster, names=names, node=node, chosen=() if got is None else got, feature_gates=gates)
 
 
-def _print_table(result: TopologyResult) -> None:
+def _print_table(result: TopologyResult, wide: bool = False) -> None:
     from ..reports import topology
 
-    print_table(topology.headers(result.document), topology.rows(result.document))
+    print_table(topology.headers(result.document), topology.rows(result.document), wide=wide)
     print_stderr(*topology.remarks(result.document))
 
 
 def _print_wide(result: TopologyResult) -> None:
     from ..reports import topology
 
-    _print_table(result)
-    print_table(topology.DEVICE_HEADERS, topology.wide_rows(result.document), below=True)
+    _print_table(result, wide=True)
+    print_table(topology.DEVICE_HEADERS, topology.wide_rows(result.document), below=True, wide=True)
 
 
 _PRINTERS: dict[str, Callable[[TopologyResult], None]] = {

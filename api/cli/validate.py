@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import options
-from .output import Exit, print_result, write_stdout_lines
+from .output import Exit, print_result, print_table, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..verbs.validate import ValidationResult
@@ -17,6 +17,15 @@ def _print_lines(result: ValidationResult) -> None:
     write_stdout_lines(map(str, result.problems))
     write_stdout_lines(f"not read: {one.count} {one.kind} of {one.api_version}" for one in result.document.ignored)
     write_stdout_lines([f"{result.count('error')} errors, {result.count('warning')} warnings"])
+
+
+def _print_rows(result: ValidationResult) -> None:
+    from ..models.results.common import ValidationProblem
+
+    fields = ValidationProblem.__struct_fields__
+    print_table(
+        fields, [[getattr(problem, name) for name in fields] for problem in result.document.problems], wide=True
+    )
 
 
 def _print_names(result: ValidationResult) -> None:
@@ -31,7 +40,7 @@ def command(
     max_input_size: options.MaxInputSize = None,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
-    output: Annotated[Literal["table", "json", "yaml", "name"], options.PRINTED_AS] = "table",
+    output: Annotated[Literal["table", "wide", "json", "yaml", "name"], options.PRINTED_AS] = "table",
 ) -> None:
     """Check manifests as the API server would.
 
@@ -47,5 +56,5 @@ def command(
         max_input_size=options.check_input_size(max_input_size),
         feature_gates=options.parse_feature_gates(feature_gates, kubernetes_version),
     )
-    print_result(result, output, {"table": _print_lines, "name": _print_names})
+    print_result(result, output, {"table": _print_lines, "wide": _print_rows, "name": _print_names})
     raise typer.Exit(Exit.DONE if result.valid else Exit.BAD_INPUT)

@@ -14,10 +14,14 @@ HEADERS = ("nodes", "names", "fits", "at most", "first fit", "what stops the nex
 NODE_COLUMNS = ("node", "fits", "bound", "proven", "unbounded", "firstFit", "stops")
 
 
-def rows(document: CapacityDocument) -> Iterator[tuple[str, ...]]:
-    """One row for each kind of node and for nodes that share something, and one for all, under ``HEADERS``."""
+def rows(document: CapacityDocument, *, wide: bool = False) -> Iterator[tuple[str, ...]]:
+    """One row for each kind of node and for nodes that share something, and one for all, under ``HEADERS``.
+
+    Where it is ``wide``, all nodes are named.
+    """
     for kind in document.nodes:
-        yield (str(len(kind.nodes)), display_names(kind.nodes), *_copies_cells(kind.each), _display_limits(kind))
+        names = ", ".join(name or "any node" for name in kind.nodes) if wide else display_names(kind.nodes)
+        yield (str(len(kind.nodes)), names, *_copies_cells(kind.each), _display_limits(kind))
     for group in document.sharing:
         summary = "they reach the same devices or counters"
         yield (str(len(group.nodes)), f"{display_names(group.nodes)} together", *_copies_cells(group.together), summary)

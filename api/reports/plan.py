@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from .tables import display_names
 
@@ -20,13 +20,13 @@ STAGE_HEADERS = ("stage", "value", "bound", "gap", "proven", "sense")
 
 
 def rows(document: PlanDocument) -> Iterator[Row]:
-    """One row an owner in the order of the queue, under ``HEADERS``."""
+    """One row an owner in the order of the queue, under ``HEADERS``; ``nodes`` is a list."""
     owners: dict[tuple[str, str, str], list[PlannedUnit]] = {}
     for unit in document.units:
         owners.setdefault((unit.kind, unit.namespace, unit.name), []).append(unit)
     for owner, units in owners.items():
         nodes = [unit.node for unit in units if unit.node is not None]
-        yield (*owner, len(units), len(nodes), display_names(tuple(sorted(set(nodes)))))
+        yield (*owner, len(units), len(nodes), sorted(set(nodes)))
 
 
 def unit_rows(document: PlanDocument) -> Iterator[Row]:
@@ -57,6 +57,22 @@ def stage_rows(document: PlanDocument) -> Iterator[Row]:
     """One row a stage, under ``STAGE_HEADERS``."""
     for one in document.objective:
         yield one.stage, one.value, one.bound, one.gap, one.proven, one.sense
+
+
+def owner_cells(document: PlanDocument) -> list[list[str]]:
+    """One row an owner for printing, those of which something is not placed first."""
+    found = [(row, placed == asked) for row in rows(document) for asked, placed in (row[3:5],)]
+    ordered = sorted(found, key=lambda one: one[1])
+    return [[*map(str, row[:-1]), _display_nodes(cast("list[str]", row[-1]))] for row, _ in ordered]
+
+
+def _display_nodes(names: Sequence[str]) -> str:
+    return f"{len(names)} nodes: {display_names(names)}" if len(names) > 1 else display_names(names) or "<none>"
+
+
+def unit_cells(document: PlanDocument) -> list[list[str]]:
+    """One row a unit for printing, what is not placed first."""
+    return display_cells(sorted(unit_rows(document), key=lambda row: row[UNIT_HEADERS.index("outcome")] == "Placed"))
 
 
 def display_cells(found: Iterable[Row]) -> list[list[str]]:

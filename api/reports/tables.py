@@ -5,43 +5,136 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from io import StringIO
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from msgspec import UNSET, UnsetType
 
 from ..models.formats.errors import one_line
 
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
 _UNBOUNDED = 10_000
-# Columns; a terminal with fewer breaks lines by itself, as squeezed columns could not be read.
-_NARROWEST = 80
+# A column of texts counts as this wide where columns are dropped: longer texts go on in the next line.
+_TEXT_WIDTH = 30
+DROP_ORDER = (
+    "flags",
+    "share",
+    "consumed",
+    "generation",
+    "whole nodes",
+    "free devices",
+    "wasted of all",
+    "gangs",
+    "steps",
+    "first fit",
+    "at most",
+    "other resources",
+    "taints",
+    "pods",
+    "memory",
+    "cpu",
+    "unavailable",
+    "shared",
+    "blocked",
+    "size",
+    "shape",
+    "use",
+    "request",
+    "kind",
+    "namespace",
+)
+"""The columns that go, the first one first, while a table is wider than the terminal."""
+_GOOD, _BAD, _OPEN = "green", "red", "yellow"
+# Words of the API and of documents, which are no names of objects.
+_OUTCOME_STYLES = {
+    **dict.fromkeys(("Allocated", "Placed", "Optimal"), _GOOD),
+    **dict.fromkeys(("Unallocatable", "NotPlaced", "Error", "Infeasible"), _BAD),
+    **dict.fromkeys(("Unknown", "Feasible"), _OPEN),
+}
+_STATE_STYLES = {
+    **_OUTCOME_STYLES,
+    **dict.fromkeys(("free", "complete", "allocated", "proven", "equal", "equivalent"), _GOOD),
+    **dict.fromkeys(("orphaned", "invalid", "unreachable", "unavailable", "different"), _BAD),
+    **dict.fromkeys(("pending", "incomplete", "tainted", "blocked", "unknown", "chosen"), _OPEN),
+}
+_STATE_COLUMNS = ("OUTCOME", "STATE", "RELATION")
 
 
-def format_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows under headers, for stdout: on a terminal long cells wrap, elsewhere every row stays on its line."""
+def format_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: bool = False) -> str:
+    """Rows under headers, for stdout.
+
+    On a terminal outcomes have colours, columns are dropped by ``DROP_ORDER`` while the table is too wide, unless it is
+    to be ``wide``, and long cells go on in the next line, between words. Elsewhere every row is one line.
+    """
     lines = [[header.upper() for header in headers], *([one_line(cell) for cell in row] for row in rows)]
     terminal = sys.stdout.isatty()
     if not terminal and all(cell.isascii() for line in lines for cell in line):
         # A table that needs no layout is written without rich, which takes long to load.
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "".join("  ".join(map(str.ljust, line, widths)) + "\n" for line in lines)
-    return _layout_with_rich(lines[0], lines[1:], terminal)
+    return _layout_with_rich(lines[0], lines[1:], terminal, wide)
 
 
-def _layout_with_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], terminal: bool) -> str:
+def _layout_with_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], terminal: bool, wide: bool = False) -> str:
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for header in headers:
-        grid.add_column(header, overflow="fold")
-    for row in rows:
-        grid.add_row(*map(Text, row))
+    columns = [list(column) for column in zip(headers, *rows, strict=True)]
     console = Console(file=StringIO(), force_terminal=terminal, width=None if terminal else _UNBOUNDED)
+    dropped: list[str] = []
+    longest = [max(cell_len(word) for cell in column for word in cell.split(" ")) for column in columns]
     if terminal:
-        console.width = max(console.width, _NARROWEST)
+        needed = [
+            min(max(map(cell_len, column)), max(word, _TEXT_WIDTH))
+            for column, word in zip(columns, longest, strict=True)
+        ]
+        dropped = [] if wide else _columns_to_drop(headers, needed, console.width)
+        kept = [number for number, header in enumerate(headers) if header not in dropped]
+        columns, longest = [columns[number] for number in kept], [longest[number] for number in kept]
+        # A terminal that is narrower than the words breaks the lines by itself.
+        console.width = max(console.width, sum(longest) + _GAP * (len(longest) - 1))
+    grid = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
+    for column, word in zip(columns, longest, strict=True):
+        grid.add_column(column[0], overflow="fold", min_width=word)
+    for cells in zip(*(column[1:] for column in columns), strict=True):
+        grid.add_row(*(Text(cell, _style(column[0], cell)) for column, cell in zip(columns, cells, strict=True)))
     console.print(grid, soft_wrap=not terminal)
+    if dropped:
+        console.print(Text(f"columns left out, see -o wide: {', '.join(dropped).lower()}", "dim"))
     return cast("StringIO", console.file).getvalue()
+
+
+_GAP = 2
+
+
+def _columns_to_drop(headers: Sequence[str], widths: Sequence[int], available: int) -> list[str]:
+    """The headers of the columns without which the table fits, or of all that may go."""
+    left = dict(zip(headers, widths, strict=True))
+    dropped: list[str] = []
+    for header in map(str.upper, DROP_ORDER):
+        if sum(left.values()) + _GAP * (len(left) - 1) <= available:
+            break
+        if header in left:
+            del left[header]
+            dropped.append(header)
+    return dropped
+
+
+def _style(header: str, cell: str) -> str:
+    """The colour of an outcome or a state; rich leaves colours out where NO_COLOR is set."""
+    return (_STATE_STYLES if header in _STATE_COLUMNS else _OUTCOME_STYLES).get(cell, "")
+
+
+def format_tree(tree: Tree) -> str:
+    """Lay a tree out, every branch on its line."""
+    from rich.console import Console
+
+    console = Console(file=StringIO(), force_terminal=sys.stdout.isatty(), width=_UNBOUNDED)
+    console.print(tree, soft_wrap=True)
+    return "".join(f"{line.rstrip()}\n" for line in cast("StringIO", console.file).getvalue().splitlines())
 
 
 # More names than these are only counted.

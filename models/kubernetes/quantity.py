@@ -116,6 +116,12 @@ class Quantity:
         return _decimal(self.nano, self.format == DECIMAL_EXPONENT)
 
 
+@lru_cache(maxsize=1 << 12)
+def display_amount(nano: int) -> str:
+    """Write an amount whose notation in the manifests is not known: in the one that is shorter."""
+    return min((str(Quantity.from_nano(nano, notation)) for notation in (BINARY_SI, DECIMAL_SI)), key=len)
+
+
 def _rounded(amount: int, unit: int) -> int:
     return -(-amount // unit) if amount >= 0 else amount // unit
 

@@ -17,6 +17,7 @@ from .capacity import CapacityDocument
 from .common import AllocationDocument, ValidationDocument
 from .comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument
 from .explanation import ExplanationDocument
+from .inventory import InventoryDocument
 from .plan import PlanDocument
 from .topology import TopologyDocument
 
@@ -30,6 +31,7 @@ DOCUMENTS = (
     TopologyDocument,
     PlanDocument,
     PlanComparisonDocument,
+    InventoryDocument,
 )
 
 

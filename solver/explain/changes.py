@@ -18,7 +18,7 @@ from ...models.formats.decode import QuantityText
 from ...models.kubernetes.claims import CapacityRequirements, DeviceClass, DeviceSelector, DeviceToleration, RequestSpec
 from ...models.kubernetes.core import Container, Node, PodSpec, ResourceRequirements, Toleration
 from ...models.kubernetes.meta import DeviceId, ObjectKey
-from ...models.kubernetes.quantity import Quantity
+from ...models.kubernetes.quantity import Quantity, display_amount
 from ...models.results.common import Reason
 from ...models.workload.node_room import ROOM
 from ...models.workload.requests import format_amount
@@ -26,7 +26,6 @@ from ...problem.messages import Justification, claim_text
 from ...problem.obstacles import Obstacle
 from ...problem.problem import RESULT_LIMIT
 from ...problem.requests import ResolvedRequest
-from ..proofs.counting import display_amount
 from . import wording
 from .conflict import REQUEST_REASONS, obstacle_of
 from .what_if import WhatIf, WhatIfEdit, pod_misfits

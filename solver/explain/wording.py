@@ -19,6 +19,7 @@ from ...encoders.expressions.values import NotLoweredError
 from ...encoders.model import AllocationModel, entry_label
 from ...models.kubernetes.extensions import TopologyRequest
 from ...models.kubernetes.meta import DeviceId, ObjectKey
+from ...models.kubernetes.quantity import display_amount
 from ...models.results.common import Reason
 from ...models.topology.places import FIXED_ORIENTATION
 from ...problem.conditions import CelCondition, TokenCondition
@@ -28,7 +29,7 @@ from ...problem.obstacles import Obstacle
 from ...problem.problem import Constraint
 from ...problem.topology import TopologyCondition
 from ..engines.outcome import SELECTOR_FILTERS
-from ..proofs.counting import display_amount, plural
+from ..proofs.counting import plural
 from .conflict import REQUEST_REASONS, GuardedProblem, obstacle_of
 
 # More devices than these are only counted.

@@ -17,7 +17,6 @@ from functools import reduce
 from operator import or_
 from typing import Any, TypeVar
 
-from ...models.kubernetes.quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
 from ...problem.messages import Justification
 from ...problem.problem import RESULT_LIMIT, Demand, InUse, Problem, members_of_mask
 
@@ -319,13 +318,6 @@ def verb(needs: Sequence[Need], one: str, several: str) -> str:
 def plural(number: int, noun: str) -> str:
     """Write a number and its noun: ``1 device``, ``2 devices``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def display_amount(nano: int) -> str:
-    """Write an amount; the notation of the manifests is not known here, so the one that is shorter."""
-    whole, rest = divmod(nano, NANO)
-    binary = rest == 0 and whole % 1024 == 0
-    return str(Quantity.from_nano(nano, BINARY_SI if binary else DECIMAL_SI))
 
 
 def constraint_label(tally: Tally, number: int) -> str:
