@@ -8,6 +8,7 @@ for folder in "$(dirname "$0")"/*/; do
   case $folder in
     */plan-buy/) verb='plan --buy --only-new' ;;
     */plan-*) verb=plan ;;
+    */inventory/) verb=show ;;
     *) verb=allocate ;;
   esac
   # Exit code 1 is an answer too: some examples ask for more than there is.

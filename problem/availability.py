@@ -60,7 +60,10 @@ _ANY_DEVICE = ResourceClaim(
 
 @dataclass(slots=True)
 class SurveyedDevice:
-    """A device, whether it could be allocated now, why not, and the names of the nodes that reach it."""
+    """A device, whether it could be allocated now, why not, and the names of the nodes that reach it.
+
+    A device of a pool that is not complete counts as reached by the node that its slice names.
+    """
 
     entry: PoolDevice
     state: Availability = "unavailable"
@@ -135,7 +138,9 @@ def survey_devices(cluster: Cluster, gates: FeatureGates, deadline: float | None
             pool = pools.setdefault(entry.id[:2], SurveyedPool(entry.slice.spec.pool.generation))
             held = judge.is_held(entry.id)
             reason = pool.reason if pool.state != COMPLETE else "no node reaches it"
-            devices[entry.id] = SurveyedDevice(entry, "inUse" if held else "unavailable", reason)
+            named = entry.slice.spec.node_name or entry.device.node_name
+            nodes = [(named,)] if named in cluster.nodes else []
+            devices[entry.id] = SurveyedDevice(entry, "inUse" if held else "unavailable", reason, list(nodes))
     return DeviceSurvey(dict(sorted(devices.items())), dict(sorted(pools.items())), complete)
 
 

@@ -224,7 +224,7 @@ def _device_label(device: DeviceInventory) -> Text:
     state = "free, shared" if device.state == "free" and device.claims else state
     capacity = ", ".join(f"{one.name} {_display_use(one, device)}" for one in device.capacity)
     reason = f" ({device.reason})" if device.reason else ""
-    return _plain(" ".join(filter(None, (f"{device.device}: {state}{reason}", capacity))))
+    return _plain(", ".join(filter(None, (f"{device.device}: {state}{reason}", capacity))))
 
 
 def _display_use(one: AmountUse, device: DeviceInventory) -> str:

@@ -67,7 +67,8 @@ def owner_cells(document: PlanDocument) -> list[list[str]]:
 
 
 def _display_nodes(names: Sequence[str]) -> str:
-    return f"{len(names)} nodes: {display_names(names)}" if len(names) > 1 else display_names(names) or "<none>"
+    summary = display_names(names)
+    return summary if summary == ", ".join(names) else f"{len(names)} nodes: {summary}"
 
 
 def unit_cells(document: PlanDocument) -> list[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from io import StringIO
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Protocol, cast
 
 from msgspec import UNSET, UnsetType
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
 _UNBOUNDED = 10_000
+_HEIGHT = 25
 # A column of texts counts as this wide where columns are dropped: longer texts go on in the next line.
 _TEXT_WIDTH = 30
 DROP_ORDER = (
@@ -83,7 +85,9 @@ def _layout_with_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], ter
     from rich.text import Text
 
     columns = [list(column) for column in zip(headers, *rows, strict=True)]
-    console = Console(file=StringIO(), force_terminal=terminal, width=None if terminal else _UNBOUNDED)
+    available = get_terminal_size().columns if terminal else _UNBOUNDED
+    # With a height, too: rich takes the width of a terminal without capabilities from nowhere else.
+    console = Console(file=StringIO(), force_terminal=terminal, width=available, height=_HEIGHT)
     dropped: list[str] = []
     longest = [max(cell_len(word) for cell in column for word in cell.split(" ")) for column in columns]
     if terminal:
@@ -91,11 +95,11 @@ def _layout_with_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], ter
             min(max(map(cell_len, column)), max(word, _TEXT_WIDTH))
             for column, word in zip(columns, longest, strict=True)
         ]
-        dropped = [] if wide else _columns_to_drop(headers, needed, console.width)
+        dropped = [] if wide else _columns_to_drop(headers, needed, available)
         kept = [number for number, header in enumerate(headers) if header not in dropped]
         columns, longest = [columns[number] for number in kept], [longest[number] for number in kept]
         # A terminal that is narrower than the words breaks the lines by itself.
-        console.width = max(console.width, sum(longest) + _GAP * (len(longest) - 1))
+        console.width = max(available, sum(longest) + _GAP * (len(longest) - 1))
     grid = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
     for column, word in zip(columns, longest, strict=True):
         grid.add_column(column[0], overflow="fold", min_width=word)
@@ -132,7 +136,7 @@ def format_tree(tree: Tree) -> str:
     """Lay a tree out, every branch on its line."""
     from rich.console import Console
 
-    console = Console(file=StringIO(), force_terminal=sys.stdout.isatty(), width=_UNBOUNDED)
+    console = Console(file=StringIO(), force_terminal=sys.stdout.isatty(), width=_UNBOUNDED, height=_HEIGHT)
     console.print(tree, soft_wrap=True)
     return "".join(f"{line.rstrip()}\n" for line in cast("StringIO", console.file).getvalue().splitlines())
 

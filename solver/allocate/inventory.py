@@ -135,11 +135,13 @@ class _InventoryTaker:
         return records.DeviceCounts(**found, total=found.total() - found["shared"])
 
     def _class_inventories(self) -> Iterator[records.ClassInventory]:
-        wanted = self._selection.device_class
+        wanted = self._selection
         kept = set(self._selected)
         for name, match in self._matches.items():
-            if wanted in (None, name):
-                devices = [self._devices[number] for number in match.matching if number in kept]
+            devices = [self._devices[number] for number in match.matching if number in kept]
+            if wanted.device_class == name or (
+                wanted.device_class is None and (devices or match.undecided or not wanted.restricts_devices)
+            ):
                 yield records.ClassInventory(
                     name=name,
                     devices=self._counts(devices),
@@ -251,7 +253,13 @@ class _InventoryTaker:
             requests = claim.spec.devices.requests or ()
             parts = (part for one in requests for part in (one.exactly, *(one.first_available or ())) if part)
             return any(part.device_class_name == self._selection.device_class for part in parts)
-        return any(_device_id(one) in self._chosen for one in _results(allocation))
+        return any(_device_id(one) in self._chosen or self._selects_missing(one) for one in _results(allocation))
+
+    def _selects_missing(self, result: DeviceRequestAllocationResult) -> bool:
+        """A device that exists no more is known by its driver only."""
+        wanted = self._selection
+        told_by_driver = wanted.driver == result.driver and wanted.node is None and wanted.device_class is None
+        return told_by_driver and _device_id(result) not in self._survey.devices
 
     def _held_device(self, result: DeviceRequestAllocationResult) -> records.HeldDevice:
         return records.HeldDevice(

@@ -43,7 +43,7 @@ def run(command, drasat):
 
 def test_every_verb_is_shown():
     shown = {session.command.split()[1] for session in SESSIONS}
-    assert shown >= {"allocate", "plan", "compare", "explain", "capacity", "topology", "validate"}
+    assert shown >= {"show", "allocate", "plan", "compare", "explain", "capacity", "topology", "validate"}
 
 
 @pytest.mark.parametrize("page", PYTHON)

@@ -136,7 +136,7 @@ def test_timings_only_where_they_are_asked_for(drasat, manifests):
 
 @pytest.mark.parametrize(
     "options",
-    [("--time-limit", "soon"), ("-l", "a=b=c"), ("--feature-gates", "Nope=true"), ("--node", "a\nb"), ("-o", "wide")],
+    [("--time-limit", "soon"), ("-l", "a=b=c"), ("--feature-gates", "Nope=true"), ("--node", "a\nb"), ("-o", "name")],
 )
 def test_bad_usage(drasat, manifests, options):
     assert drasat("explain", "-f", manifests(a=2), *options).code == 2

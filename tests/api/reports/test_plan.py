@@ -23,10 +23,21 @@ def test_rows_are_owners_in_the_order_of_the_queue_with_counts_and_nodes():
         left("lost", "no", kind="Pod"),
     )
     assert list(report.rows(found)) == [
-        ("Job", "ns", "train", 3, 2, "n1, n2"),
-        ("Deployment", "ns", "web", 1, 1, "n1"),
-        ("Pod", "ns", "lost", 1, 0, ""),
+        ("Job", "ns", "train", 3, 2, ["n1", "n2"]),
+        ("Deployment", "ns", "web", 1, 1, ["n1"]),
+        ("Pod", "ns", "lost", 1, 0, []),
     ]
+
+
+def test_what_is_not_placed_is_printed_first_and_what_is_placed_once_an_owner():
+    web = [placed("web", f"n{number % 5}", kind="Deployment", replica=number) for number in range(40)]
+    found = document(*web, placed("train", "n1"), left("train", "no", replica=1))
+    assert report.owner_cells(found) == [
+        ["Job", "ns", "train", "2", "1", "n1"],
+        ["Deployment", "ns", "web", "40", "40", "5 nodes: n0, n1, n2 and 2 more"],
+    ]
+    outcomes = [row[report.UNIT_HEADERS.index("outcome")] for row in report.unit_cells(found)]
+    assert outcomes == ["NotPlaced", *["Placed"] * 41]
 
 
 def test_owners_of_one_name_and_different_kinds_are_apart():
@@ -36,7 +47,7 @@ def test_owners_of_one_name_and_different_kinds_are_apart():
 
 def test_many_nodes_are_counted():
     units = [placed("train", f"n{number}", replica=number) for number in range(6)]
-    assert next(report.rows(document(*units)))[-1] == "n0, n1, n2 and 3 more"
+    assert report.owner_cells(document(*units))[0][-1] == "6 nodes: n0, n1, n2 and 3 more"
 
 
 def test_wide_rows_tell_devices_and_reasons_of_each_unit():

@@ -27,10 +27,84 @@ def test_rows_are_lines():
     assert format_table(["a", "b"], [["x\ny", "z"]]).count("\n") == 2
 
 
-def test_on_a_terminal_long_cells_wrap(monkeypatch):
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TERM", "dumb")
-    lines = format_table(["a", "b"], [["x" * 100, "y"]]).splitlines()
-    assert len(lines) == 3
-    assert all(len(line) <= 80 for line in lines)
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal of so many columns, with colours or without."""
+
+    def of(columns, colours=False):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("TERM", "xterm-256color" if colours else "dumb")
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return of
+
+
+def test_on_a_terminal_long_cells_go_on_in_the_next_line_between_words(terminal):
+    terminal(60)
+    text = "no device of the class is free on any of the nodes that the pod may use"
+    lines = [line.rstrip() for line in format_table(["node", "reason"], [["gpu-node-01", text]]).splitlines()]
+    assert len(lines) > 2
+    assert all(len(line) <= 60 for line in lines)
+    assert " ".join(" ".join(lines[1:]).split()) == f"gpu-node-01 {text}"
+
+
+@pytest.mark.parametrize("columns", [10, 30, 70, 200])
+@pytest.mark.parametrize("wide", [False, True])
+def test_words_are_never_divided(terminal, columns, wide):
+    terminal(columns)
+    words = ["a" * 64, "b" * 20, "c" * 40]
+    printed = format_table(["node", "kind", "claims"], [[words[0], words[1], f"{words[2]} and {words[2]}"]], wide=wide)
+    kept = words if wide or columns == 200 else [words[0], words[2]]
+    assert all(word in printed.split() for word in kept)
+
+
+HEADERS = ["namespace", "claim", "driver", "share", "flags"]
+ROWS = [["n" * 20, "c" * 20, "d" * 20, "s" * 20, "f" * 20]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "dropped"),
+    [
+        (108, []),
+        (107, ["flags"]),
+        (86, ["flags"]),
+        (85, ["flags", "share"]),
+        (64, ["flags", "share"]),
+        (63, ["flags", "share", "namespace"]),
+        (42, ["flags", "share", "namespace"]),
+    ],
+)
+def test_columns_are_dropped_in_their_order_while_the_table_is_too_wide(terminal, columns, dropped):
+    terminal(columns)
+    head, _, *below = (line.rstrip() for line in format_table(HEADERS, ROWS).splitlines())
+    assert head.lower().split() == [header for header in HEADERS if header not in dropped]
+    assert below == ([f"columns left out, see -o wide: {', '.join(dropped)}"] if dropped else [])
+    assert format_table(HEADERS, ROWS, wide=True).splitlines()[0].lower().split() == HEADERS
+
+
+def test_without_a_terminal_rows_are_lines_with_all_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    assert [line.split() for line in format_table(HEADERS, ROWS).lower().splitlines()] == [HEADERS, *ROWS]
+
+
+def test_outcomes_have_colours_on_a_terminal(terminal):
+    terminal(80, colours=True)
+    printed = format_table(
+        ["pod", "outcome"], [["Allocated-not", "Allocated"], ["p", "Unallocatable"], ["q", "Unknown"]]
+    )
+    coloured = ((32, "Allocated"), (31, "Unallocatable"), (33, "Unknown"))
+    assert all(f"\x1b[{code}m{word}\x1b" in printed for code, word in coloured)
+    assert "\x1b[32mAllocated-not" not in printed
+
+
+def test_words_that_are_states_in_other_columns_have_none(terminal):
+    terminal(80, colours=True)
+    assert "\x1b[3" not in format_table(["claim"], [["free"]])
+    assert "\x1b[32mfree" in format_table(["state"], [["free"]])
+
+
+def test_no_color_is_respected(terminal, monkeypatch):
+    terminal(80, colours=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[3" not in format_table(["outcome"], [["Allocated"]])
