@@ -30,7 +30,7 @@ from ..models.kubernetes.quantity import Quantity, display_amount
 from ..models.results.inventory import Availability, PoolState
 from .compiler import Compiler
 from .filters import usable_devices
-from .messages import DeadlineExceededError
+from .messages import DeadlineExceededError, check_deadline
 from .node_classes import node_class_key
 from .node_state import AllocatedState
 from .problem import FilterFailure, InUse, Problem
@@ -139,8 +139,8 @@ def survey_devices(cluster: Cluster, gates: FeatureGates, deadline: float | None
             held = judge.is_held(entry.id)
             reason = pool.reason if pool.state != COMPLETE else "no node reaches it"
             named = entry.slice.spec.node_name or entry.device.node_name
-            nodes = [(named,)] if named in cluster.nodes else []
-            devices[entry.id] = SurveyedDevice(entry, "inUse" if held else "unavailable", reason, list(nodes))
+            nodes: list[Sequence[str]] = [(named,)] if named and named in cluster.nodes else []
+            devices[entry.id] = SurveyedDevice(entry, "inUse" if held else "unavailable", reason, nodes)
     return DeviceSurvey(dict(sorted(devices.items())), dict(sorted(pools.items())), complete)
 
 
@@ -296,6 +296,7 @@ def _match_class(
     for first in range(0, len(distinct), _PROFILES_AT_ONCE):
         chunk = distinct[first : first + _PROFILES_AT_ONCE]
         try:
+            check_deadline(expressions.deadline)
             verdicts = evaluate_selectors(one.spec.selectors or (), (), chunk, expressions)
         except DeadlineExceededError:
             found.undecided += sum(len(alike[profile]) for profile in distinct[first:])

@@ -35,6 +35,8 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
     time_limit: options.TimeLimit = "60s",
     output: options.Output = "table",
 ) -> None:
@@ -49,7 +51,15 @@ def command(
 
     check_node_name(node)
     gates, seconds = options.parse_feature_gates(feature_gates, kubernetes_version), options.parse_seconds(time_limit)
-    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    cluster = load_cluster(
+        filename,
+        recursive=recursive,
+        skip_validation=skip_validation,
+        strict=strict,
+        max_input_size=max_input_size,
+        gates=gates,
+        node=node,
+    )
     ask = partial(show, cluster, node=node, device_class=device_class, driver=driver, namespace=namespace)
     result, _ = run_verb(partial(ask, feature_gates=gates, time_limit=seconds))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))

@@ -107,7 +107,7 @@ def _layout_with_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], ter
         grid.add_row(*(Text(cell, _style(column[0], cell)) for column, cell in zip(columns, cells, strict=True)))
     console.print(grid, soft_wrap=not terminal)
     if dropped:
-        console.print(Text(f"columns left out, see -o wide: {', '.join(dropped).lower()}", "dim"))
+        console.print(Text(f"columns left out, see -o wide: {', '.join(dropped).lower()}", "dim"), soft_wrap=True)
     return cast("StringIO", console.file).getvalue()
 
 

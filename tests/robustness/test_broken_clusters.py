@@ -10,6 +10,8 @@ from support.whole_objects import places, with_value
 import drasat
 from drasat.models.kubernetes.gates import GATES
 from drasat.reports import allocation as report
+from drasat.reports import inventory as inventory_report
+from drasat.reports.tables import format_tree
 
 POLICIES = ("kube", "strict", "skip")
 JUNK = [
@@ -66,3 +68,38 @@ def test_broken_clusters_are_refused_or_answered(family):
                 outcomes[seen(drasat.allocate(cluster, cel_errors=rng.choice(POLICIES), time_limit=5))] += 1
     assert all(str(problem).isprintable() for problem in problems)
     assert len(outcomes) > 1
+
+
+def shown(cluster):
+    """Look at every view of an inventory; of broken selectors of nodes it may say so."""
+    try:
+        document = drasat.show(cluster, time_limit=5).document
+    except ValueError as error:
+        if not str(error).startswith("node selector"):
+            raise
+        return "refused"
+    for wide in (False, True):
+        headers, rows = inventory_report.claim_table(document, wide=wide)
+        assert all(len(row) == len(headers) for row in rows)
+        assert all(map(str, inventory_report.class_rows(document, wide=wide)))
+        assert all(map(str, inventory_report.node_rows(document, wide=wide)))
+        assert all(map(str, inventory_report.pool_rows(document, wide=wide)))
+    assert all(list(rows(document)) is not None for _, rows in inventory_report.FRAMES.values())
+    assert len(format_tree(inventory_report.inventory_tree(document)).splitlines()) > len(document.devices)
+    return "shown"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_inventories_of_broken_clusters_are_refused_or_shown(family):
+    rng = random.Random(f"inventory {family}")
+    outcomes = Counter()
+    for seed in range(40):
+        objects = broken(rng, [dict(one) for one in member(family, seed)])
+        for lifted in (True, False):
+            try:
+                cluster = drasat.load(objects, skip_validation=lifted)
+            except drasat.InputError:
+                outcomes["refused"] += 1
+            else:
+                outcomes[shown(cluster)] += 1
+    assert outcomes["shown"]

@@ -149,7 +149,7 @@ def test_a_kind_of_ours_in_another_api_is_ignored_with_that_api(drasat, tmp_path
     assert done.err.startswith("drasat: ignored 4 objects of other kinds: 1 DeviceClass of example.com/v1, ")
 
 
-@pytest.mark.parametrize("verb", ["allocate", "capacity", "compare", "explain", "plan", "topology", "validate"])
+@pytest.mark.parametrize("verb", ["allocate", "capacity", "compare", "explain", "plan", "show", "topology", "validate"])
 def test_a_bomb_of_gzip_is_refused_before_it_is_unpacked(drasat, tmp_path, verb):
     bomb = write(tmp_path, "b.yaml", gzip.compress(b" " * (65 * 2**20)))
     done = drasat(verb, "-f", bomb)

@@ -153,7 +153,7 @@ def test_any_integer_is_a_seed(seed):
     assert found.to_json() == again.to_json()
 
 
-@pytest.mark.parametrize("verb", ["allocate", "capacity", "compare", "explain", "topology"])
+@pytest.mark.parametrize("verb", ["allocate", "capacity", "compare", "explain", "show", "topology"])
 def test_a_node_that_is_not_there_is_bad_usage(drasat, examples, verb):
     done = drasat(verb, "-f", examples / "whole-gpus", "--node", "gpu-nod")
     assert (done.code, done.out) == (2, "")

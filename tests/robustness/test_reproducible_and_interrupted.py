@@ -32,6 +32,8 @@ def test_the_same_bytes_whatever_the_hashes(examples):
         ["capacity", "-f", path, "--claim", "inference/flexible", "-o", "json"],
         ["topology", "-f", str(examples / "torus-topology"), "-o", "json"],
         ["topology", "-f", str(examples / "nvlink-links"), "-o", "dot"],
+        ["show", "-f", str(examples / "inventory"), "-o", "json"],
+        ["show", "-f", str(examples / "inventory"), "-o", "wide"],
     ]
     outputs = [
         subprocess.run(
@@ -48,6 +50,7 @@ def test_the_same_bytes_whatever_the_hashes(examples):
     assert '"fits": 7' in outputs[0]
     assert '"count": 18' in outputs[0]
     assert "6 -- 7;" in outputs[0]
+    assert "half-0: in use" in outputs[0]
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ PAGE = ROOT / "docs" / "reference" / "command-line.md"
 INTRODUCTION = f"""# Command line
 
 `drasat COMMAND --help` prints the same texts. `kubectl drasat COMMAND` works too. The guides explain each command with
-examples: [show](../guides/show.md), [allocate](../guides/allocate.md), [plan](../guides/plan.md), [compare](../guides/compare.md),
-[explain](../guides/explain.md), [capacity](../guides/capacity.md), [topology](../guides/topology.md),
-[validate](../guides/validate.md).
+examples: [show](../guides/show.md), [allocate](../guides/allocate.md), [plan](../guides/plan.md),
+[compare](../guides/compare.md), [explain](../guides/explain.md), [capacity](../guides/capacity.md),
+[topology](../guides/topology.md), [validate](../guides/validate.md).
 
 Results go to stdout. Reasons, warnings and progress go to stderr. Progress appears on terminals only.
 
@@ -33,11 +33,11 @@ Results go to stdout. Reasons, warnings and progress go to stderr. Progress appe
 
 - On a terminal, cells that are too long go on in the next line. A word is never divided. Outcomes have colours, unless
   `NO_COLOR` is set.
-- While a table is wider than the terminal, it loses columns in this order: {", ".join(DROP_ORDER)}. A line below it names the
-  columns that are left out. `-o wide` keeps all columns.
+- While a table is wider than the terminal, it loses columns in this order: {", ".join(DROP_ORDER)}.
+  A line below it names the columns that are left out. `-o wide` keeps all columns.
 - Without a terminal every row is one line with all columns, for `less -S`, `grep` and `awk`.
-- `plan` has one row an owner, with the number of its units that are placed. What is not placed comes first. `-o wide` has one
-  row a unit.
+- `plan` has one row an owner, with the number of its units that are placed. What is not placed comes first.
+  `-o wide` has one row a unit.
 """
 
 

@@ -94,7 +94,7 @@ def test_outcomes_have_colours_on_a_terminal(terminal):
         ["pod", "outcome"], [["Allocated-not", "Allocated"], ["p", "Unallocatable"], ["q", "Unknown"]]
     )
     coloured = ((32, "Allocated"), (31, "Unallocatable"), (33, "Unknown"))
-    assert all(f"\x1b[{code}m{word}\x1b" in printed for code, word in coloured)
+    assert all(f"\x1b[{code}m{word}" in printed for code, word in coloured)
     assert "\x1b[32mAllocated-not" not in printed
 
 
