@@ -38,7 +38,7 @@ def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -
     nothing is known of the node, it takes anything. Without a number of pods it takes any number of them. Resources
     that device classes back are not counted for pods that got devices in their place.
     """
-    free_by_node = {name: _allocatable(node) for name, node in cluster.nodes.items()}
+    free_by_node = {name: allocatable_of(node) for name, node in cluster.nodes.items()}
     backing = frozenset(backed_resources(cluster, gates))
     known: dict[tuple[bytes, frozenset[str]], Requests] = {}
     for pod in running_pods(cluster).values():
@@ -212,7 +212,7 @@ def _counted_fields(spec: PodSpec) -> bytes:
 
 def allocatable_warnings(cluster: Cluster) -> tuple[str, ...]:
     """Lines about nodes of which no amounts are known, and about pods on nodes that are not there."""
-    unbounded = [name for name, node in cluster.nodes.items() if _allocatable(node) is None]
+    unbounded = [name for name, node in cluster.nodes.items() if allocatable_of(node) is None]
     away = [key for key, pod in running_pods(cluster).items() if pod.spec.node_name not in cluster.nodes]
     lines = []
     if unbounded:
@@ -240,7 +240,8 @@ def _find_running_pods(cluster: Cluster) -> Iterator[tuple[ObjectKey, Pod]]:
             yield key, pod
 
 
-def _allocatable(node: Node) -> Requests | None:
+def allocatable_of(node: Node) -> Requests | None:
+    """What a node has for pods: its allocatable, or its capacity; None if nothing is known of it."""
     status = node.status
     amounts = (status.allocatable or status.capacity) if status else None
     return integer_amounts(amounts) if amounts else None

@@ -17,7 +17,8 @@ from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity, display_amount
 from ...models.results import inventory as records
 from ...models.results.common import NODES_NAMED
-from ...models.workload.requests import Requests, format_amount, integer_amounts, remaining_allocatable
+from ...models.workload.node_room import allocatable_of, remaining_allocatable
+from ...models.workload.requests import Requests, format_amount
 from ...models.workload.units import all_units
 from ...problem.availability import (
     ClassMatch,
@@ -372,9 +373,8 @@ def _amount_counts(kind: records.AmountKind, name: str, sums: Mapping[str, int])
 
 def _resource_use(node: Node, left: Requests | None) -> Iterator[records.AmountUse]:
     """Each resource of a node: requested by running pods, of what is allocatable."""
-    status = node.status
-    allocatable = integer_amounts((status.allocatable or status.capacity) if status else None)
-    if left is None:
+    allocatable = allocatable_of(node)
+    if left is None or allocatable is None:
         return
     order = {name: number for number, name in enumerate(_FIRST_RESOURCES)}
     for name, rest in sorted(left.items(), key=lambda item: (order.get(item[0], len(order)), item[0])):
