@@ -6,6 +6,7 @@ the other. Amounts are those of ``requests``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -155,11 +156,20 @@ class NodeRooms:
         no_place = free.get(PODS, 1) < 1 or any(amount < 0 for amount in lowered.values())
         return None if no_place else lowered
 
-    def fit_together(self, demands: Iterable[PodDemand | None], node: str) -> bool:
-        """Tell whether the node has room for all of these pods."""
-        plugins = self.plugins_of(node)
-        total = sum_requests(demand.requests(plugins) for demand in demands if demand is not None)
-        return not missing_resources(total, self._free.get(node))
+    def fit_together(self, demands: Iterable[PodDemand | None], *nodes: str) -> bool:
+        """Tell whether each of these nodes has room for all of these pods."""
+        counts = Counter(demand for demand in demands if demand is not None)
+        totals: dict[frozenset[str], Requests] = {}
+        for node in nodes:
+            plugins = self.plugins_of(node)
+            if plugins not in totals:
+                totals[plugins] = sum_requests(
+                    {name: times * amount for name, amount in demand.requests(plugins).items()}
+                    for demand, times in counts.items()
+                )
+            if missing_resources(totals[plugins], self._free.get(node)):
+                return False
+        return True
 
     def left_for(self, demands: Iterable[PodDemand | None], node: str) -> tuple[int, ...] | None:
         """What is left of all that these pods ask for, as far as they could need it; None: the node takes anything."""

@@ -1,8 +1,8 @@
 """Compare engines: the same input allocated by several engines, side by side.
 
 Answers are compared unit by unit with those of the first engine (``compare_units``), and by what they leave free
-(``leftover_devices``). The real scheduler's allocator gets all units in one question (``UnitList``): talking to it
-takes time, which is not the allocator's.
+(``leftover_devices``). The real scheduler's allocator gets lists of units in one question (``UnitList``): talking to
+it takes time, which is not the allocator's.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from msgspec.structs import replace as replace_struct
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import apply_taint_rules, per_device
+from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, key_of
+from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.kubernetes.slices import Device
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason, Status
 from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation, LeftOver
+from ...models.workload.node_room import NodeRooms, PodDemand
 from ...models.workload.units import ClaimRef, Unit
 from ...peers.answers import PodVerdict
 from ...peers.errors import PeerError
@@ -38,7 +40,7 @@ from ..allocate.placement import unplaced_outcome
 from ..allocate.unsupported import check_engine_support, ignored_soft_entries
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..engines.kube_scheduler import check_peer_policy, named_classes, with_seeded_share_ids
-from ..engines.outcome import AllocationOutcome, Statistics, UnitOutcome, missing_reference_reasons
+from ..engines.outcome import AllocationOutcome, Statistics, UnitOutcome, misfit_reasons, missing_reference_reasons
 from ..engines.registry import check_engine
 
 DEFAULT_ENGINES = ("backtracking", KUBE_SCHEDULER)
@@ -309,6 +311,8 @@ def is_listable(units: Sequence[Unit]) -> bool:
 class UnitList:
     """Units and nodes as one question to the scheduler's own allocator, which places the units one after the other.
 
+    It knows devices only: a unit is listed with the nodes that suit its pod and have room. Where it depends on the
+    units before whether there is room, the question ends before, and the rest is asked about beside their answers.
     Asked again, it gives the same answer, but for the seconds.
     """
 
@@ -316,6 +320,7 @@ class UnitList:
         self, cluster: Cluster, gates: FeatureGates, units: Sequence[Unit], nodes: Sequence[Node], seed: int
     ) -> None:
         self._cluster = cluster
+        self._gates = gates
         self._nodes = nodes
         self._seed = seed
         self._units = units
@@ -323,54 +328,84 @@ class UnitList:
         self._refused = {
             unit: reasons for unit in units if (reasons := missing_reference_reasons(unit, cluster.classes))
         }
-        self._listed_units = [self._listed(unit) for unit in units if unit not in self._refused]
-        self._request = self._build_request(gates)
 
-    def _listed(self, unit: Unit) -> _ListedUnit:
+    def _listed(self, unit: Unit, rooms: NodeRooms) -> _ListedUnit:
         if unit.pod is None:
             return _ListedUnit(unit, len(self._nodes))
         key = pod_suitability_key(unit.pod.spec, ())
         suitable = self._suitable.setdefault(key, SuitableNodes(self._nodes, unit.pod.spec, ()))
-        names = tuple(self._nodes[position].metadata.name for position in suitable)
+        demand = rooms.demand(unit.pod.spec)
+        found = {name: rooms.misfit(demand, name) for name in (self._nodes[at].metadata.name for at in suitable)}
+        names = tuple(name for name, misfit in found.items() if misfit is None)
         nodes = None if len(names) == len(self._nodes) else names
-        return _ListedUnit(unit, len(self._nodes), nodes, suitable.reasons)
+        crowded = misfit_reasons([misfit for misfit in found.values() if misfit], len(self._nodes))
+        return _ListedUnit(unit, len(self._nodes), nodes, (*crowded, *suitable.reasons))
 
-    def _build_request(self, gates: FeatureGates) -> ScheduleRequest:
+    def _batch(self, units: Sequence[Unit], rooms: NodeRooms) -> list[_ListedUnit]:
+        """List units as long as those before, wherever they go, make no difference to the room for the next."""
+        found: list[_ListedUnit] = []
+        before: list[PodDemand | None] = []
+        for unit in units:
+            listed = self._listed(unit, rooms)
+            before.append(rooms.demand(unit.pod.spec if unit.pod else None))
+            names = [node.metadata.name for node in self._nodes] if listed.nodes is None else listed.nodes
+            if found and before[-1] is not None and not rooms.fit_together(before, *names):
+                break
+            found.append(listed)
+        return found
+
+    def _request(self, batch: Sequence[_ListedUnit], made: Mapping[ObjectKey, ResourceClaim]) -> ScheduleRequest:
         cluster = self._cluster
         claims = {
             ref.key: ref.claim
-            for listed in self._listed_units
+            for listed in batch
             for ref in listed.unit.requested_claims
-            if ref.claim is not None
+            if ref.claim is not None and ref.key not in made
         }
         return ScheduleRequest(
             nodes=self._nodes,
-            pods=[_pod_request(listed) for listed in self._listed_units],
+            pods=[_pod_request(listed) for listed in batch],
             claims=list(claims.values()),
             classes=named_classes(claims.values(), cluster),
             slices=cluster.slices,
             taint_rules=cluster.taint_rules,
-            allocated=[claim for claim in cluster.claims.values() if is_allocated(claim)],
-            features=features_of_gates(gates),
+            allocated=[*(claim for claim in cluster.claims.values() if is_allocated(claim)), *made.values()],
+            features=features_of_gates(self._gates),
         )
 
     def schedule(self, peer: KubeScheduler, time_limit: float | None) -> ListSchedule:
         """Ask; ``time_limit`` in seconds is for the whole. Raises ``PeerError``."""
-        answer = peer.schedule(replace_struct(self._request, time_limit_seconds=time_limit or 0.0))
-        if [(pod.namespace, pod.name) for pod in answer.pods] != [
-            _pod_key(listed.unit) for listed in self._listed_units
-        ]:
-            raise PeerError(f"peer {KUBE_SCHEDULER} answered nonsense: other pods than it was asked about")
-        placed = {
-            listed.unit: _outcome(listed, verdict, self._seed)
-            for listed, verdict in zip(self._listed_units, answer.pods, strict=True)
-        }
-        refused = {
-            unit: unplaced_outcome(unit, Status.UNALLOCATABLE, reasons) for unit, reasons in self._refused.items()
-        }
-        outcomes = placed | refused
-        units = tuple(outcomes[unit] for unit in self._units)
-        return ListSchedule(units, sum(verdict.steps or 0 for verdict in answer.pods), answer.seconds)
+        rooms, made = NodeRooms(self._cluster, self._gates), dict[ObjectKey, ResourceClaim]()
+        outcomes = {unit: unplaced_outcome(unit, Status.UNALLOCATABLE, why) for unit, why in self._refused.items()}
+        waiting = [unit for unit in self._units if unit not in self._refused]
+        steps, seconds, elapsed = 0, 0.0, 0.0
+        while True:
+            started = monotonic()
+            left = None if time_limit is None else time_limit - elapsed
+            if left is not None and left <= 0:
+                over = [Reason("timeLimit", "", "the time limit passed before this was tried")]
+                outcomes.update((unit, unplaced_outcome(unit, Status.UNKNOWN, over)) for unit in waiting)
+                break
+            batch = self._batch(waiting, rooms)
+            answer = peer.schedule(replace_struct(self._request(batch, made), time_limit_seconds=left or 0.0))
+            if [(pod.namespace, pod.name) for pod in answer.pods] != [_pod_key(listed.unit) for listed in batch]:
+                raise PeerError(f"peer {KUBE_SCHEDULER} answered nonsense: other pods than it was asked about")
+            for listed, verdict in zip(batch, answer.pods, strict=True):
+                outcome = outcomes[listed.unit] = _outcome(listed, verdict, self._seed)
+                steps += verdict.steps or 0
+                if outcome.node is not None and listed.unit.pod is not None:
+                    rooms.take(rooms.demand(listed.unit.pod.spec), outcome.node)
+                made.update(
+                    (ref.key, replace_struct(ref.claim, status=ResourceClaimStatus(allocation=allocation)))
+                    for ref, allocation in outcome.allocations
+                    if ref.claim is not None
+                )
+            seconds += answer.seconds
+            elapsed += monotonic() - started
+            waiting = waiting[len(batch) :]
+            if not waiting:
+                break
+        return ListSchedule(tuple(outcomes[unit] for unit in self._units), steps, seconds)
 
 
 def _pod_request(listed: _ListedUnit) -> PodRequest:
