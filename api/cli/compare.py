@@ -108,7 +108,8 @@ def command(
     from ..verbs.compare import compare
 
     result, _ = run_verb(partial(compare, cluster, names, node=node, repeat=repeat, **common))
-    print_problems(*(f"warning: {notice}" for engine in result.document.engines for notice in engine.notices))
+    told = dict.fromkeys(notice for engine in result.document.engines for notice in engine.notices)
+    print_problems(*(f"warning: {notice}" for notice in told))
     print_result(result, output, {"table": _print_comparison_table, "wide": _print_comparison_wide})
     raise typer.Exit(_comparison_exit_code(result.identical if exact else result.same_verdict, result.document.decided))
 

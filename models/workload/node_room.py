@@ -13,13 +13,13 @@ from functools import cache
 
 import msgspec
 
-from ..cluster.cluster import Cluster
+from ..cluster.cluster import Cluster, inferred_node
 from ..cluster.node_fit import Misfit
 from ..kubernetes.core import Node, Pod, PodSpec
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectKey
 from .requests import PODS, Requests, backed_resources, effective_requests, format_amount, integer_amounts, sum_requests
-from .units import PodClaims, has_finished, is_finished_or_deleting
+from .units import PodClaims, Unit, has_finished, is_finished_or_deleting
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -222,18 +222,29 @@ def _counted_fields(spec: PodSpec) -> bytes:
 
 def allocatable_warnings(cluster: Cluster) -> tuple[str, ...]:
     """Lines about nodes of which no amounts are known, and about pods on nodes that are not there."""
-    unbounded = [name for name, node in cluster.nodes.items() if allocatable_of(node) is None]
     away = [key for key, pod in running_pods(cluster).items() if pod.spec.node_name not in cluster.nodes]
-    lines = []
-    if unbounded:
-        such = f", such as {unbounded[0]}" if unbounded[0] else ""
-        lines.append(
-            f"{len(unbounded)} nodes have neither status.allocatable nor status.capacity{such}: "
-            "they are taken to have room for any pods"
+    such = f"such as {'/'.join(away[0])}" if away else ""
+    lines = [f"{len(away)} pods are on nodes that are not in the input, {such}"] if away else []
+    return (*_unknown_rooms(cluster.nodes.values()), *lines)
+
+
+def unknown_room_notices(nodes: Iterable[Node], units: Iterable[Unit]) -> tuple[str, ...]:
+    """One line about nodes of which no amounts are known, if any of the units is a pod; loose claims take no room."""
+    return _unknown_rooms(nodes) if any(unit.pod is not None for unit in units) else ()
+
+
+def _unknown_rooms(nodes: Iterable[Node]) -> tuple[str, ...]:
+    listed = list(nodes)
+    unknown = [node.metadata.name for node in listed if allocatable_of(node) is None]
+    if not unknown:
+        return ()
+    if all(node == inferred_node(node.metadata.name) for node in listed):
+        return (
+            "there are no Nodes in the input: their labels, taints and room "
+            "(cpu, memory, pods, extended resources) are not looked at",
         )
-    if away:
-        lines.append(f"{len(away)} pods are on nodes that are not in the input, such as {'/'.join(away[0])}")
-    return tuple(lines)
+    such = f"{len(unknown)} nodes have neither status.allocatable nor status.capacity, such as {unknown[0]}"
+    return (f"{such}: they are taken to have room for any pods",)
 
 
 def _find_running_pods(cluster: Cluster) -> Iterator[tuple[ObjectKey, Pod]]:

@@ -13,6 +13,7 @@ from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, Status
 from ...models.validation.entries import read_caller_constraints
+from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.units import Unit, merge_units, requested_units
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
@@ -105,7 +106,8 @@ def allocate(
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     counts = replace(worker.counts, devices=cluster.device_count)
     statistics = Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})
-    notices = (*ignored_soft_entries(name, cluster, requested, given), *placer.notices)
+    unknown_rooms = unknown_room_notices(nodes.values(), requested)
+    notices = (*ignored_soft_entries(name, cluster, requested, given), *unknown_rooms, *placer.notices)
     answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:
         raise SearchInterrupted(answer)

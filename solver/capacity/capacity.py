@@ -21,7 +21,7 @@ from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, Status
 from ...models.validation.entries import read_caller_constraints
-from ...models.workload.node_room import ROOM, NodeRooms
+from ...models.workload.node_room import ROOM, NodeRooms, unknown_room_notices
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError
 from ...problem.node_classes import group_equal
@@ -87,7 +87,8 @@ def capacity(
     deadline = None if time_limit is None else started + time_limit
     rooms = NodeRooms(cluster, gates)
     evaluation = CapacityEvaluation(cluster, engine, AllocatedState(cluster.usage(gates)), rooms, limit, deadline)
-    evaluation.run(list(cluster.nodes.values()) if node is None else [cluster.node(node)])
+    nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
+    evaluation.run(nodes)
     searched = monotonic()
     # All copies that fit at the same time, and those on each kind of node that fit on it alone.
     together = [placed for group in evaluation.placed for placed in group]
@@ -107,7 +108,7 @@ def capacity(
         True,
         replace(engine.counts, devices=cluster.device_count),
         {"search": searched - started, "verify": monotonic() - searched},
-        ignored_group_notices(cluster, source),
+        (*ignored_group_notices(cluster, source), *unknown_room_notices(nodes, [source.copy(0)])),
     )
     if evaluation.interrupted:
         raise SearchInterrupted(answer)

@@ -27,7 +27,7 @@ from ...models.kubernetes.slices import Device
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason, Status
 from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation, LeftOver
-from ...models.workload.node_room import NodeRooms, PodDemand
+from ...models.workload.node_room import NodeRooms, PodDemand, unknown_room_notices
 from ...models.workload.units import ClaimRef, Unit
 from ...peers.answers import PodVerdict
 from ...peers.errors import PeerError
@@ -145,7 +145,7 @@ def compare(
             with KubeScheduler() as peer:
                 version = peer.handshake.version
                 schedules = [units.schedule(peer, time_limit) for _ in range(repeat)]
-            answer = _listed_outcome(cluster, schedules[0], requested, gates, cel_errors)
+            answer = _listed_outcome(cluster, schedules[0], requested, nodes, gates, cel_errors)
             seconds = tuple(one.seconds for one in schedules)
         else:
             answers = [
@@ -170,10 +170,16 @@ def compare(
 
 
 def _listed_outcome(
-    cluster: Cluster, schedule: ListSchedule, requested: Sequence[Unit], gates: FeatureGates, cel_errors: str
+    cluster: Cluster,
+    schedule: ListSchedule,
+    requested: Sequence[Unit],
+    nodes: Sequence[Node],
+    gates: FeatureGates,
+    cel_errors: str,
 ) -> AllocationOutcome:
     """Verify what the scheduler's allocator made of a list of units, and put it into an outcome."""
-    notices = ignored_soft_entries(KUBE_SCHEDULER, cluster, requested)
+    soft = ignored_soft_entries(KUBE_SCHEDULER, cluster, requested)
+    notices = (*soft, *unknown_room_notices(nodes, requested))
     started = monotonic()
     check_allocations(cluster, schedule.units, gates, cel_errors)
     statistics = Statistics(steps=schedule.steps, devices=cluster.summary()["devices"])

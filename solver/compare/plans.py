@@ -12,6 +12,7 @@ from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.plan import PlanStage
 from ...models.workload.expansion import expand_units
+from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.queue import read_queue
 from ...peers.kube_scheduler import KubeScheduler, find_program
 from ...problem.messages import KUBE, check_policy
@@ -170,7 +171,9 @@ class _PlannerRunner:
 
     def _scheduled(self, planner: str, order: str) -> PlannerRun:
         found = schedule(self.inputs, planner, order, self.time_limit)
-        notices = ignored_soft_entries(planner, self.inputs.cluster, [one.unit for one in self.inputs.units])
+        units = [one.unit for one in self.inputs.units]
+        unknown_rooms = unknown_room_notices(self.inputs.cluster.nodes.values(), units)
+        notices = (*ignored_soft_entries(planner, self.inputs.cluster, units), *unknown_rooms)
         counted = self._figures(found.units)
         return PlannerRun(
             planner, order, found.units, counted, found.in_time, found.seconds, found.version, notices=notices

@@ -18,7 +18,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
-from ...models.workload.node_room import NodeRooms
+from ...models.workload.node_room import NodeRooms, unknown_room_notices
 from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
@@ -78,7 +78,7 @@ def explain(
     document = ExplanationDocument(
         outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in units])),
         units=units,
-        notices=tuple(placer.notices),
+        notices=(*unknown_room_notices(nodes.values(), requested), *placer.notices),
         feature_gates=gates.to_dict(),
         cel_errors=policy,
         timings={"explain": monotonic() - started},

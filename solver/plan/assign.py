@@ -18,6 +18,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedNode, PlanStage, plan_stage
+from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.units import ClaimRef
 from ...problem.shapes import NodeView, NodeViews
 from ..engines.engine import Pick
@@ -237,8 +238,13 @@ def build_plan_outcome(
         gap,
         bought=assignment.bought,
         statistics=statistics,
-        notices=tuple(request.earlier.notices),
+        notices=(*_unknown_rooms(request), *request.earlier.notices),
     )
+
+
+def _unknown_rooms(request: PlanRequest) -> tuple[str, ...]:
+    nodes = () if request.only_new else request.session.cluster.nodes.values()
+    return unknown_room_notices(nodes, (planned.unit for planned in request.queue))
 
 
 def _spread_with_earlier_units(request: PlanRequest, assignment: PlanAssignment, result: StageResult) -> StageResult:

@@ -71,9 +71,12 @@ def test_nodes_of_which_nothing_is_known_take_anything():
     assert allocatable_warnings(cluster(node("n", cpu="1"))) == ()
 
 
-def test_a_nameless_node_has_no_example():
+def test_input_without_nodes_is_told_in_one_line():
     lines = allocatable_warnings(Cluster.of([Pod(metadata=ObjectMeta(name="p"), spec=PodSpec())]))
-    assert [line.partition(":")[0] for line in lines] == ["1 nodes have neither status.allocatable nor status.capacity"]
+    assert lines == (
+        "there are no Nodes in the input: their labels, taints and room (cpu, memory, pods, extended resources) are "
+        "not looked at",
+    )
 
 
 def test_what_is_lacking():
