@@ -219,6 +219,7 @@ def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationR
         gang=found.gang,
         node=found.node,
         outcome="Placed" if placed else "NotPlaced",
+        order=found.order,
         reasons=found.reasons,
         claims=claim_answers(found.unit, got if placed else {}),
     )

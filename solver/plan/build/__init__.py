@@ -6,32 +6,34 @@ ConstraintGroups couple (``groups``): they are placed before, and the instance s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
-from ....models.results.common import Reason
+from ....models.results.common import Reason, Status
 from ....models.workload.expansion import QueuedUnit
 from ....models.workload.node_room import missing_resources, remaining_allocatable
 from ....models.workload.requests import Requests, sum_requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import ClaimRef
+from ....problem.constraints import pools_with_negative_draws
 from ....problem.messages import FatalError
 from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeContextBuilder
 from ....problem.problem import Problem
 from ....problem.requests import VisibleAttributes
 from ....problem.shapes import NodeView
+from ...engines.auto import SearchThenSolve
 from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
 from ...engines.result import has_uncombinable_selector
 from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
-from ..pricing.bundle import BundleQuestion, BundleUnit
+from ..pricing.bundle import BundleQuestion, BundleUnit, Picks, SharedClaimMeasure
 from .nodes import NodeCatalogue, NodeClassifier, PlanNodeClass, ScaledResources, busy_nodes, may_span_nodes
-from .objectives import COMPACT, FRAGMENTATION, Goal, ObjectiveBuilder
+from .objectives import COMPACT, FRAGMENTATION, SOFT, Goal, ObjectiveBuilder
 from .shared_devices import NodeReach, SharedDevices, shared_devices
 from .units import (
     ColocatedUnits,
@@ -41,6 +43,7 @@ from .units import (
     GangRole,
     GangRoles,
     MemberAlternatives,
+    SharedClaims,
     UnitClass,
     group_by_shared_claims,
     group_unit_classes,
@@ -49,6 +52,8 @@ from .units import (
 
 # How often what all units take may be on one node, where a plan is to leave room for more of them.
 _RESIDUAL_MULTIPLE = 1000
+# What the solver may do for one unit with admin access on one node class, in deterministic units.
+_LOOKING_WORK = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,7 @@ class _PlanInstanceBuilder:
         self._compiler = NodeCompiler(session)
         self._ledger = request.earlier.allocated_state
         self._roles = GangRoles()
+        self._apart = SharedClaims()
         self._rows: list[CouplingRow] = []
         self._narrowed = bool(request.earlier.positions) or request.node_names is not None
         offers = request.catalogue.offers if request.catalogue else {}
@@ -145,16 +151,21 @@ class _PlanInstanceBuilder:
             tuple(gangs.gangs),
         )
         contexts = NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
-        questions = BundleQuestionBuilder(self._compiler, self._ledger, resources, contexts, residual_roles)
+        # These stages count what admin access looks at.
+        looks = not {SOFT, COMPACT}.intersection(self._request.objective)
+        questions = BundleQuestionBuilder(
+            self._compiler, self._ledger, resources, self._request.session, contexts, residual_roles, looks
+        )
         plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
         shared = shared_devices([questions.reach(node, unit_classes, plain[node.index]) for node in node_classes])
         goals = self._goals(gangs, roles, residual_roles or roles, node_classes)
         measured = {node.index: self._measured(plain[node.index], node, shared, goals) for node in node_classes}
-        first = len(shared.limits)
+        first = len(shared.limits) + len(self._apart.refs)
+        on_one_node = [CouplingRow(Terms(usage={meter: 1}), upper=1) for meter in range(len(shared.limits), first)]
         residual = goals.residual_workload
         instance = replace(
             residual.instance(instance) if residual else instance,
-            rows=(*gangs.rows, *self._rows, *shared.rows, *goals.budget(first)),
+            rows=(*gangs.rows, *self._rows, *shared.rows, *on_one_node, *goals.budget(first)),
             meters=first + len(goals.measures),
             sizes=((1,) * first + goals.sizes),
         )
@@ -170,7 +181,7 @@ class _PlanInstanceBuilder:
             shared,
             self._compiler,
             gangs.unplaceable,
-            self._narrowed or shared.is_narrowed or may_span_nodes(node_classes, measured),
+            self._narrowed or shared.is_narrowed or questions.is_narrowed or may_span_nodes(node_classes, measured),
             self._busy,
         )
 
@@ -200,8 +211,13 @@ class _PlanInstanceBuilder:
         self, question: BundleQuestion, node: PlanNodeClass, shared: SharedDevices, goals: ObjectiveBuilder
     ) -> BundleQuestion:
         """Add the meters and measures to a question that stages and rows count."""
-        measures = (*shared.measures[node.index], *goals.measures_of(node))
-        measured = replace(question, meters=shared.meters[node.index], measures=measures)
+        claims = [SharedClaimMeasure(key) for key in self._apart.refs]
+        if not goals.measures and not any(unit.provides for unit in question.units):
+            # A node that has none of these claims may be a linear one.
+            claims = []
+        measures = (*shared.measures[node.index], *claims, *goals.measures_of(node))
+        meters, holding = shared.meters[node.index], len(shared.classes)
+        measured = replace(question, meters=meters, holding=holding, measures=measures)
         # Residual units on nodes that are not bought would cost nothing.
         residual = None if node.template else goals.residual_workload
         return residual.question(measured) if residual else measured
@@ -209,6 +225,11 @@ class _PlanInstanceBuilder:
     def _units(self) -> tuple[list[UnitClass], Mapping[Gang, list[MemberAlternatives]]]:
         """Return the unit classes, and the members of gangs; all other units get roles one by one."""
         single, sets = group_by_shared_claims(self._request.queue, self._request.open_positions)
+        # Units that are placed beside the plan have their claims with them.
+        apart = FRAGMENTATION not in self._request.objective
+        separated = [self._apart.separated(variants) if apart else [] for variants in sets]
+        single += [entry for own in separated for entry in own]
+        sets = [variants for variants, own in zip(sets, separated, strict=True) if not own]
         unit_classes = group_unit_classes([*single, *(entry for variants in sets for entry in variants)])
         class_of = {id(entry): unit_class for unit_class in unit_classes for entry in unit_class.entries}
         found = GangMembership()
@@ -224,7 +245,10 @@ class _PlanInstanceBuilder:
             if len(choice) > 1:
                 self._rows.append(CouplingRow(Terms(units={role.index: 1 for role in roles}), upper=1))
         self._narrowed |= found.is_narrowed
-        return unit_classes, found.gangs()
+        shared = self._apart.unit_classes(len(unit_classes))
+        for unit_class in shared:
+            self._roles.of(unit_class)
+        return [*unit_classes, *shared], found.gangs()
 
     def _nodes(self) -> list[Node]:
         """Return the nodes that may be used, with one for each template."""
@@ -272,14 +296,22 @@ class BundleQuestionBuilder:
     """Compiles questions.
 
     ``node_context_builder`` describes nodes for stages that look at them; ``residual_roles`` are the roles of the
-    target workload, whose questions are needed though nothing of them is queued.
+    target workload, whose questions are needed though nothing of them is queued. Without ``looks``, units that have
+    nothing but admin access are in the model with all that they have. ``is_narrowed``: it is not known whether a node
+    takes some unit, so that it takes none.
     """
 
     compiler: NodeCompiler
     allocated_state: AllocatedState
     resources: ScaledResources
+    session: Session
     node_context_builder: NodeContextBuilder | None = None
     residual_roles: Sequence[GangRole] = ()
+    looks: bool = True
+    is_narrowed: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._decider = SearchThenSolve(replace(self.session, work=_LOOKING_WORK))
 
     def view(self, unit_class: UnitClass, node: PlanNodeClass) -> NodeView:
         """Return what a unit class sees of a node."""
@@ -292,18 +324,43 @@ class BundleQuestionBuilder:
 
     def question(self, node: PlanNodeClass, roles: Sequence[GangRole], most: Sequence[int]) -> BundleQuestion:
         """Ask about a node: at most so many of each role."""
-        problems: dict[int, Problem | None] = {}
+        problems: dict[int, tuple[Problem, Picks] | None] = {}
         units: list[BundleUnit] = []
         for role in roles:
-            if not node.takes(role) or not (most[role.index] or role in self.residual_roles):
+            shared = role.unit_class.shared
+            if not node.takes(role) or not (shared or most[role.index] or role in self.residual_roles):
                 continue
             if role.unit_class.index not in problems:
-                problems[role.unit_class.index] = self._problem(role.unit_class, node)
-            problem = problems[role.unit_class.index]
-            if problem is not None:
-                needs = self.resources.needs(role.unit_class.requests)
-                units.append(BundleUnit(role.index, problem, most[role.index], needs, size=role.unit_class.size))
-        return BundleQuestion(tuple(units), self.allocated_state.in_use(node.view), node.left)
+                problems[role.unit_class.index] = self._looked_at(self._problem(role.unit_class, node), node)
+            found = problems[role.unit_class.index]
+            if found is not None:
+                needs, size = self.resources.needs(role.unit_class.requests), role.unit_class.size
+                limit, key = (1, shared.key) if shared else (most[role.index], None)
+                names = role.unit_class.apart
+                units.append(BundleUnit(role.index, found[0], limit, needs, True, size, found[1], key, names))
+        return BundleQuestion(tuple(self._with_claims(units)), self.allocated_state.in_use(node.view), node.left)
+
+    def _with_claims(self, units: Sequence[BundleUnit]) -> Iterator[BundleUnit]:
+        """Yield the units all of whose claims may be had, and these claims before them."""
+        # Where devices give counters the order decides, and a claim is allocated with the first unit that names it.
+        apart = (unit for unit in units if unit.provides or unit.names)
+        ordered = {unit.index for unit in apart if pools_with_negative_draws(unit.problem)}
+        self.is_narrowed |= bool(ordered)
+        there = {unit.provides for unit in units if unit.index not in ordered}
+        kept = [unit for unit in units if unit.names <= there and unit.index not in ordered]
+        named = {key for unit in kept for key in unit.names}
+        yield from (unit for unit in kept if unit.provides and unit.provides in named)
+        yield from (unit for unit in kept if not unit.provides)
+
+    def _looked_at(self, problem: Problem | None, node: PlanNodeClass) -> tuple[Problem, Picks] | None:
+        """Decide what a unit gets that has nothing but admin access: then nothing is left of its claims (IN-3)."""
+        if problem is None or not self.looks or not problem.demands or not all(one.admin for one in problem.demands):
+            return None if problem is None else (problem, ())
+        found = self._decider.decide(problem, self.allocated_state.in_use(node.view), None)
+        self.is_narrowed |= found.status is Status.UNKNOWN
+        if found.status is not Status.ALLOCATED:
+            return None
+        return replace(problem, claims=(), demands=(), constraints=(), relations=()), found.picks
 
     def _problem(self, unit_class: UnitClass, node: PlanNodeClass) -> Problem | None:
         """Compile the claims of a unit class on a node; None where that fails, so that the node takes none of it."""

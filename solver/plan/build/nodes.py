@@ -286,8 +286,9 @@ def may_span_nodes(nodes: Sequence[PlanNodeClass], questions: Mapping[int, Bundl
     for node in nodes:
         pools = {pool.id for pool in node.shared}
         for unit in questions[node.index].units if pools else ():
+            is_common = unit.size > 1 or unit.provides
             devices = {device for demand in unit.problem.demands for device in demand.candidates}
-            if unit.size > 1 and any(node.view.devices[number].id[:2] in pools for number in devices):
+            if is_common and any(node.view.devices[number].id[:2] in pools for number in devices):
                 return True
     return False
 

@@ -2,8 +2,9 @@
 
 Free devices that no planned unit can tell apart, and that the same nodes reach, are one class, which one meter counts.
 Another meter counts each counter of their pools. Of devices that several claims may hold at once, a measure counts the
-capacity. Where a count does not suffice (devices with counters that several claims hold, or compatibility groups), one
-node at a time may use the pool: then the bounds do not hold for all plans.
+capacity. Admin access holds no device. What it draws while its unit is allocated (DEV-15) counts as if it stayed so;
+then the bounds do not hold for all plans. Where a count does not suffice (devices with counters that several claims
+hold, or compatibility groups), one node at a time may use the pool: then the bounds do not hold for all plans either.
 """
 
 from __future__ import annotations
@@ -47,12 +48,17 @@ class NodeReach:
     @cached_property
     def shared(self) -> Sequence[int]:
         """Numbers of the devices of shared pools that are free, within reach, and may be of use."""
+        return [number for number in self.drawn if number not in self.in_use.dedicated]
+
+    @cached_property
+    def drawn(self) -> Sequence[int]:
+        """These, and such as are in use and open to admin access, which draws again (DEV-15)."""
         pools = {pool.id for pool in self.node.shared}
         demands = [demand for problem in self.problems for demand in problem.demands] if pools else []
-        candidates = sorted({device for demand in demands for device in demand.candidates})
-        devices = ((number, self.node.view.devices[number]) for number in candidates)
-        free = ((number, device) for number, device in devices if number not in self.in_use.dedicated)
-        return [number for number, device in free if device.id[:2] in pools and device.reachable]
+        held = self.in_use.dedicated
+        candidates = {one for demand in demands for one in demand.candidates if demand.admin or one not in held}
+        devices = ((number, self.node.view.devices[number]) for number in sorted(candidates))
+        return [number for number, device in devices if device.id[:2] in pools and device.reachable]
 
     def id(self, number: int) -> DeviceId:
         """The device of this number."""
@@ -96,13 +102,12 @@ class _SharedDeviceBuilder:
         self._limits = (*class_limits, *counter_rows, *capacity_limits, *whole)
 
     def found(self) -> SharedDevices:
-        admin = any(d.admin for reach in self._reaches if reach.node.shared for p in reach.problems for d in p.demands)
         return SharedDevices(
             tuple(self._classes),
             self._limits,
             {reach.node.index: tuple(self._meters(reach)) for reach in self._reaches},
             {reach.node.index: tuple(self._measures(reach)) for reach in self._reaches},
-            bool(self._difficult) or admin,
+            bool(self._difficult) or any(map(_draws_with_admin_access, self._reaches)),
         )
 
     def _countable(self, reach: NodeReach, *, by_several: bool) -> Iterator[int]:
@@ -186,6 +191,14 @@ def _uncountable_pools(reach: NodeReach) -> Iterator[PoolId]:
             yield reach.id(number)[:2]
 
 
+def _draws_with_admin_access(reach: NodeReach) -> bool:
+    """Whether admin access may draw counters or capacity of what other nodes reach, too."""
+    drawing = reach.shape.counters.consumption.keys() | (reach.shape.capacities.rows.keys() & reach.shape.shared)
+    drawing &= set(reach.drawn)
+    demands = (demand for problem in reach.problems for demand in problem.demands if drawing)
+    return any(demand.admin and not drawing.isdisjoint(demand.candidates) for demand in demands)
+
+
 def _counter_names(reach: NodeReach) -> list[CounterName]:
     """Pool, set and name of each counter row of a node."""
     pools, counters = reach.node.view.pools, reach.shape.counters
@@ -196,7 +209,7 @@ def _counter_draws(reach: NodeReach) -> Mapping[CounterName, Mapping[int, int]]:
     """The amount that each device of shared pools draws of each counter."""
     found: dict[CounterName, dict[int, int]] = defaultdict(dict)
     names = _counter_names(reach) if reach.node.shared else []
-    for number in reach.shared:
+    for number in reach.drawn:
         for row, amount in reach.shape.counters.consumption.get(number, ()):
             found[names[row]][number] = amount
     return found

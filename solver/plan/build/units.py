@@ -1,7 +1,9 @@
 """The queue as unit classes, gangs and roles.
 
-Units that share a claim without devices go to one node. It need not be all of them: each way to choose some of them is
-a variant, and at most one variant of a set is placed.
+Units that share a claim without devices go to one node. It need not be all of them. Where one claim is common to all,
+each way to choose some of them is a variant, and at most one variant of a set is placed. Chains of units that share
+claims, and sets with too many variants, are planned as single units beside their claims: a node has a claim once, for
+all units there that name it, and one node at most has it (``SharedClaims``).
 
 Equal gangs that are placed whole are one gang class. A gang that may be placed in part, or whose running members count,
 has a gang class for whether it is placed, and one for each of its members. A gang that is bound to a domain of a node
@@ -31,43 +33,62 @@ from ..master_problem import CouplingRow, MasterGangClass, Terms
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColocatedUnits:
-    """Units of the queue that go to one node together: one, or several that share a claim without devices."""
+    """Units of the queue that go to one node together: one, or several that share a claim without devices.
+
+    The claims ``apart`` are planned on their own.
+    """
 
     positions: tuple[int, ...]
     units: tuple[QueuedUnit, ...]
+    apart: frozenset[ObjectKey] = frozenset()
 
     @property
     def unallocated_claims(self) -> tuple[ClaimRef, ...]:
-        """The claims that need devices, each once."""
+        """The claims that need devices, each once, but for those that are planned apart."""
         refs: dict[object, ClaimRef] = {}
         for planned in self.units:
             for ref in planned.unit.requested_claims:
-                refs.setdefault(ref.key, ref)
+                if ref.key not in self.apart:
+                    refs.setdefault(ref.key, ref)
         return tuple(refs.values())
 
 
 @dataclass(frozen=True, eq=False)
 class UnitClass:
-    """Equal units of the queue, or equal sets of units that go together; ``shapes`` are those of one entry."""
+    """Equal units of the queue, or equal sets of units that go together; ``shapes`` are those of one entry.
+
+    One without entries is ``shared``, a claim that several units name.
+    """
 
     index: int
     entries: Sequence[ColocatedUnits]
     shapes: tuple[UnitShape, ...]
+    shared: ClaimRef | None = None
 
     @cached_property
     def claims(self) -> list[ResourceClaim]:
         """The claims of one entry that need devices."""
-        return [ref.claim for ref in self.entries[0].unallocated_claims if ref.claim is not None]
+        refs = self.entries[0].unallocated_claims if self.shared is None else (self.shared,)
+        return [ref.claim for ref in refs if ref.claim is not None]
+
+    @property
+    def apart(self) -> frozenset[ObjectKey]:
+        """The claims that it names and that are planned on their own."""
+        return self.entries[0].apart if self.entries else frozenset()
+
+    @cached_property
+    def _units(self) -> tuple[QueuedUnit, ...]:
+        return self.entries[0].units if self.entries else ()
 
     @cached_property
     def specs(self) -> list[PodSpec]:
         """The specs of its pods."""
-        return [planned.unit.pod.spec for planned in self.entries[0].units if planned.unit.pod is not None]
+        return [planned.unit.pod.spec for planned in self._units if planned.unit.pod is not None]
 
     @cached_property
     def earlier(self) -> list[AllocationResult]:
         """Allocations that its claims have already, which restrict its nodes (SCHED-2)."""
-        return [made for planned in self.entries[0].units for made in planned.unit.existing_allocations()]
+        return [made for planned in self._units for made in planned.unit.existing_allocations()]
 
     @cached_property
     def requests(self) -> Requests:
@@ -110,9 +131,56 @@ def group_by_shared_claims(
 
 
 def omits_variants(variants: Sequence[ColocatedUnits]) -> bool:
-    """Whether some ways to choose units are not among the variants, of which the first has all units."""
+    """Whether some ways to choose units are not among the variants, of which the first has all units.
+
+    Where no claim is common to all units, some of them may be on one node, and others on another one.
+    """
     whole = variants[0]
-    return _variant_count(_by_shape(zip(whole.positions, whole.units, strict=True))) > len(variants)
+    in_common = frozenset.intersection(*map(_open_claims, whole.units))
+    return not in_common or _variant_count(_by_shape(zip(whole.positions, whole.units, strict=True))) > len(variants)
+
+
+def _open_claims(planned: QueuedUnit) -> frozenset[ObjectKey]:
+    return frozenset(ref.key for ref in planned.unit.requested_claims)
+
+
+# So many claims are planned apart from the units that name them; each is a question of its own on each node.
+_MOST_CLAIMS_APART = 64
+
+
+@dataclass
+class SharedClaims:
+    """Claims that are planned apart from the units that name them, by key."""
+
+    refs: dict[ObjectKey, ClaimRef] = field(default_factory=dict)
+
+    def separated(self, variants: Sequence[ColocatedUnits]) -> list[ColocatedUnits]:
+        """The units of a set one by one, with what they share apart; none where the variants are all that there is.
+
+        None either where that would not be exact: a claim with admin access is allocated together with the others of
+        the first unit that names it, in whose way it is (DEV-1).
+        """
+        whole = variants[0]
+        gangs = {planned.unit_set.gang for planned in whole.units}
+        refs = {ref.key: ref for planned in whole.units for ref in planned.unit.requested_claims}
+        named = Counter(key for planned in whole.units for key in _open_claims(planned))
+        shared = [key for key in refs if named[key] > 1]
+        if len(self.refs) + len(shared) > _MOST_CLAIMS_APART or any(map(_has_admin_access, refs.values())):
+            return []
+        if len(gangs) == 1 and not omits_variants(variants):
+            return []
+        self.refs.update((key, refs[key]) for key in shared)
+        pairs = zip(whole.positions, whole.units, strict=True)
+        return [ColocatedUnits((place,), (one,), _open_claims(one).intersection(shared)) for place, one in pairs]
+
+    def unit_classes(self, first: int) -> list[UnitClass]:
+        """The claims as unit classes without entries, numbered from ``first``."""
+        return [UnitClass(index, (), (), ref) for index, ref in enumerate(self.refs.values(), first)]
+
+
+def _has_admin_access(ref: ClaimRef) -> bool:
+    requests = (ref.claim.spec.devices.requests if ref.claim else None) or ()
+    return any(request.exactly is not None and request.exactly.admin_access for request in requests)
 
 
 def _claim_sharing_sets(units: Sequence[SharingUnit]) -> list[list[SharingUnit]]:

@@ -3,21 +3,24 @@
 A measure says what a bundle costs beside which units it has; it is never negative, and 0 for an empty bundle. It says
 so twice: as terms of a model, which are no lower than the cost and can be as low, and as the true value of a bundle.
 
-The model lets admin access draw counters and capacity for good (DEV-15, CAP-11), though it only draws while its own
-unit is allocated: so every bundle can be allocated in any order. As more may fit, bounds come from the same question
-without the requests with admin access.
+Admin access holds nothing (IN-3), so it takes no device from anybody. But it draws counters and capacity while its own
+unit is allocated (DEV-15, CAP-11). A unit that has nothing but admin access is placed before all others, where it finds
+what is there now: its devices are decided beforehand (``looks_at``), and in the model it has no claims. For a unit with
+other claims, too, the model lets admin access draw for good, so that every bundle can be allocated in any order. As
+more may fit, bounds come from the same question without the requests with admin access.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Protocol
 
 from ....encoders.model import AllocationModel
 from ....encoders.rows import Term
 from ....encoders.symmetry import MergedProblem, Signature
+from ....models.kubernetes.meta import ObjectKey
 from ....problem.constraints import pools_with_negative_draws
 from ....problem.problem import InUse, Problem, Relation
 from ...engines.engine import Pick
@@ -31,7 +34,9 @@ class BundleUnit:
 
     A unit without claims is a Problem without any. ``needs`` is what one takes of each of the node's resources,
     ``most`` how many there are at most; ``size`` says as how many units one counts. Not ``measured`` are those that
-    only show what else would fit: no measure sees them.
+    only show what else would fit: no measure sees them. ``looks_at`` are the devices of a unit that has nothing but
+    admin access, and no claims in the Problem. A unit that ``provides`` a claim is this claim, for all units on the
+    node that name it; it is there at most once, and only if one of them is.
     """
 
     index: int
@@ -40,6 +45,9 @@ class BundleUnit:
     needs: tuple[int, ...] = ()
     measured: bool = True
     size: int = 1
+    looks_at: Picks = ()
+    provides: ObjectKey | None = None
+    names: frozenset[ObjectKey] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +55,33 @@ class BundleQuestion:
     """One node: its unit classes, whose Problems are about the same devices, and what is in use of these.
 
     ``left`` is what the node has left of each resource beside devices (cpu, memory, pods). ``meters`` count what is
-    taken of devices that other nodes reach, too: for each by device how much taking it counts. ``measures`` say what a
-    bundle costs otherwise. In the usage of a column they are numbered after the meters, so that a question with
-    measures has as many meters as all others, be they empty.
+    taken of devices that other nodes reach, too: for each by device how much taking it counts. The first ``holding`` of
+    them do not count what has admin access. ``measures`` say what a bundle costs otherwise. In the usage of a column
+    they are numbered after the meters, so that a question with measures has as many meters as all others, be they
+    empty.
     """
 
     units: tuple[BundleUnit, ...]
     in_use: InUse
     left: tuple[int, ...] = ()
     meters: tuple[Mapping[int, int], ...] = ()
+    holding: int = 0
     measures: tuple[Measure, ...] = ()
 
     def usage(self, bundle: Bundle) -> tuple[tuple[int, int], ...]:
         """Return the counts of meters and the costs of measures that are not 0, by number."""
         taken = bundle.devices
-        metered = [sum(amounts.get(device, 0) for device in taken) for amounts in self.meters]
+        held = self._held(bundle) if any(unit.problem.has_admin for unit in self.units) else taken
+        meters = enumerate(self.meters)
+        metered = [sum(map(amounts.get, held if n < self.holding else taken, repeat(0))) for n, amounts in meters]
         measured = [measure.value(self.units, bundle) for measure in self.measures]
         return tuple((number, amount) for number, amount in enumerate([*metered, *measured]) if amount)
+
+    def _held(self, bundle: Bundle) -> list[int]:
+        """The devices of picks without admin access."""
+        pairs = zip(self.units, bundle.copies, strict=True)
+        picks = ((unit.problem.demands[one.demand], one) for unit, copies in pairs for own in copies for one in own)
+        return [one.device for demand, one in picks if not demand.admin]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +265,24 @@ SPREAD = SpreadMeasure()
 
 
 @dataclass(frozen=True, slots=True)
+class SharedClaimMeasure(AggregateMeasure):
+    """1 if a claim that several units name is allocated here."""
+
+    key: ObjectKey
+    id: str = "shared-claim"
+
+    def terms(self, measured: MeasureContext) -> list[Term]:
+        """The variable that counts the claim."""
+        pairs = zip(measured.units, measured.model.units.placed, strict=True)
+        return [(placed, 1) for unit, placed in pairs if unit.provides == self.key]
+
+    def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
+        """Count it."""
+        pairs = zip(units, bundle.counts, strict=True)
+        return sum(count for unit, count in pairs if unit.provides == self.key)
+
+
+@dataclass(frozen=True, slots=True)
 class _DeviceMeasure(AggregateMeasure):
     """Looks at some devices of the node, by number."""
 
@@ -324,7 +360,15 @@ def reduced_bundle(question: BundleQuestion, bundle: Bundle, counts: Sequence[in
     """
     if any(pools_with_negative_draws(unit.problem) for unit in question.units):
         return bundle
-    return bundle.kept([_cheapest_copies(question, bundle, number, count) for number, count in enumerate(counts)])
+    limits = claims_in_use(question.units, counts)
+    return bundle.kept([_cheapest_copies(question, bundle, number, count) for number, count in enumerate(limits)])
+
+
+def claims_in_use(units: Sequence[BundleUnit], counts: Sequence[int]) -> list[int]:
+    """The counts of units, with each shared claim once if a unit names it, and else not at all."""
+    named = {key for unit, count in zip(units, counts, strict=True) if count for key in unit.names}
+    pairs = zip(units, counts, strict=True)
+    return [count if unit.provides is None else int(unit.provides in named) for unit, count in pairs]
 
 
 def _cheapest_copies(question: BundleQuestion, bundle: Bundle, number: int, count: int) -> list[int]:

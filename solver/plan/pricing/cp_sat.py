@@ -82,7 +82,7 @@ class BundlePricer:
         # A node without meters and measures need not say so for each of them.
         usage = prices.meters[: len(node.question.meters) + len(node.question.measures)]
         worth = BundlePrices(tuple(prices.units[index] for index in indices), usage)
-        return node, worth, [limits_by_class[index] for index in indices]
+        return node, worth, [1 if unit.provides else limits_by_class[unit.index] for unit in node.question.units]
 
     def __reduce__(self) -> tuple[object, ...]:
         return BundlePricer, (self._questions,)
@@ -125,7 +125,7 @@ class _NodeModels:
     def best(self, worth: BundlePrices, most: Sequence[int], limits: PricingLimits) -> BestBundle:
         """Find the most valuable bundle, and a bound that holds in any case."""
         most = [min(limit, alone) for limit, alone in zip(most, self._alone, strict=True)]
-        if not any(most):
+        if not any(self._units_among(most)):
             return BestBundle(None, 0)
         counted = worth_bound(self.question, [max(0, price) for price in worth.units], most)
         # What meters and measures pay for on top is not bounded by counting.
@@ -143,7 +143,7 @@ class _NodeModels:
         if self._relaxed is not None or worth.pays:
             return None
         own = [min(limit, alone) for limit, alone in zip(most, self._alone, strict=True)]
-        if not any(own) or not any(price > 0 for price in worth.units):
+        if not any(self._units_among(own)) or not any(price > 0 for price in worth.units):
             return []
         try:
             # What is listed is forbidden, so that this model is of no further use.
@@ -151,6 +151,10 @@ class _NodeModels:
             return _enumerate_bundles(model, self.question, worth, own, least, _solver_limits(limits))
         except (CoefficientError, EncodingError, DeadlineExceededError):
             return None
+
+    def _units_among(self, most: Sequence[int]) -> list[int]:
+        """Leave out the claims, which are there for units only."""
+        return [limit for limit, unit in zip(most, self.question.units, strict=True) if not unit.provides]
 
     def _asked(self, worth: BundlePrices, most: Sequence[int], limits: PricingLimits, *, relaxed: bool) -> BestBundle:
         if relaxed and any(price > 0 for price in worth.usage[len(self.question.meters) :]):
@@ -216,7 +220,8 @@ def _merged_result(easy: SolveResult, thorough: SolveResult) -> SolveResult:
 
 
 def _bundle_column(node_class: int, question: BundleQuestion, bundle: Bundle) -> Column:
-    counts = tuple((unit.index, count) for unit, count in zip(question.units, bundle.counts, strict=True) if count)
+    pairs = zip(question.units, bundle.counts, strict=True)
+    counts = tuple((unit.index, count) for unit, count in pairs if count and not unit.provides)
     return Column(node_class, counts, question.usage(bundle), bundle)
 
 
@@ -365,13 +370,14 @@ class _DifferenceLiterals:
     def __init__(self, model: BundleModel, worth: BundlePrices) -> None:
         self._most = model.most
         self._priced = worth.priced
+        self._claims = [unit.provides is not None for unit in model.question.units]
         placed = [[(variable, 1)] for variable in model.allocation.units.placed]
         self._order = OrderLiterals(model.allocation.rows, [*placed, *map(model.usage, worth.priced)])
 
     def than(self, counts: Sequence[int], usage: Mapping[int, int]) -> Iterator[int]:
         """Yield those that say what a bundle has more of, or uses less of."""
         for item, (count, most) in enumerate(zip(counts, self._most, strict=True)):
-            if count < most:
+            if count < most and not self._claims[item]:
                 yield self._order.at_least(item, count + 1)
         for item, number in enumerate(self._priced, start=len(counts)):
             if usage.get(number):

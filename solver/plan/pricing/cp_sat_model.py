@@ -22,7 +22,7 @@ from ....problem.filters import usable_devices
 from ....problem.problem import Problem
 from ...engines.cp_sat import Limits, SolveResult, SolverStatus, enumerate_solutions, solve_with_lazy_constraints
 from ...engines.engine import Counts, Pick
-from .bundle import Bundle, BundleQuestion, MeasureContext, Picks, needs_separate_copies, with_measures
+from .bundle import Bundle, BundleQuestion, MeasureContext, Picks, claims_in_use, needs_separate_copies, with_measures
 
 SolveFunction = Callable[[CpSatRows, Limits], SolveResult]
 """A way to run the solver."""
@@ -72,8 +72,17 @@ class BundleModel:
         for resource, free in enumerate(self.question.left):
             needs = [unit.needs[resource] for unit in self.question.units]
             rows.at_most(list(zip(placed, needs, strict=True)), max(0, free))
+        self._post_claims()
         known = zip(measures, self.question.measures, strict=True)
         self._costs = {len(question.meters) + number: measure.terms(made) for number, measure in known}
+
+    def _post_claims(self) -> None:
+        """Where a unit is, all claims are that it names."""
+        rows, placed = self.allocation.rows, self.allocation.units.placed
+        claims = {unit.provides: one for unit, one in zip(self.question.units, placed, strict=True) if unit.provides}
+        for unit, one, most in zip(self.question.units, placed, self.most, strict=True):
+            for key in unit.names:
+                rows.at_most([(one, 1), (claims[key], -max(1, most))], 0)
 
     @property
     def learns(self) -> bool:
@@ -103,9 +112,10 @@ class BundleModel:
         """Ask for the most valuable bundle; what the value is divided by, rounded up, is returned."""
         rows = self.allocation.rows
         rows.hint({})
-        for placed, price, limit, made in zip(self.allocation.units.placed, worth.units, most, self.most, strict=True):
+        variables = zip(self.allocation.units.placed, self.question.units, strict=True)
+        for (placed, unit), price, limit, made in zip(variables, worth.units, most, self.most, strict=True):
             # A unit that is worth nothing makes no bundle more valuable, unless its devices do.
-            rows.restrict(placed, 0, min(limit, made) if price > 0 or worth.pays else 0)
+            rows.restrict(placed, 0, min(limit, made) if price > 0 or worth.pays or unit.provides else 0)
         terms, divisor = _scaled_terms(self.value(worth))
         rows.minimize(terms)
         return divisor
@@ -123,7 +133,12 @@ class BundleModel:
         if number in self._costs:
             return self._costs[number]
         amounts, classes = self.question.meters[number], self.allocation.reduced.classes
-        takes = ((classes[class_].representative, taken) for (_, class_), taken in self.allocation.takes.items())
+        alternatives, holding = self.allocation.merged.alternatives, number < self.question.holding
+        takes = (
+            (classes[class_].representative, taken)
+            for (alternative, class_), taken in self.allocation.takes.items()
+            if not (holding and alternatives[alternative].admin)
+        )
         metered = ((taken, amounts.get(device, 0)) for device, taken in takes)
         return [(taken, amount) for taken, amount in metered if amount]
 
@@ -141,7 +156,8 @@ class BundleModel:
                     own[copy].append(Pick(number, device))
             copies.append(tuple(map(tuple, own)))
             start += size * made
-        return Bundle(tuple(copies))
+        limits = claims_in_use(self.question.units, list(map(len, copies)))
+        return Bundle(tuple(tuple(own[:limit]) for own, limit in zip(copies, limits, strict=True)))
 
 
 def _merged_terms(terms: Sequence[Term]) -> list[Term]:

@@ -192,7 +192,7 @@ class _LinearNodeClass:
 def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
     """Convert a question to a linear node class; None if sums do not express it."""
     asking = {unit.index: unit.problem for unit in question.units if unit.problem.demands}
-    if not all(map(_is_simple, asking.values())):
+    if not all(map(_is_simple, asking.values())) or any(unit.provides for unit in question.units):
         return None
     wanted = {index: frozenset(own.demands[0].candidates) - question.in_use.dedicated for index, own in asking.items()}
     sets = {devices: asking[index] for index, devices in wanted.items() if devices}

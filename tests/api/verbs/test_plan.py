@@ -55,6 +55,7 @@ def test_a_unit_is_told_with_its_owner_its_own_name_and_its_claims():
         "gang": "both",
         "node": "n1",
         "outcome": "Placed",
+        "order": None,
         "reasons": [],
     }
     assert [(one["namespace"], one["name"]) for one in claims] == [("ns", "train-3-gpus")]

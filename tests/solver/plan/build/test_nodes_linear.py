@@ -91,9 +91,12 @@ def test_two_claims_of_a_pod_are_not_linear():
     assert linear(*wholes("n1", 2), *templates, pods) == []
 
 
-def test_admin_access_is_not_linear():
+def test_a_unit_with_nothing_but_admin_access_takes_nothing_of_a_linear_node():
+    """DEV-15: what it looks at is found beforehand. Beside other requests, admin access is in their way (DEV-1)."""
     space = obj("Namespace", "default", labels={"resource.kubernetes.io/admin-access": "true"}) | {"apiVersion": "v1"}
-    assert linear(space, *wholes("n1", 2), *wanting("a", 1, of(1, adminAccess=True))) == []
+    assert linear(space, *wholes("n1", 2), *wanting("a", 1, of(1, adminAccess=True))) == ["n1"]
+    both = several(exactly("x", adminAccess=True), exactly("y"))
+    assert linear(space, *wholes("n1", 2), *wanting("b", 1, both)) == []
 
 
 def test_devices_that_draw_on_counters_are_not_linear():

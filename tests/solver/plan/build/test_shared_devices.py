@@ -174,11 +174,13 @@ def test_where_counting_is_not_enough_one_node_at_a_time_has_a_pool():
     assert plan.objective[0].bound >= 2
 
 
-def test_admin_access_to_shared_devices_is_planned():
-    admin = template("admin", of(1, "fab", adminAccess=True), namespace="ns")
-    given = [*nodes("n1", "n2"), fabric(1), admin, pod("a", entry("f", template="admin"), namespace="ns")]
-    found = posed(*given)
-    assert found.is_narrowed
+def test_admin_access_takes_no_shared_device():
+    """IN-3: nobody holds what admin access looks at."""
+    admin = template("admin", of(1, "fab", adminAccess=True))
+    given = [*nodes("n1", "n2"), fabric(1), admin, *(pod(name, entry("f", template="admin")) for name in "abc")]
+    assert not posed(*given).is_narrowed
+    found = planning(*given, user("d", entry("f", template="f")))
+    assert (len(placed(found)), found.outcome) == (4, "Optimal")
 
 
 def test_claims_on_both_devices_of_a_node_and_shared_ones():
