@@ -38,9 +38,7 @@ def better_plan(
 
     Bounds hold as they are: a stage of a plan that is better in an earlier stage is no more free.
     """
-    import os
-
-    if _is_best(instance, solution) or os.environ.get("NOFILL"):
+    if _is_best(instance, solution):
         return solution, assignment
     best, values = assignment, _PlanValues(request, instance, assignment).all()
     interrupted = solution.interrupted
