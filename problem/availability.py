@@ -119,8 +119,8 @@ def survey_devices(cluster: Cluster, gates: FeatureGates, deadline: float | None
     judge = _PoolJudge(cluster, gates)
     devices: dict[DeviceId, SurveyedDevice] = {}
     pools: dict[PoolId, SurveyedPool] = {}
-    complete = True
-    for view in _pool_views(cluster, gates):
+    views, complete = _pool_views(cluster, gates, deadline)
+    for view in views:
         _note_pool(pools, view)
         complete = complete and (deadline is None or monotonic() < deadline)
         verdicts = judge.verdicts(view) if complete else [_UNDECIDED] * len(view.pool.devices)
@@ -136,23 +136,27 @@ def survey_devices(cluster: Cluster, gates: FeatureGates, deadline: float | None
     for entry in _published_devices(cluster, gates):
         if entry.id not in devices:
             pool = pools.setdefault(entry.id[:2], SurveyedPool(entry.slice.spec.pool.generation))
-            held = judge.is_held(entry.id)
             reason = pool.reason if pool.state != COMPLETE else "no node reaches it"
+            unseen: _Verdict = ("unavailable", reason) if complete else _UNDECIDED
+            state, reason = ("inUse", "") if judge.is_held(entry.id) else unseen
             named = entry.slice.spec.node_name or entry.device.node_name
             nodes: list[Sequence[str]] = [(named,)] if named and named in cluster.nodes else []
-            devices[entry.id] = SurveyedDevice(entry, "inUse" if held else "unavailable", reason, nodes)
+            devices[entry.id] = SurveyedDevice(entry, state, reason, nodes)
     return DeviceSurvey(dict(sorted(devices.items())), dict(sorted(pools.items())), complete)
 
 
-def _pool_views(cluster: Cluster, gates: FeatureGates) -> Iterable[_PoolView]:
+def _pool_views(cluster: Cluster, gates: FeatureGates, deadline: float | None) -> tuple[Iterable[_PoolView], bool]:
+    """The pools as nodes see them, and whether all nodes were asked before the deadline."""
     index = cluster.pools(gates)
     found: dict[Hashable, _PoolView] = {}
     for name, node in cluster.nodes.items():
+        if deadline is not None and monotonic() >= deadline:
+            return found.values(), False
         declared = (node.status.declared_features if node.status else None) or ()
         for pool in index.pools_for(node):
             view = found.setdefault((pool, declared), _PoolView(pool, node))
             view.nodes.append(name)
-    return found.values()
+    return found.values(), True
 
 
 def _note_pool(pools: dict[PoolId, SurveyedPool], view: _PoolView) -> None:
@@ -284,6 +288,8 @@ def match_classes(
     profiles = Profiles(gates, visible, count())
     alike: dict[Profile, list[int]] = {}
     for number, device in enumerate(devices):
+        if deadline is not None and monotonic() >= deadline:
+            return {name: ClassMatch(undecided=len(devices), errors={_TIME_IS_UP: None}) for name in classes}
         alike.setdefault(profiles.of(device), []).append(number)
     return {name: _match_class(one, alike, expressions) for name, one in classes.items()}
 

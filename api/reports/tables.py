@@ -33,15 +33,15 @@ DROP_ORDER = (
     "at most",
     "other resources",
     "taints",
+    "unavailable",
+    "shared",
     "pods",
     "memory",
     "cpu",
-    "unavailable",
-    "shared",
+    "use",
     "blocked",
     "size",
     "shape",
-    "use",
     "request",
     "kind",
     "namespace",
@@ -85,26 +85,26 @@ def _layout_with_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], ter
     from rich.text import Text
 
     columns = [list(column) for column in zip(headers, *rows, strict=True)]
+    full = [max(map(cell_len, column)) for column in columns]
+    # Headers stay on one line.
+    words = ([header, *(word for cell in cells for word in cell.split(" "))] for header, *cells in columns)
+    least = [max(map(cell_len, column)) for column in words]
     available = get_terminal_size().columns if terminal else _UNBOUNDED
-    # With a height, too: rich takes the width of a terminal without capabilities from nowhere else.
-    console = Console(file=StringIO(), force_terminal=terminal, width=available, height=_HEIGHT)
     dropped: list[str] = []
-    longest = [max(cell_len(word) for cell in column for word in cell.split(" ")) for column in columns]
-    if terminal:
-        needed = [
-            min(max(map(cell_len, column)), max(word, _TEXT_WIDTH))
-            for column, word in zip(columns, longest, strict=True)
-        ]
-        dropped = [] if wide else _columns_to_drop(headers, needed, available)
-        kept = [number for number, header in enumerate(headers) if header not in dropped]
-        columns, longest = [columns[number] for number in kept], [longest[number] for number in kept]
-        # A terminal that is narrower than the words breaks the lines by itself.
-        console.width = max(available, sum(longest) + _GAP * (len(longest) - 1))
+    if terminal and not wide:
+        needed = [min(width, max(word, _TEXT_WIDTH)) for width, word in zip(full, least, strict=True)]
+        dropped = _columns_to_drop(headers, needed, available)
+    kept = [number for number, header in enumerate(headers) if header not in dropped]
+    widths = _share_width([least[number] for number in kept], [full[number] for number in kept], available)
+    # A terminal that is narrower than the words breaks the lines by itself. It has a height as well: rich takes the
+    # width of a terminal without capabilities from nowhere else.
+    total = max(available, sum(widths) + _GAP * len(widths))
+    console = Console(file=StringIO(), force_terminal=terminal, width=total, height=_HEIGHT)
     grid = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for column, word in zip(columns, longest, strict=True):
-        grid.add_column(column[0], overflow="fold", min_width=word)
-    for cells in zip(*(column[1:] for column in columns), strict=True):
-        grid.add_row(*(Text(cell, _style(column[0], cell)) for column, cell in zip(columns, cells, strict=True)))
+    for number, width in zip(kept, widths, strict=True):
+        grid.add_column(headers[number], overflow="fold", width=width)
+    for row in rows:
+        grid.add_row(*(Text(row[number], _style(headers[number], row[number])) for number in kept))
     console.print(grid, soft_wrap=not terminal)
     if dropped:
         console.print(Text(f"columns left out, see -o wide: {', '.join(dropped).lower()}", "dim"), soft_wrap=True)
@@ -112,6 +112,18 @@ def _layout_with_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], ter
 
 
 _GAP = 2
+
+
+def _share_width(least: Sequence[int], full: Sequence[int], available: int) -> list[int]:
+    """The width of each column: its full one where that is possible, and never less than its longest word."""
+    spare = available - sum(least) - _GAP * (len(least) - 1)
+    widths = list(least)
+    by_need = sorted(range(len(least)), key=lambda number: full[number] - least[number])
+    for place, number in enumerate(by_need):
+        more = max(0, min(full[number] - least[number], spare // (len(by_need) - place)))
+        widths[number] += more
+        spare -= more
+    return widths
 
 
 def _columns_to_drop(headers: Sequence[str], widths: Sequence[int], available: int) -> list[str]:

@@ -1,6 +1,8 @@
 """Tables of plain text."""
 
 import sys
+from collections import Counter
+from random import Random
 
 import pytest
 
@@ -57,6 +59,17 @@ def test_words_are_never_divided(terminal, columns, wide):
     printed = format_table(["node", "kind", "claims"], [[words[0], words[1], f"{words[2]} and {words[2]}"]], wide=wide)
     kept = words if wide or columns == 200 else [words[0], words[2]]
     assert all(word in printed.split() for word in kept)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_letter_is_lost_and_no_word_divided_at_any_width(terminal, seed):
+    rng = Random(seed)
+    terminal(rng.randint(1, 150))
+    words = [chr(97 + number % 26) * rng.randint(1, 40) + str(number) for number in range(rng.randint(4, 40))]
+    columns = rng.randint(1, 6)
+    rows = [[" ".join(rng.choices(words, k=rng.randint(0, 6))) for _ in range(columns)] for _ in range(4)]
+    printed = format_table([f"h{number}" for number in range(columns)], rows).split()
+    assert Counter(printed[columns:]) == Counter(word for row in rows for cell in row for word in cell.split())
 
 
 HEADERS = ["namespace", "claim", "driver", "share", "flags"]
