@@ -15,6 +15,8 @@ Term: TypeAlias = tuple[int, int]
 """A variable's number and its coefficient."""
 # Beyond this, sums of coefficients have made the solver drop rows (or-tools #5293).
 COEFFICIENT_LIMIT = 1 << 31
+# The solver adds up objectives in 64 bits.
+_OBJECTIVE_LIMIT = 1 << 61
 # So many terms are posted in about a hundredth of a second; then it is time to look at the clock.
 _TERMS_BETWEEN_CHECKS = 20_000
 
@@ -207,9 +209,14 @@ class CpSatRows:
         return low, high
 
     def minimize(self, terms: Sequence[Term]) -> None:
-        """Replace the objective by ``sum(terms)``; nothing to minimise: any solution will do."""
+        """Replace the objective by ``sum(terms)``; nothing to minimise: any solution will do.
+
+        Raises ``CoefficientError`` if the sum may be too large for the solver.
+        """
         self._proto.clear_objective()
         if terms:
+            if max(map(abs, self.extent(terms))) >= _OBJECTIVE_LIMIT:
+                raise CoefficientError(f"an objective of {len(terms)} terms is too large for the solver")
             self._proto.objective.vars.extend([variable for variable, _ in terms])
             self._proto.objective.coeffs.extend([coefficient for _, coefficient in terms])
 

@@ -7,8 +7,9 @@ outcome has units in the order of the queue, nodes, and stages.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import chain, islice, repeat, takewhile
 
 from ...models.cluster.cluster import Cluster
@@ -25,8 +26,9 @@ from ..engines.engine import Pick
 from ..engines.result import ResultBuilder
 from .build import PlanInstance, PlanRequest
 from .build.nodes import PlanNodeClass, with_bought_nodes
-from .build.objectives import Goal
+from .build.objectives import Goal, display_number
 from .build.units import ColocatedUnits, UnitClass
+from .build.weights import WeightFunction
 from .master_problem import IntegerPlan, PlanSolution, StageResult, is_close
 from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, UNKNOWN, PlannedUnitOutcome, PlanOutcome, PlanStatistics
 from .pricing.bundle import SPREAD, Bundle, Picks
@@ -248,7 +250,9 @@ def build_plan_outcome(
     """
     results = [_spread_with_earlier_units(request, assignment, result) for result in solution.stages]
     pairs = zip(instance.goals, results, chain(relaxed_bounds, repeat(None)), strict=False)
-    stages = tuple(_stage_outcome(instance, goal, result, bound, gap) for goal, result, bound in pairs)
+    stages = tuple(
+        _stage_outcome(instance, request, assignment, goal, result, bound, gap) for goal, result, bound in pairs
+    )
     units: list[PlannedUnitOutcome] = []
     order = {place: number for number, place in enumerate(assignment.order, 1)}
     for place, planned in enumerate(request.queue):
@@ -293,13 +297,42 @@ def _spread_with_earlier_units(request: PlanRequest, assignment: PlanAssignment,
     return replace(result, value=sum(number**2 for number in units.values()))
 
 
+def planned_weight(request: PlanRequest, assigned: Iterable[int], weigh: WeightFunction) -> Fraction:
+    """What the units that are placed count together."""
+    shapes = Counter(request.queue[place].unit_set.shape for place in assigned)
+    return sum((weigh(shape) * number for shape, number in shapes.items()), Fraction(0))
+
+
+def bought_cost(assignment: PlanAssignment) -> Fraction:
+    """The price of all nodes that are bought."""
+    templates = assignment.cluster.node_templates
+    bought = assignment.bought.items()
+    return sum((Fraction(str(templates[name].spec.price or 0)) * len(nodes) for name, nodes in bought), Fraction(0))
+
+
+def _stage_value(request: PlanRequest, assignment: PlanAssignment, goal: Goal, result: StageResult) -> float:
+    """The value of a stage in its own unit; it is counted again where the instance rounds."""
+    if not goal.rounding:
+        return goal.display_value(result.value)
+    weigh = goal.weigh
+    exact = bought_cost(assignment) if weigh is None else planned_weight(request, assignment.assigned, weigh)
+    return display_number(exact)
+
+
 def _stage_outcome(
-    instance: PlanInstance, goal: Goal, result: StageResult, relaxed_bounds: float | None, gap: float
+    instance: PlanInstance,
+    request: PlanRequest,
+    assignment: PlanAssignment,
+    goal: Goal,
+    result: StageResult,
+    relaxed_bounds: float | None,
+    gap: float,
 ) -> PlanStage:
     """Convert a stage to its own unit. Where the instance is narrowed, the bound comes from a relaxed instance."""
-    value, bound = goal.display_value(result.value), goal.display_value(goal.limit - goal.earlier)
+    value = _stage_value(request, assignment, goal, result)
+    bound = goal.display_value(goal.limit - goal.earlier)
     if result.bound is not None and not instance.is_narrowed:
-        bound = goal.display_value(result.bound)
+        bound = goal.display_bound(result.bound)
     elif relaxed_bounds is not None:
         bound = (min if goal.stage.maximise else max)(bound, relaxed_bounds)
     return plan_stage(result.name, value, bound, is_close(value, bound, gap), goal.stage.maximise)

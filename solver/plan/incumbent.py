@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from random import Random
 
 from ...problem.node_state import NodeContextBuilder
@@ -18,7 +17,7 @@ from ...problem.problem import Problem
 from ...problem.shapes import NodeView
 from ..engines.engine import Pick
 from ..engines.engines import NodeCompiler
-from .assign import PlanAssignment
+from .assign import PlanAssignment, bought_cost, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
 from .build.objectives import COMPACT, COST, FEWEST_NODES, FRAGMENTATION, Goal
 from .first_fit import AllocationsOfUnit, FirstFit, first_fit, remaining_beside
@@ -147,7 +146,6 @@ class _PlanValues:
         self._request = request
         self._instance = instance
         self._assignment = assignment
-        self._shapes = Counter(request.queue[place].unit_set.shape for place in assignment.assigned)
         self._nodes = Counter(node.metadata.name for node, _ in assignment.assigned.values())
 
     def all(self) -> list[int | None]:
@@ -157,22 +155,16 @@ class _PlanValues:
     def _value(self, goal: Goal) -> int | None:
         name = goal.stage.name
         if goal.weigh is not None:
-            total = sum((goal.weigh(shape) * number for shape, number in self._shapes.items()), Fraction(0))
-            return int(total * goal.scale) - goal.earlier
+            return int(planned_weight(self._request, self._assignment.assigned, goal.weigh) * goal.scale) - goal.earlier
         if name == FRAGMENTATION:
             return None
         if name == COST:
-            return int(self._cost() * goal.scale)
+            return int(bought_cost(self._assignment) * goal.scale)
         if name == FEWEST_NODES:
             return len(self._nodes.keys() - self._instance.busy) - goal.earlier
         if name == SPREAD.id:
             return sum(number**2 for number in self._nodes.values())
         return self._sum_of_copies(name)
-
-    def _cost(self) -> Fraction:
-        templates = self._assignment.cluster.node_templates
-        bought = self._assignment.bought.items()
-        return sum((Fraction(str(templates[name].spec.price or 0)) * len(nodes) for name, nodes in bought), Fraction(0))
 
     def _sum_of_copies(self, name: str) -> int:
         """Add up what units cost by what they take."""

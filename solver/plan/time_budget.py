@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from ...models.workload.expansion import QueuedUnit
-from .build.objectives import requested_devices
+from .build.weights import requested_devices
 
 # What is read in about a hundredth of a millisecond is one unit of the queue. In such steps: what the instance takes
 # for each node, what each placed unit takes to assign and to verify, and what reading the queue again takes

@@ -205,6 +205,7 @@ class _PlanInstanceBuilder:
             [request.queue[place].unit_set.shape for place in request.earlier.assigned],
             len(request.earlier.nodes - self._busy),
             target_roles,
+            self._cluster.classes,
         )
 
     def _measured(

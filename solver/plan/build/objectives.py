@@ -11,20 +11,28 @@ bound proves it. What counts nodes in use must not count nodes with residual uni
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from math import lcm
+from math import gcd, lcm
 
-from ....models.kubernetes.claims import DeviceRequest, RequestSpec
-from ....models.kubernetes.extensions import VALUE_ANNOTATION, annotated_entries
-from ....models.kubernetes.quantity import Quantity
-from ....models.workload.unit_classes import ClaimShape, UnitShape
+from ....models.kubernetes.claims import DeviceClass
+from ....models.kubernetes.extensions import annotated_entries
+from ....models.workload.unit_classes import UnitShape
 from ..master_problem import CouplingRow, MasterGangClass, MasterProblem, MasterUnitClass, ObjectiveStage, Terms
 from ..pricing.bundle import SPREAD, BundleQuestion, Measure, OccupiedMeasure
 from .nodes import PlanNodeClass
 from .units import GangAlternative, GangRole
+from .weights import (
+    LARGEST_NODE_COEFFICIENT,
+    LARGEST_UNIT_COEFFICIENT,
+    DeviceCapacities,
+    Steps,
+    WeightFunction,
+    parse_weight,
+    requested_devices,
+)
 
 DEFAULT_STAGES = ("priority", "admitted")
 COST, FEWEST_NODES, SOFT, COMPACT = "cost", "fewest-nodes", "soft", "compact"
@@ -66,19 +74,29 @@ class Goal:
 
     ``earlier`` is what earlier placements count, ``limit`` what no plan at all exceeds (or falls below), in the same
     unit. ``weigh`` says what a placed unit counts in the user's unit, where the stage counts units of the queue, and
-    ``limit`` is the value of all of them.
+    ``limit`` is the value of all of them. Where amounts are too large for the solvers they are rounded to steps: the
+    value of a plan is then off what it really counts by at most ``rounding``.
     """
 
     stage: ObjectiveStage
-    scale: int = 1
+    scale: Fraction = Fraction(1)
     earlier: int = 0
     limit: int = 0
     weigh: WeightFunction | None = None
+    rounding: int = 0
 
     def display_value(self, value: float) -> float:
         """Convert a value to the user's unit."""
-        whole = value + self.earlier
-        return whole // self.scale if whole % self.scale == 0 else whole / self.scale
+        return display_number(Fraction(value + self.earlier) / self.scale)
+
+    def display_bound(self, bound: int) -> float:
+        """Convert a bound to the user's unit, so that it holds for what plans really count."""
+        return self.display_value(bound + (self.rounding if self.stage.maximise else -self.rounding))
+
+
+def display_number(amount: Fraction) -> float:
+    """An amount as documents have it: whole numbers without a point."""
+    return amount.numerator if amount.denominator == 1 else float(amount)
 
 
 @dataclass
@@ -87,7 +105,7 @@ class ObjectiveBuilder:
 
     ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``target_roles`` those for which ``fragmentation``
     leaves room; ``prices`` are those of nodes that could be bought. ``queued`` are all units of the queue, ``earlier``
-    those that were placed before, on ``opened`` nodes that were not in use.
+    those that were placed before, on ``opened`` nodes that were not in use. ``classes`` are DeviceClasses by name.
     """
 
     names: Sequence[str]
@@ -100,6 +118,7 @@ class ObjectiveBuilder:
     earlier: Sequence[UnitShape]
     opened: int
     target_roles: Sequence[GangRole]
+    classes: Mapping[str, DeviceClass]
 
     @cached_property
     def residual_workload(self) -> ResidualWorkload | None:
@@ -150,11 +169,41 @@ class ObjectiveBuilder:
         """The row of the budget; ``first`` is the meter of the first measure."""
         if self.budget_limit is None:
             return []
-        return [CouplingRow(self._counted(COST, first), upper=int(self.budget_limit * self._price_scale))]
+        prices = self.prices.values()
+        counts = {node.index: node.count for node in self.nodes}
+        if self.budget_limit >= sum((price * counts[node] for node, price in self.prices.items()), Fraction(0)):
+            # Nobody can spend that much.
+            return []
+        if COST in self.measures:
+            # A measure counts steps that are rounded up.
+            return [CouplingRow(self._counted(COST, first), upper=int(self.budget_limit * self._price_steps.scale))]
+        exact = lcm(*(price.denominator for price in prices))
+        divisor = gcd(*(int(price * exact) for price in prices)) or 1
+        scale = Fraction(exact, divisor)
+        terms = Terms(nodes={node: int(price * scale) for node, price in self.prices.items() if price})
+        return [CouplingRow(terms, upper=int(self.budget_limit * scale))]
 
     def stages(self, first: int) -> tuple[Goal, ...]:
         """The stages in order; ``first`` is the meter of the first measure."""
-        return tuple(goal for name in self.names for goal in self._made(name, first))
+        names = list(self.names)
+        weighed = [name for name in names if name.startswith("admitted=")]
+        if weighed and not {"admitted", "admitted=count"} & set(names) and self._weighs_nothing(weighed[-1]):
+            # As many as possible of those that count nothing, where the stages leave room for them.
+            names.append("admitted")
+        return tuple(goal for name in names for goal in self._made(name, first))
+
+    def _weighs_nothing(self, name: str) -> bool:
+        """Whether some unit of the queue counts nothing in a stage."""
+        weigh = self._weight(name.partition("=")[2])
+        return any(not weigh(shape) for shape in Counter(self.queued))
+
+    def _weight(self, kind: str) -> WeightFunction:
+        return parse_weight(kind or "count", self._capacities)[0]
+
+    @cached_property
+    def _capacities(self) -> DeviceCapacities:
+        devices = {device.id: device for node in self.nodes for device in node.view.devices}
+        return DeviceCapacities(list(devices.values()), self.classes)
 
     def _made(self, name: str, first: int) -> Iterator[Goal]:
         head, _, rest = name.partition("=")
@@ -162,13 +211,15 @@ class ObjectiveBuilder:
             for priority in sorted({shape.priority for shape in self.queued}, reverse=True):
                 yield self._weighted(f"priority={priority}", partial(_has_priority, priority))
         elif head == "admitted":
-            yield self._weighted(name, parse_weight(rest or "count")[0])
+            yield self._weighted(name, self._weight(rest))
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:
             stage = ObjectiveStage(name, self._counted(name, first), maximise=False)
-            scale = self._price_scale if name == COST else 1
-            yield Goal(stage, scale, self.opened if name == FEWEST_NODES else 0)
+            steps = self._price_steps if name == COST else Steps(Fraction(1), exact=True)
+            nodes = sum(node.count for node in self.nodes if node.template)
+            rounding = 0 if steps.exact else nodes
+            yield Goal(stage, steps.scale, self.opened if name == FEWEST_NODES else 0, rounding=rounding)
 
     def _counted(self, name: str, first: int) -> Terms:
         """A measure by its meter, and nodes by themselves where no measure counts them."""
@@ -179,23 +230,29 @@ class ObjectiveBuilder:
     def _amounts(self, name: str) -> dict[int, int]:
         """What a node of each class counts once it is in use; one that is so anyway counts nothing."""
         if name == COST:
-            return {node: int(price * self._price_scale) for node, price in self.prices.items() if price}
+            steps = self._price_steps
+            # A budget that counts a measure must not be exceeded.
+            number = steps.ceiling if COST in self.measures else steps.number
+            return {node: number(price) for node, price in self.prices.items() if price}
         return {node.index: 1 for node in self.nodes if not node.is_in_use}
 
     @cached_property
-    def _price_scale(self) -> int:
-        return lcm(*(price.denominator for price in (*self.prices.values(), self.budget_limit or Fraction(0))))
+    def _price_steps(self) -> Steps:
+        return Steps.of(self.prices.values(), LARGEST_NODE_COEFFICIENT)
 
     def _weighted(self, name: str, weigh: WeightFunction) -> Goal:
-        values = {role.unit_class.index: _total_weight(role.unit_class.shapes, weigh) for role in self.roles}
+        shapes = {role.unit_class.index: role.unit_class.shapes for role in self.roles}
+        values = {index: _total_weight(own, weigh) for index, own in shapes.items()}
         everything, earlier = _total_weight(self.queued, weigh), _total_weight(self.earlier, weigh)
-        worths = (everything, earlier, *values.values())
-        scale = lcm(*(value.denominator for value in worths))
-        worth = {index: int(value * scale) for index, value in values.items()}
+        alone = (weigh(shape) for shape in Counter((*self.queued, *self.earlier)))
+        steps = Steps.of((*alone, *values.values()), LARGEST_UNIT_COEFFICIENT)
+        worth = {index: steps.number(value) for index, value in values.items()}
         units = {role.index: worth[role.unit_class.index] for role in self.roles if worth[role.unit_class.index]}
         gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _gang_weight(*pair, worth))}
         stage = ObjectiveStage(name, Terms(units=units, gangs=gangs))
-        return Goal(stage, scale, int(earlier * scale), int(everything * scale), weigh)
+        rounding = 0 if steps.exact else len(self.queued) + 1
+        limit = steps.number(everything) + (not steps.exact)
+        return Goal(stage, steps.scale, steps.number(earlier), limit, weigh, rounding)
 
 
 def _soft_weight(role: GangRole) -> int:
@@ -275,56 +332,3 @@ def build_residual_workload(mix: Sequence[TargetUnitClass], first: int, devices:
     )
     weights = {residual.unit.index: one.devices for residual, one in zip(units, asking, strict=True)}
     return ResidualWorkload(units, ObjectiveStage(FRAGMENTATION, Terms(units=weights)))
-
-
-WeightFunction = Callable[[UnitShape], Fraction]
-_NANO = 1_000_000_000
-
-
-def parse_weight(kind: str) -> tuple[WeightFunction, str]:
-    """Return what weighs units for ``admitted=KIND``, and the annotation that it reads.
-
-    ``count``: each unit 1. ``devices``: as many as its requests count, an alternative list as its smallest, ``All`` as
-    one. ``capacity:NAME``: what its requests ask of the capacity, for all their devices. ``annotation:KEY``: the number
-    in the annotation, 1 without it. Raises ``ValueError``.
-    """
-    name, _, rest = kind.partition(":")
-    if kind == "count":
-        return (lambda _: Fraction(1)), VALUE_ANNOTATION
-    if kind == "devices":
-        return (lambda shape: Fraction(sum(_least_amounts(shape.claims, _device_count)))), VALUE_ANNOTATION
-    if name == "capacity" and rest:
-        amount = partial(_requested_capacity, rest)
-        return (lambda shape: Fraction(sum(_least_amounts(shape.claims, amount)), _NANO)), VALUE_ANNOTATION
-    if name == "annotation" and rest:
-        return (lambda shape: Fraction(shape.value)), rest
-    raise ValueError(f"unknown weight {kind!r} of admitted: count, devices, capacity:NAME or annotation:KEY")
-
-
-def requested_devices(shapes: Sequence[UnitShape]) -> int:
-    """How many devices units ask for that are placed together; a claim that they share counts once."""
-    claims = [claim for shape in shapes for claim in shape.claims]
-    shared = {claim.key: claim for claim in claims if claim.key is not None}
-    own = [claim for claim in claims if claim.key is None]
-    return sum(_least_amounts([*own, *shared.values()], _device_count))
-
-
-def _least_amounts(claims: Iterable[ClaimShape], amount: Callable[[RequestSpec], int]) -> Iterator[int]:
-    for claim in claims:
-        for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
-            yield min(map(amount, _alternatives(request)), default=0)
-
-
-def _alternatives(request: DeviceRequest) -> Iterator[RequestSpec]:
-    if request.exactly is not None:
-        yield request.exactly
-    yield from request.first_available or ()
-
-
-def _device_count(requested: RequestSpec) -> int:
-    return 1 if requested.count is None else requested.count
-
-
-def _requested_capacity(name: str, requested: RequestSpec) -> int:
-    amounts = (requested.capacity.requests if requested.capacity else None) or {}
-    return _device_count(requested) * Quantity.parse(amounts[name]).nano if name in amounts else 0

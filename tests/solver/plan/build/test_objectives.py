@@ -214,9 +214,17 @@ def test_prices_with_a_point_are_told_as_they_are():
 
 
 def test_a_budget_is_a_row():
-    found = posed(to_buy("x", price="2.5"), user("a"), buy=True, budget=Decimal("7.3"))
+    given = [to_buy("x", price="2.5"), *(user(name) for name in "abcd")]
+    found = posed(*given, buy=True, budget=Decimal("7.3"))
     (row,) = found.problem.rows
-    assert (row.terms.nodes, row.upper, row.lower) == ({0: 25}, 73, None)
+    # In steps of the price.
+    assert (row.terms.nodes, row.upper, row.lower) == ({0: 1}, 2, None)
+
+
+def test_a_budget_that_nobody_can_spend_is_no_row():
+    for budget in ("10", "1e30", "1e400"):
+        given = [to_buy("x", price="2.5"), *(user(name) for name in "abcd")]
+        assert posed(*given, buy=True, budget=Decimal(budget)).problem.rows == ()
 
 
 def test_a_budget_beside_a_mix_counts_what_holds_planned_units():
@@ -224,7 +232,7 @@ def test_a_budget_beside_a_mix_counts_what_holds_planned_units():
     given = [*nodes("n1"), to_buy("x", price="2"), *(user(name) for name in "abcdefg")]
     found = posed(*given, objective="admitted,fragmentation", buy=True, budget=3)
     (row,) = found.problem.rows
-    assert (row.terms.nodes, list(row.terms.usage.values()), row.upper) == ({}, [1], 3)
+    assert (row.terms.nodes, list(row.terms.usage.values()), row.upper) == ({}, [1], 1)
     assert found.problem.meters == 1
     plan = planning(*given, objective="admitted,fragmentation", buy=True, budget=Decimal(3))
     assert (values(plan)["admitted"], values(plan)["cost"]) == (7, 2)

@@ -1,0 +1,164 @@
+"""What a unit counts in stages that place as much weight as possible: units, devices, capacity, or a given value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from math import ceil, gcd, lcm
+
+from ....cel.devices import DeviceShapes
+from ....cel.errors import CelError
+from ....cel.selector import Selector, compile_selector
+from ....models.cluster.pools import PoolDevice
+from ....models.kubernetes.claims import DeviceClass, DeviceRequest, RequestSpec
+from ....models.kubernetes.extensions import VALUE_ANNOTATION
+from ....models.kubernetes.quantity import Quantity
+from ....models.workload.unit_classes import ClaimShape, UnitShape
+
+WeightFunction = Callable[[UnitShape], Fraction]
+_NANO = 1_000_000_000
+
+
+def parse_weight(kind: str, capacities: DeviceCapacities | None = None) -> tuple[WeightFunction, str]:
+    """Return what weighs units for ``admitted=KIND``, and the annotation that it reads.
+
+    ``count``: each unit 1. ``devices``: as many as its requests count, an alternative list as its smallest, ``All`` as
+    one. ``capacity:NAME``: what its requests take of the capacity, for all their devices, see ``DeviceCapacities``;
+    without them what they ask for. ``annotation:KEY``: the number in the annotation, 1 without it. Raises
+    ``ValueError``.
+    """
+    name, _, rest = kind.partition(":")
+    if kind == "count":
+        return (lambda _: Fraction(1)), VALUE_ANNOTATION
+    if kind == "devices":
+        return (lambda shape: Fraction(sum(_least_amounts(shape.claims, _device_count)))), VALUE_ANNOTATION
+    if name == "capacity" and rest:
+        amount = partial(_requested_capacity, rest, capacities)
+        return (lambda shape: Fraction(sum(_least_amounts(shape.claims, amount)), _NANO)), VALUE_ANNOTATION
+    if name == "annotation" and rest:
+        return (lambda shape: Fraction(shape.value)), rest
+    raise ValueError(f"unknown weight {kind!r} of admitted: count, devices, capacity:NAME or annotation:KEY")
+
+
+def requested_devices(shapes: Sequence[UnitShape]) -> int:
+    """How many devices units ask for that are placed together; a claim that they share counts once."""
+    claims = [claim for shape in shapes for claim in shape.claims]
+    shared = {claim.key: claim for claim in claims if claim.key is not None}
+    own = [claim for claim in claims if claim.key is None]
+    return sum(_least_amounts([*own, *shared.values()], _device_count))
+
+
+def _least_amounts(claims: Iterable[ClaimShape], amount: Callable[[RequestSpec], int]) -> Iterator[int]:
+    for claim in claims:
+        for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
+            yield min(map(amount, _alternatives(request)), default=0)
+
+
+def _alternatives(request: DeviceRequest) -> Iterator[RequestSpec]:
+    if request.exactly is not None:
+        yield request.exactly
+    yield from request.first_available or ()
+
+
+def _device_count(requested: RequestSpec) -> int:
+    return 1 if requested.count is None else requested.count
+
+
+def _requested_capacity(name: str, capacities: DeviceCapacities | None, requested: RequestSpec) -> int:
+    amounts = (requested.capacity.requests if requested.capacity else None) or {}
+    amount = Quantity.parse(amounts[name]).nano if name in amounts else 0
+    least = None if capacities is None else capacities.least_taken(name, requested, amount)
+    return _device_count(requested) * (amount if least is None else least)
+
+
+@dataclass
+class DeviceCapacities:
+    """What requests take of the capacities of ``devices``, in billionths: of the smallest device that serves.
+
+    A device that is not shared is taken whole. Of a shared one as much is taken as is asked for, else what its policy
+    has for a default, else all (CAP-3). Names are compared as written (CAP-1).
+    """
+
+    devices: Sequence[PoolDevice]
+    classes: Mapping[str, DeviceClass]
+    _known: dict[tuple[str, str, tuple[str, ...], int], int | None] = field(default_factory=dict)
+
+    def least_taken(self, name: str, requested: RequestSpec, amount: int) -> int | None:
+        """The least that one device of a request takes of a capacity; None: no device that serves has it."""
+        own = self.classes.get(requested.device_class_name)
+        selectors = (*((own.spec.selectors if own else None) or ()), *(requested.selectors or ()))
+        texts = tuple(one.cel.expression for one in selectors if one.cel is not None)
+        key = name, requested.device_class_name, texts, amount
+        if key not in self._known:
+            compiled = _compiled_selectors(texts)
+            shapes = DeviceShapes()
+            found = (
+                taken
+                for device in self.devices
+                if (taken := _taken_capacity(device, name, amount)) is not None and _serves(device, compiled, shapes)
+            )
+            self._known[key] = min(found, default=None) if own is not None else None
+        return self._known[key]
+
+
+def _compiled_selectors(texts: Sequence[str]) -> list[Selector] | None:
+    try:
+        return [compile_selector(text) for text in texts]
+    except CelError:
+        return None
+
+
+def _serves(device: PoolDevice, selectors: Sequence[Selector] | None, shapes: DeviceShapes) -> bool:
+    if selectors is None:
+        return False
+    prepared = shapes.prepare(device.device, device.driver)
+    return all(selector.result(prepared) is True for selector in selectors)
+
+
+def _taken_capacity(device: PoolDevice, name: str, amount: int) -> int | None:
+    """What is taken of a device's capacity; None where it has none or too little."""
+    capacity = (device.device.capacity or {}).get(name)
+    if capacity is None or (whole := Quantity.parse(capacity.value).nano) < amount:
+        return None
+    if not device.device.allow_multiple_allocations:
+        return whole
+    default = capacity.request_policy.default if capacity.request_policy else None
+    return amount or (whole if default is None else Quantity.parse(default).nano)
+
+
+# Larger coefficients are rounded, so that sums over a node or a plan fit into 64 bits: those of units are priced, with
+# fractions and up to a largest dual, those of nodes are only added up.
+LARGEST_UNIT_COEFFICIENT, LARGEST_NODE_COEFFICIENT = 1 << 30, 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Amounts as whole numbers: ``scale`` of them make one of the user's unit.
+
+    ``exact``: no amount is rounded. Else each is rounded by less than a step.
+    """
+
+    scale: Fraction
+    exact: bool
+
+    @classmethod
+    def of(cls, amounts: Iterable[Fraction], largest: int) -> Steps:
+        """The largest step that all amounts are multiples of, or one in which the largest amount is ``largest``."""
+        positive = [amount for amount in amounts if amount]
+        if not positive:
+            return cls(Fraction(1), exact=True)
+        denominator = lcm(*(amount.denominator for amount in positive))
+        divisor = gcd(*(int(amount * denominator) for amount in positive))
+        scale = Fraction(denominator, divisor)
+        times = ceil(max(positive) * scale / largest)
+        return cls(scale / max(1, times), exact=times <= 1)
+
+    def number(self, amount: Fraction) -> int:
+        """An amount in steps, rounded down."""
+        return int(amount * self.scale)
+
+    def ceiling(self, amount: Fraction) -> int:
+        """An amount in steps, rounded up."""
+        return ceil(amount * self.scale)
