@@ -19,6 +19,8 @@ from .kinds import OWN_GROUP, group_of
 
 # As many as the API server names for one object.
 MOST_UNKNOWN = 100
+# To compare longer names takes long, and they are none.
+_LONGEST_COMPARED = 100
 _NEAR, _VERY_NEAR = 0.75, 0.85
 # Names that stand for something else in nearly every type.
 _COMMON_NAMES = frozenset({"name", "kind", "apiVersion", "uid", "type", "key", "value", "namespace"})
@@ -166,7 +168,9 @@ def _meant(key: str, trail: _Trail) -> str:
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = _NEAR) -> str:
-    """The known name that is most like this one, whatever the case of letters; empty if none is near."""
+    """The known name that is most like this one, whatever the case of letters; empty if none is near, or it is long."""
+    if len(name) > _LONGEST_COMPARED:
+        return ""
     folded = {one.lower(): one for one in sorted(known, reverse=True)}
     found = difflib.get_close_matches(name.lower(), folded, 1, likeness)
     return folded[found[0]] if found else ""

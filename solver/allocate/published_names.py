@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from time import monotonic
 from typing import NamedTuple
 
@@ -35,6 +36,8 @@ from ...problem.constraints import entry_applies
 # Seconds for the selectors of classes, and devices of equal names that are tried: a warning is worth no more.
 _SELECTOR_SECONDS = 0.5
 _TRIED = 64
+# No more warnings, combinations of names and names for comparison: clusters have fewer.
+_WARNINGS, _GROUPS, _COMPARED = 1_000, 1_000, 1_000
 _SINGULAR = {ATTRIBUTES: "attribute", CAPACITY: "capacity"}
 # An expression with one of these may never read what it names.
 _GUARDS = re.compile(r"\bhas\s*\(|\|\||\?|\bin\b|\bincludes\b")
@@ -63,6 +66,10 @@ def newest_published_devices(slices: Sequence[ResourceSlice]) -> Iterator[tuple[
 
 def unpublished_names(manifests: Sequence[Manifest]) -> Iterator[InputProblem]:
     """Warn of each name that is asked for and that no device of the class publishes; a class may have no devices."""
+    return islice(_unpublished_names(manifests), _WARNINGS)
+
+
+def _unpublished_names(manifests: Sequence[Manifest]) -> Iterator[InputProblem]:
     classes = {one.object.metadata.name: one.object for one in manifests if isinstance(one.object, DeviceClass)}
     published: _PublishedNames | None = None
     for manifest in manifests:
@@ -145,6 +152,7 @@ class _ClassNames:
 
     def __init__(self, groups: list[_SimilarDevices]) -> None:
         self.empty = not groups
+        self._by_identifier: dict[tuple[str, bool], dict[str, str]] = {}
         self.spelled: dict[str, set[str]] = {section: set() for section in _SINGULAR}
         self.full: dict[str, set[str]] = {section: set() for section in _SINGULAR}
         for group in groups:
@@ -159,14 +167,21 @@ class _ClassNames:
 
     def hint(self, asked: _Asked) -> str:
         """The question whether another name is meant; empty if none has this identifier or a similar one."""
+        known = self._by_identifier.get((asked.section, asked.verbatim))
+        if known is None:
+            known = self._by_identifier[asked.section, asked.verbatim] = self._identifiers(asked)
+        identifier = asked.name.rpartition("/")[2]
+        meant = known.get(identifier) or known.get(nearest(identifier, known) if len(known) <= _COMPARED else "")
+        return f": did you mean {meant}?" if meant else ""
+
+    def _identifiers(self, asked: _Asked) -> dict[str, str]:
+        """What to ask for, by identifiers; names of the other section come after those of this one."""
         known: dict[str, str] = {}
         for section in sorted(_SINGULAR, key=lambda one: one != asked.section):
             prefix = "" if section == asked.section else f"{_SINGULAR[section]} "
             for name in sorted((self.spelled if asked.verbatim else self.full)[section]):
                 known.setdefault(name.rpartition("/")[2], f"{prefix}{name}")
-        identifier = asked.name.rpartition("/")[2]
-        meant = known.get(identifier) or known.get(nearest(identifier, known))
-        return f": did you mean {meant}?" if meant else ""
+        return known
 
 
 class _PublishedNames:
@@ -182,7 +197,7 @@ class _PublishedNames:
             group.count += 1
             if group.count <= _TRIED:
                 group.some.append(device)
-        self._groups = list(groups.values())
+        self._groups = list(groups.values()) if len(groups) <= _GROUPS else []
         self._of_class: dict[str, _ClassNames] = {}
         self._deadline = monotonic() + _SELECTOR_SECONDS
 

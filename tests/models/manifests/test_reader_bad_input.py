@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.data import cases
 
 from drasat.models.formats.errors import InputProblem
+from drasat.models.kubernetes.published_fields import MOST_UNKNOWN
 from drasat.models.manifests.reader import Manifest, read_manifests
 
 VALID = cases("models/bad-input", "valid")
@@ -194,6 +195,23 @@ def test_large_files_of_small_things_are_read(folder):
         manifests, problems = check(folder, data, suffix)
         assert problems == []
         assert len(manifests) in (many, many // 3)
+
+
+def test_very_many_unknown_fields_are_not_all_looked_for():
+    """To find what each one means takes time, which a file must not decide about."""
+    fields = {f"countx{number}": 1 for number in range(MOST_UNKNOWN)}
+    claims = [
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": f"c{number}"},
+            "spec": fields,
+        }
+        for number in range(200)
+    ]
+    _, problems, _ = read_manifests([claims])
+    assert len(problems) == 10_001
+    assert problems[-1].message == "unknown fields are not looked for after 10000 of them"
 
 
 def test_items_of_a_json_list_never_exist_all_at_once(folder):

@@ -110,7 +110,8 @@ number where it has one. The message is the one of the API server, or close to i
 
 A field whose feature gate is off gives a warning, because a server would drop it on write. These checks span objects:
 
-- the same object twice (structure);
+- two different objects of one kind and name (structure; the same object twice is one object);
+- an attribute or capacity that a claim asks for and that no device of its class publishes (warning);
 - `adminAccess` in a namespace without the label `resource.kubernetes.io/admin-access: "true"` (error, or a warning if
   the namespace is not in the input; CLM-5);
 - a claim that names a DeviceClass that is not in the input (warning);
@@ -121,7 +122,8 @@ A field whose feature gate is off gives a warning, because a server would drop i
 - two devices on one coordinate of a DeviceTopology, or a coordinate beyond its size (structure; TOPO-3);
 - kinds and fields that later versions dropped from v1alpha3 (warning).
 
-CEL expressions are checked when they are compiled.
+Fields that a kind does not have, and kinds that are probably misspelt, are warnings, and errors with `--strict`
+([unknown fields](../guides/validate.md#unknown-fields)). CEL expressions are checked when they are compiled.
 
 `UPDATE_DOCS=1 pytest tests/models/validation/test_page.py` writes this page.
 """
