@@ -54,15 +54,8 @@ def command(
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
-    cluster = load_cluster(
-        filename,
-        recursive=recursive,
-        skip_validation=skip_validation,
-        strict=strict,
-        max_input_size=max_input_size,
-        gates=gates,
-        node=node,
-    )
+    reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
+    cluster = load_cluster(filename, reading, gates, node)
     if cel_errors == "kube" and effective_policy(engine, cel_errors) != cel_errors:
         print_problems(f"warning: engine {engine} visits devices in no order: --cel-errors kube means strict")
     encoding: str = cel_encoding

@@ -53,15 +53,8 @@ def command(
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     seconds = options.parse_seconds(time_limit)
-    cluster = load_cluster(
-        filename,
-        recursive=recursive,
-        skip_validation=skip_validation,
-        strict=strict,
-        max_input_size=max_input_size,
-        gates=gates,
-        node=node,
-    )
+    reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
+    cluster = load_cluster(filename, reading, gates, node)
     ask = partial(capacity, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
     result, interrupted = run_verb(partial(ask, feature_gates=gates, time_limit=seconds, seed=seed, timings=timings))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))

@@ -93,15 +93,8 @@ def command(
         raise UsageError("compare needs -f PATH, or --sweep NAME")
     if plan and (node is not None or exact or repeat != 1):
         raise UsageError("--plan asks each planner once about all nodes: no --node, --repeat or --exact")
-    cluster = load_cluster(
-        filename,
-        recursive=recursive,
-        skip_validation=skip_validation,
-        strict=strict,
-        max_input_size=max_input_size,
-        gates=gates,
-        node=node,
-    )
+    reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
+    cluster = load_cluster(filename, reading, gates, node)
     common |= {"namespace": namespace, "selector": selector, "timings": timings}
     if plan:
         raise typer.Exit(run_plan_comparison(cluster, plan_options, common, output))

@@ -43,15 +43,8 @@ def command(
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
-    cluster = load_cluster(
-        filename,
-        recursive=recursive,
-        skip_validation=skip_validation,
-        strict=strict,
-        max_input_size=max_input_size,
-        gates=gates,
-        node=node,
-    )
+    reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
+    cluster = load_cluster(filename, reading, gates, node)
     ask = partial(explain, cluster, node=node, namespace=namespace, selector=selector, feature_gates=gates)
     result, interrupted = run_verb(partial(ask, cel_errors=cel_errors, time_limit=limit, seed=seed, timings=timings))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,6 +16,7 @@ from .output import Exit, UsageError, print_problems
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
     from ..models.kubernetes.gates import FeatureGates as FeatureGateSet
+    from ..solver.allocate.load import LoadedCluster
 
 Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read folders and the folders below them.")]
 Namespace = Annotated[
@@ -209,15 +211,31 @@ def check_node_name(name: str | None) -> None:
         raise UsageError(f"--node: {name!r} is no name of a node")
 
 
+@dataclass(frozen=True, slots=True)
+class InputOptions:
+    """The options that say how the input is read."""
+
+    recursive: bool
+    skip_validation: bool
+    strict: bool = False
+    max_input_size: str | None = None
+
+    def load(self, paths: Sequence[str], gates: FeatureGateSet) -> LoadedCluster:
+        """Read and validate the input. Raises ``InputError``, and ``UsageError`` for a limit that is no size."""
+        from ..solver.allocate.load import load_all
+
+        return load_all(
+            paths,
+            recursive=self.recursive,
+            skip_validation=self.skip_validation,
+            strict=self.strict,
+            max_input_size=check_input_size(self.max_input_size),
+            gates=gates,
+        )
+
+
 def load_cluster(
-    filename: Sequence[str],
-    *,
-    recursive: bool,
-    skip_validation: bool,
-    gates: FeatureGateSet,
-    strict: bool = False,
-    max_input_size: str | None = None,
-    node: str | None = None,
+    paths: Sequence[str], reading: InputOptions, gates: FeatureGateSet, node: str | None = None
 ) -> Cluster:
     """Read and validate the input; warnings and what was ignored go to stderr.
 
@@ -229,12 +247,7 @@ def load_cluster(
         If the limit is no size, or the input has no node of this name.
 
     """
-    from ..solver.allocate.load import load_all
-
-    size = check_input_size(max_input_size)
-    loaded = load_all(
-        filename, recursive=recursive, skip_validation=skip_validation, strict=strict, max_input_size=size, gates=gates
-    )
+    loaded = reading.load(paths, gates)
     print_problems(*map(str, loaded.warnings), *ignored_kinds_line(loaded.ignored))
     if node is not None and not loaded.cluster.knows_node(node):
         hint = "".join(f": did you mean {name}?" for name in get_close_matches(node, loaded.cluster.nodes, 1))

@@ -97,27 +97,16 @@ def command(
     Exit codes: 0 all placed; 1 some are not, and nothing better exists within the gap; 2 bad input or usage; 3 some are
     not, and that is not proven; 130 interrupted.
     """
-    from ..solver.allocate.load import load_all
     from ..verbs.plan import plan
 
     if not buy and (only_new or budget is not None):
         raise UsageError("--only-new and --budget need --buy")
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit, part = options.parse_seconds(time_limit), options.parse_fraction(gap)
-    cluster = load_cluster(
-        filename,
-        recursive=recursive,
-        skip_validation=skip_validation,
-        strict=strict,
-        max_input_size=max_input_size,
-        gates=gates,
-    )
+    reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
+    cluster = load_cluster(filename, reading, gates)
     # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
-    target = None
-    if mix:
-        size = options.check_input_size(max_input_size)
-        reading = {"recursive": recursive, "skip_validation": skip_validation, "strict": strict}
-        target = load_all(mix, **reading, max_input_size=size, gates=gates).cluster
+    target = reading.load(mix, gates).cluster if mix else None
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
     line = progress_line()

@@ -51,15 +51,8 @@ def command(
 
     check_node_name(node)
     gates, seconds = options.parse_feature_gates(feature_gates, kubernetes_version), options.parse_seconds(time_limit)
-    cluster = load_cluster(
-        filename,
-        recursive=recursive,
-        skip_validation=skip_validation,
-        strict=strict,
-        max_input_size=max_input_size,
-        gates=gates,
-        node=node,
-    )
+    reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
+    cluster = load_cluster(filename, reading, gates, node)
     ask = partial(show, cluster, node=node, device_class=device_class, driver=driver, namespace=namespace)
     result, _ = run_verb(partial(ask, feature_gates=gates, time_limit=seconds))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))

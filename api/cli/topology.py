@@ -60,15 +60,8 @@ def command(
             from ..reports.plots import check_plot_path
 
             check_plot_path(Path(plot))
-        cluster = load_cluster(
-            filename,
-            recursive=recursive,
-            skip_validation=skip_validation,
-            strict=strict,
-            max_input_size=max_input_size,
-            gates=gates,
-            node=node,
-        )
+        reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
+        cluster = load_cluster(filename, reading, gates, node)
         got, code = _allocate_open_claims(cluster, node, gates, seconds, objective) if allocate else (None, Exit.DONE)
         result = _survey(cluster, name or [], node, gates, got)
         if plot is not None:

@@ -9,7 +9,7 @@ from support.manifests import SPEC, obj
 import drasat as api
 from drasat.models.formats.errors import InputError
 
-VERBS = ["allocate", "capacity", "compare", "explain", "plan", "topology"]
+VERBS = ["allocate", "capacity", "compare", "explain", "plan", "show", "topology"]
 COUNTED = 'unknown field "spec.devices.requests[0].exactly.counts": did you mean count?'
 
 MISPLACED = 'unknown field "spec.constraint": did you mean spec.devices.constraints?'
