@@ -14,7 +14,7 @@ from time import perf_counter, process_time
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.peers.kube_scheduler import KubeScheduler, peer_statuses
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.allocate import allocate

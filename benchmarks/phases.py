@@ -22,7 +22,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.formats.gc import gc_young_only
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.manifests.reader import read_manifests
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.compiler import Compiler
 from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews

@@ -18,7 +18,7 @@ from drasat.encoders.solution import decode_solution
 from drasat.encoders.symmetry import build_symmetry_classes, merge_equal_requests
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import FeatureGates
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.compiler import Compiler
 from drasat.problem.filters import usable_devices
 from drasat.problem.node_state import AllocatedState

@@ -74,21 +74,12 @@ def command(
 
 
 def _warnings(cluster: Cluster, result: AllocationResult, namespace: str | None, selector: str) -> Iterator[str]:
-    """Warn of claims of finished pods, of pods still to be made, and of no units."""
-    from ..models.workload.units import orphaned_claims
+    """Warn of claims of finished pods, and of no units."""
+    from ..models.workload.requested import orphaned_claims
 
     for claim in () if selector else orphaned_claims(cluster, namespace):
         pods = "pods that are finished or being deleted"
         yield f"warning: claim {'/'.join(claim)} is named only by {pods}: not asked for"
-    makers = {
-        "Job": cluster.jobs,
-        "Deployment": cluster.deployments,
-        "StatefulSet": cluster.stateful_sets,
-        "ReplicaSet": cluster.replica_sets,
-    }
-    there = ", ".join(f"{len(objects)} {kind}" for kind, objects in makers.items() if objects)
-    if there:
-        yield f"warning: pods that are still to be made are not asked about ({there}): drasat plan takes them"
     if not result.units:
         yield "warning: nothing to allocate: no pod or claim that was asked about is without an allocation"
 

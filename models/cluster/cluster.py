@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..formats.errors import Source
 from ..formats.gc import gc_young_only
@@ -14,10 +14,10 @@ from ..kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim, Res
 from ..kubernetes.core import HOSTNAME_LABEL, Namespace, Node, Pod
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.kinds import ApiObject, kind_of
+from ..kubernetes.kinds import WORKLOAD_MODELS, ApiObject, WorkloadObject, kind_of
 from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of
 from ..kubernetes.slices import DescribedDevice, ResourceSlice
-from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, ReplicaSet, StatefulSet, Workload
+from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, StatefulSet, Workload
 from ..manifests.reader import Manifest
 from ..manifests.writer import current_manifests, is_allocated
 from .node_fit import located_parts
@@ -55,10 +55,8 @@ class Cluster:
     topologies: Mapping[str, DeviceTopology] = field(default_factory=dict)
     constraint_groups: Mapping[ObjectKey, ConstraintGroup] = field(default_factory=dict)
     node_templates: Mapping[str, NodeTemplate] = field(default_factory=dict)
-    jobs: Mapping[ObjectKey, Job] = field(default_factory=dict)
-    deployments: Mapping[ObjectKey, Deployment] = field(default_factory=dict)
-    stateful_sets: Mapping[ObjectKey, StatefulSet] = field(default_factory=dict)
-    replica_sets: Mapping[ObjectKey, ReplicaSet] = field(default_factory=dict)
+    # Controllers and what they refer to, by model; ``objects`` looks them up.
+    workload_objects: Mapping[type[Any], Mapping[Any, WorkloadObject]] = field(default_factory=dict)
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     workloads: Mapping[ObjectKey, Workload] = field(default_factory=dict)
     pod_groups: Mapping[ObjectKey, PodGroup] = field(default_factory=dict)
@@ -99,10 +97,7 @@ class Cluster:
             topologies=by_key(DeviceTopology),
             constraint_groups=by_key(ConstraintGroup),
             node_templates=by_key(NodeTemplate),
-            jobs=by_key(Job),
-            deployments=by_key(Deployment),
-            stateful_sets=by_key(StatefulSet),
-            replica_sets=by_key(ReplicaSet),
+            workload_objects={model: by_key(model) for model in WORKLOAD_MODELS if model in objects},
             priority_classes=by_key(PriorityClass),
             workloads=by_key(Workload),
             pod_groups=by_key(PodGroup),
@@ -160,6 +155,10 @@ class Cluster:
         """Whether a node of this name is among the nodes, or named by a slice or device; the nameless one is any."""
         named = (part.node_name == name for slice_ in self.slices for part in located_parts(slice_))
         return name in self.nodes or "" in self.nodes or any(named)
+
+    def objects(self, model: type[T]) -> Mapping[Any, T]:
+        """The controllers and other workload objects of a kind, by key; by name for a kind without namespace."""
+        return cast("Mapping[Any, T]", self.workload_objects.get(model, {}))
 
     def pools(self, gates: FeatureGates) -> PoolIndex:
         """The pools under these gates, built at the first call and kept."""
@@ -251,9 +250,14 @@ class Cluster:
             "topologies": len(self.topologies),
             "constraint groups": len(self.constraint_groups),
             "node templates": len(self.node_templates),
-            "jobs": len(self.jobs),
-            "deployments": len(self.deployments),
-            "stateful sets": len(self.stateful_sets),
+            "jobs": len(self.objects(Job)),
+            "deployments": len(self.objects(Deployment)),
+            "stateful sets": len(self.objects(StatefulSet)),
+            **{
+                f"{kind_of(model).name} objects": len(found)
+                for model, found in self.workload_objects.items()
+                if model not in (Job, Deployment, StatefulSet)
+            },
         }
 
 

@@ -9,15 +9,55 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from . import operators, serving, workloads
 from .claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
 from .core import Namespace, Node, Pod
 from .extensions import ConstraintGroup, DeviceTopology, NodeTemplate
 from .slices import ResourceSlice
-from .workloads import Deployment, Job, PodGroup, PriorityClass, ReplicaSet, StatefulSet, Workload
+from .workloads import PodGroup, PriorityClass, Workload
 
 RESOURCE_GROUP = "resource.k8s.io"
 SCHEDULING_GROUP = "scheduling.k8s.io"
 OWN_GROUP = "drasat.dev"
+_BUILT_IN_GROUPS = frozenset({"", "apps", "batch", RESOURCE_GROUP, SCHEDULING_GROUP, OWN_GROUP})
+KUBEFLOW_GROUP = "kubeflow.org"
+TRAINER_GROUP = "trainer.kubeflow.org"
+RAY_GROUP = "ray.io"
+GROVE_GROUP = "grove.io"
+KSERVE_GROUP = "serving.kserve.io"
+# Objects that make pods, and those that say how; ``Cluster.workload_objects`` has them by model.
+WorkloadObject = (
+    workloads.Job
+    | workloads.CronJob
+    | workloads.Deployment
+    | workloads.StatefulSet
+    | workloads.ReplicaSet
+    | workloads.DaemonSet
+    | workloads.ReplicationController
+    | operators.JobSet
+    | operators.LeaderWorkerSet
+    | operators.DisaggregatedSet
+    | operators.MPIJob
+    | operators.PyTorchJob
+    | operators.TFJob
+    | operators.XGBoostJob
+    | operators.PaddleJob
+    | operators.JAXJob
+    | operators.TrainJob
+    | operators.TrainingRuntime
+    | operators.ClusterTrainingRuntime
+    | operators.RayCluster
+    | operators.RayJob
+    | operators.RayService
+    | operators.RayCronJob
+    | serving.PodCliqueSet
+    | serving.ClusterTopologyBinding
+    | serving.LLMInferenceService
+    | serving.LLMInferenceServiceConfig
+    | serving.ComputeDomain
+    | serving.CoschedulingPodGroup
+    | serving.VolcanoPodGroup
+)
 ApiObject = (
     ResourceSlice
     | DeviceClass
@@ -30,13 +70,10 @@ ApiObject = (
     | DeviceTopology
     | ConstraintGroup
     | NodeTemplate
-    | Job
-    | Deployment
-    | StatefulSet
-    | ReplicaSet
     | PriorityClass
     | Workload
     | PodGroup
+    | WorkloadObject
 )
 
 
@@ -64,6 +101,11 @@ class Kind:
         return self.own_name or self.model.__name__
 
     @property
+    def is_custom(self) -> bool:
+        """The kind is another project's: its other versions, and fields that are not read here, are no mistakes."""
+        return self.group not in _BUILT_IN_GROUPS
+
+    @property
     def group_kind(self) -> GroupKind:
         """The key of the kind in ``KINDS``."""
         return GroupKind(self.group, self.name)
@@ -73,7 +115,7 @@ class Kind:
         return tuple(f"{self.group}/{version}".removeprefix("/") for version in self.versions)
 
 
-_ALL_KINDS = (
+_KINDS = (
     Kind(ResourceSlice),
     Kind(DeviceClass),
     Kind(ResourceClaim, namespaced=True),
@@ -85,18 +127,65 @@ _ALL_KINDS = (
     Kind(DeviceTopology, group=OWN_GROUP, versions=("v1alpha1",)),
     Kind(ConstraintGroup, group=OWN_GROUP, versions=("v1alpha1",), namespaced=True),
     Kind(NodeTemplate, group=OWN_GROUP, versions=("v1alpha1",)),
-    Kind(Job, group="batch", versions=("v1",), namespaced=True),
-    Kind(Deployment, group="apps", versions=("v1",), namespaced=True),
-    Kind(StatefulSet, group="apps", versions=("v1",), namespaced=True),
-    Kind(ReplicaSet, group="apps", versions=("v1",), namespaced=True),
     Kind(PriorityClass, group=SCHEDULING_GROUP, versions=("v1", "v1beta1", "v1alpha1")),
     Kind(Workload, group=SCHEDULING_GROUP, versions=("v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"), namespaced=True),
     Kind(PodGroup, group=SCHEDULING_GROUP, versions=("v1beta1", "v1alpha3", "v1alpha2"), namespaced=True),
 )
-KINDS: dict[GroupKind, Kind] = {one.group_kind: one for one in _ALL_KINDS}
-KIND_NAMES = frozenset(one.name for one in _ALL_KINDS)
+_WORKLOAD_KINDS = (
+    Kind(workloads.Job, group="batch", versions=("v1",), namespaced=True),
+    Kind(workloads.CronJob, group="batch", versions=("v1", "v1beta1"), namespaced=True),
+    Kind(workloads.Deployment, group="apps", versions=("v1",), namespaced=True),
+    Kind(workloads.StatefulSet, group="apps", versions=("v1",), namespaced=True),
+    Kind(workloads.ReplicaSet, group="apps", versions=("v1",), namespaced=True),
+    Kind(workloads.DaemonSet, group="apps", versions=("v1",), namespaced=True),
+    Kind(workloads.ReplicationController, group="", versions=("v1",), namespaced=True),
+    Kind(operators.JobSet, group="jobset.x-k8s.io", versions=("v1alpha2",), namespaced=True),
+    Kind(operators.LeaderWorkerSet, group="leaderworkerset.x-k8s.io", versions=("v1",), namespaced=True),
+    Kind(operators.DisaggregatedSet, group="disaggregatedset.x-k8s.io", versions=("v1",), namespaced=True),
+    Kind(operators.MPIJob, group=KUBEFLOW_GROUP, versions=("v2beta1", "v1"), namespaced=True),
+    *(
+        Kind(model, group=KUBEFLOW_GROUP, versions=("v1",), namespaced=True)
+        for model in (
+            operators.PyTorchJob,
+            operators.TFJob,
+            operators.XGBoostJob,
+            operators.PaddleJob,
+            operators.JAXJob,
+        )
+    ),
+    Kind(operators.TrainJob, group=TRAINER_GROUP, versions=("v1alpha1",), namespaced=True),
+    Kind(operators.TrainingRuntime, group=TRAINER_GROUP, versions=("v1alpha1",), namespaced=True),
+    Kind(operators.ClusterTrainingRuntime, group=TRAINER_GROUP, versions=("v1alpha1",)),
+    Kind(operators.RayCluster, group=RAY_GROUP, versions=("v1", "v1alpha1"), namespaced=True),
+    Kind(operators.RayJob, group=RAY_GROUP, versions=("v1", "v1alpha1"), namespaced=True),
+    Kind(operators.RayService, group=RAY_GROUP, versions=("v1", "v1alpha1"), namespaced=True),
+    Kind(operators.RayCronJob, group=RAY_GROUP, versions=("v1",), namespaced=True),
+    Kind(serving.PodCliqueSet, group=GROVE_GROUP, versions=("v1alpha1",), namespaced=True),
+    Kind(serving.ClusterTopologyBinding, group=GROVE_GROUP, versions=("v1alpha1",)),
+    Kind(serving.LLMInferenceService, group=KSERVE_GROUP, versions=("v1alpha2", "v1alpha1"), namespaced=True),
+    Kind(serving.LLMInferenceServiceConfig, group=KSERVE_GROUP, versions=("v1alpha2", "v1alpha1"), namespaced=True),
+    Kind(serving.ComputeDomain, group="resource.nvidia.com", versions=("v1beta1",), namespaced=True),
+    Kind(
+        serving.CoschedulingPodGroup,
+        group="scheduling.x-k8s.io",
+        versions=("v1alpha1",),
+        namespaced=True,
+        own_name="PodGroup",
+    ),
+    Kind(
+        serving.VolcanoPodGroup,
+        group="scheduling.volcano.sh",
+        versions=("v1beta1",),
+        namespaced=True,
+        own_name="PodGroup",
+    ),
+)
+WORKLOAD_MODELS: tuple[type[Any], ...] = tuple(one.model for one in _WORKLOAD_KINDS)
+"""The types of ``WorkloadObject``."""
+KINDS: dict[GroupKind, Kind] = {one.group_kind: one for one in (*_KINDS, *_WORKLOAD_KINDS)}
+KIND_NAMES = frozenset(one.name for one in (*_KINDS, *_WORKLOAD_KINDS))
 """Names of kinds that are read; an object of another group with such a name is not."""
-_BY_MODEL: dict[type[Any], Kind] = {one.model: one for one in _ALL_KINDS}
+_BY_MODEL: dict[type[Any], Kind] = {one.model: one for one in (*_KINDS, *_WORKLOAD_KINDS)}
 
 
 def kind_of(model: type[Any]) -> Kind:

@@ -1,4 +1,4 @@
-"""Controllers that make pods (Job, Deployment, StatefulSet, ReplicaSet), Workload, PodGroup and PriorityClass.
+"""Controllers of Kubernetes that make pods, Workload, PodGroup and PriorityClass; other projects' are in ``operators``.
 
 Kubernetes 1.35 (v1alpha1) has groups inside a Workload, which pods name in ``spec.workloadRef``. From 1.36 (v1alpha2)
 on a PodGroup is an object of its own, which pods name in ``spec.schedulingGroup``; a Workload holds templates of them.
@@ -6,9 +6,10 @@ on a PodGroup is an object of its own, which pods name in ``spec.schedulingGroup
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from ..formats.decode import Int64, Model
+from ..formats.decode import Int64, Model, api_name
 from .core import PodResourceClaim, PodSpec
 from .meta import KubernetesObject
 
@@ -19,13 +20,94 @@ class PodTemplateSpec(KubernetesObject):
     spec: PodSpec = PodSpec()
 
 
+FieldPath = tuple[str | int, ...]
+"""Fields, keys and indexes that lead to a part of an object."""
+
+
+def parts_of(part: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Model]]:
+    """Every model in an object with its path, from the outside in; what is in pod templates and pod specs is left out.
+
+    So pod templates are found wherever a controller has them.
+    """
+    if isinstance(part, Model):
+        yield path, part
+        if not isinstance(part, PodTemplateSpec | PodSpec):
+            for field in part.__struct_fields__:
+                yield from parts_of(getattr(part, field), (*path, api_name(field)))
+    elif isinstance(part, tuple):
+        for index, inner in enumerate(part):
+            yield from parts_of(inner, (*path, index))
+    elif isinstance(part, dict):
+        for key, inner in part.items():
+            yield from parts_of(inner, (*path, key))
+
+
+def pod_specs(made: KubernetesObject) -> Iterator[tuple[FieldPath, PodSpec]]:
+    """The specs of the pods that an object makes, with their paths."""
+    for path, part in parts_of(made):
+        if isinstance(part, PodTemplateSpec):
+            yield (*path, "spec"), part.spec
+        elif isinstance(part, PodSpec):
+            yield path, part
+
+
+def raw_part(raw: object, path: FieldPath) -> Mapping[str, Any]:
+    """The mapping at a path of an object as it was read, an empty one if there is none."""
+    for step in path:
+        if isinstance(raw, Mapping):
+            raw = raw.get(step)
+        else:
+            raw = raw[step] if isinstance(raw, list) and isinstance(step, int) and step < len(raw) else None
+    return raw if isinstance(raw, Mapping) else {}
+
+
+# How deep, and through how many values, pod specs are looked for in objects of unknown kinds.
+_DEEPEST_TEMPLATE, _MOST_VALUES = 16, 20_000
+
+
+def find_raw_pod_spec(raw: Mapping[str, Any]) -> FieldPath | None:
+    """The path of the first thing in ``spec`` of an object of any kind that looks like the spec of a pod."""
+    waiting: list[tuple[FieldPath, Any]] = [(("spec",), raw.get("spec"))]
+    for path, part in waiting:
+        if isinstance(part, Mapping):
+            containers = part.get("containers")
+            if isinstance(containers, list) and any(isinstance(one, Mapping) and "name" in one for one in containers):
+                return path
+        inner = part.items() if isinstance(part, Mapping) else enumerate(part) if isinstance(part, list) else ()
+        if len(path) < _DEEPEST_TEMPLATE and len(waiting) < _MOST_VALUES:
+            waiting += [((*path, key), one) for key, one in inner if isinstance(one, Mapping | list)]
+    return None
+
+
 class JobSpec(Model):
     """``spec`` of a Job; without ``completions`` as many pods run as ``parallelism`` says (1 by default)."""
 
     parallelism: Int64 | None = None
     completions: Int64 | None = None
+    completion_mode: str = ""
     suspend: bool | None = None
+    managed_by: str | None = None
     template: PodTemplateSpec = PodTemplateSpec()
+    scheduling: JobScheduling | None = None
+
+
+class JobScheduling(Model):
+    """``spec.scheduling`` (Kubernetes 1.37): the PodGroup that the Job controller makes."""
+
+    scheduling_policy: JobSchedulingPolicy | None = None
+    scheduling_constraints: SchedulingConstraints | None = None
+
+
+class JobSchedulingPolicy(Model):
+    """A gang, or ``basic``: pods are placed one by one."""
+
+    gang: JobGangPolicy | None = None
+
+
+class JobGangPolicy(Model):
+    """All or nothing: at least so many pods, as many as ``parallelism`` by default."""
+
+    min_count: Int64 | None = None
 
 
 class JobCondition(Model):
@@ -36,9 +118,11 @@ class JobCondition(Model):
 
 
 class JobStatus(Model):
-    """``status`` of a Job."""
+    """``status`` of a Job; indexes are written as ``1,3-5``."""
 
     succeeded: Int64 | None = None
+    completed_indexes: str = ""
+    failed_indexes: str | None = None
     conditions: tuple[JobCondition, ...] | None = None
 
 
@@ -49,8 +133,27 @@ class Job(KubernetesObject):
     status: JobStatus | None = None
 
 
+class JobTemplateSpec(KubernetesObject):
+    """The Jobs to be made."""
+
+    spec: JobSpec = JobSpec()
+
+
+class CronJobSpec(Model):
+    """``spec`` of a CronJob."""
+
+    suspend: bool | None = None
+    job_template: JobTemplateSpec = JobTemplateSpec()
+
+
+class CronJob(KubernetesObject):
+    """Jobs that are made at certain times."""
+
+    spec: CronJobSpec = CronJobSpec()
+
+
 class ReplicasSpec(Model):
-    """``spec`` of a Deployment or ReplicaSet; one replica by default."""
+    """``spec`` of a Deployment, ReplicaSet or ReplicationController; one replica by default."""
 
     replicas: Int64 | None = None
     template: PodTemplateSpec = PodTemplateSpec()
@@ -66,6 +169,24 @@ class ReplicaSet(KubernetesObject):
     """Equal pods; one that a Deployment made is a part of it."""
 
     spec: ReplicasSpec = ReplicasSpec()
+
+
+class ReplicationController(KubernetesObject):
+    """Equal pods, as ReplicaSets have them."""
+
+    spec: ReplicasSpec = ReplicasSpec()
+
+
+class DaemonSetSpec(Model):
+    """``spec`` of a DaemonSet."""
+
+    template: PodTemplateSpec = PodTemplateSpec()
+
+
+class DaemonSet(KubernetesObject):
+    """A pod on each node that suits it."""
+
+    spec: DaemonSetSpec = DaemonSetSpec()
 
 
 class StatefulSetOrdinals(Model):
@@ -86,9 +207,6 @@ class StatefulSet(KubernetesObject):
     """Pods with numbers for names."""
 
     spec: StatefulSetSpec = StatefulSetSpec()
-
-
-PodController = Job | Deployment | StatefulSet | ReplicaSet
 
 
 class GangPolicy(Model):

@@ -15,15 +15,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..formats.decode import DecodeProblem, to_builtins, to_object, unknown_fields
-from ..formats.errors import InputProblem, Severity, Source, Unreadable
+from ..formats.errors import InputProblem, Severity, Source, Unreadable, child_path
 from ..formats.gc import gc_paused
 from ..formats.json import read_documents
 from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.kinds import KIND_NAMES, KINDS, RESOURCE_GROUP, ApiObject, GroupKind, Kind, group_of
 from ..kubernetes.meta import ObjectMeta
-from ..kubernetes.published_fields import UnknownField, groups_of_kind, nearest, unknown_fields_of
+from ..kubernetes.published_fields import (
+    UnknownField,
+    groups_of_kind,
+    nearest,
+    unknown_fields_of,
+    unknown_fields_of_template,
+)
 from ..kubernetes.slices import ResourceSlice
+from ..kubernetes.workloads import FieldPath, PodTemplateSpec, find_raw_pod_spec, parts_of, raw_part
 from .conversion import VALUELESS, ConversionError, GeneratedNames, to_v1, with_defaults, with_flat_lists
 from .sources import Input, InputSource, open_sources
 
@@ -146,14 +153,20 @@ class _Reader:
         # The same few texts on all objects: one of each is less memory, and quick to compare.
         kind, api_version = sys.intern(kind), sys.intern(api_version)
         known = KINDS.get(GroupKind(group_of(api_version), kind))
-        if known is None:
+        if known is None or (known.is_custom and api_version not in known.api_versions()):
             self.manifests.append(Manifest(kind, api_version, None, mapping, source))
+            if path := find_raw_pod_spec(mapping):
+                message = f"looks like the spec of a pod, but {kind} of {api_version} is not read: no pods are planned"
+                self._warn(source, path, message, kind, mapping)
         elif api_version not in known.api_versions():
             supported = ", ".join(f'"{version}"' for version in known.api_versions())
             message = f'Unsupported value: "{api_version}": supported values: {supported}'
             self._refuse(source, "apiVersion", message, kind, _manifest_name(mapping))
         else:
             self._known(known, kind, api_version, mapping, source)
+
+    def _warn(self, source: Source, path: FieldPath, message: str, kind: str, mapping: dict[str, Any]) -> None:
+        self.problems.append(InputProblem(source, _path_text(path), message, "warning", kind, _manifest_name(mapping)))
 
     def _known(self, known: Kind, kind: str, api_version: str, mapping: dict[str, Any], source: Source) -> None:
         version = api_version.rpartition("/")[2]
@@ -178,6 +191,10 @@ class _Reader:
             self.manifests.append(manifest)
         for unknown in unknown_fields_of(kind, api_version, mapping) if self._unknown_left > 0 else ():
             self._report_unknown(unknown, read, kind, mapping, source)
+        for path, part in parts_of(read) if known.is_custom else ():
+            if isinstance(part, PodTemplateSpec):
+                for unknown in unknown_fields_of_template(raw_part(mapping, path), _path_text(path)):
+                    self._report_unknown(unknown, read, kind, mapping, source)
 
     def _is_repeated(self, manifest: Manifest) -> bool:
         """Whether this very object has been read before."""
@@ -230,6 +247,14 @@ class _Reader:
             return False
         self._shared.share(read)
         return True
+
+
+def _path_text(path: FieldPath) -> str:
+    """A path as messages have it."""
+    text = ""
+    for step in path:
+        text = f"{text}[{step}]" if isinstance(step, int) else child_path(text, step)
+    return text
 
 
 _DEEPEST_LIST = 4

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ..formats.decode import QuantityText
+from ..formats.decode import QuantityText, api_name
 from ..kubernetes import core, workloads
 from ..kubernetes.claims import DeviceTaint, DeviceTaintRule, DeviceTaintSelector, DeviceToleration
 from ..kubernetes.core import Node, Pod
+from ..kubernetes.kinds import kind_of
 from ..kubernetes.meta import (
-    ObjectMeta,
+    KubernetesObject,
     extended_resource_complaints,
     label_key_complaints,
     label_value_complaints,
@@ -215,21 +216,46 @@ def _check_pod_claim(findings: Findings, path: Path, claim: core.PodResourceClai
 _SPEC_PATH: Path = ("spec",)
 
 
-def check_job(findings: Findings, job: workloads.Job) -> None:
-    """Check a Job."""
-    for field, number in (("parallelism", job.spec.parallelism), ("completions", job.spec.completions)):
-        _check_replica_number(findings, (*_SPEC_PATH, field), number)
-    _check_controller(findings, job.metadata, job.spec.template, "`spec.parallelism`")
+# Fields of controllers that are numbers of pods, or of what makes pods.
+_COUNTS = (
+    "replicas",
+    "parallelism",
+    "completions",
+    "size",
+    "slices",
+    "start",
+    "num_nodes",
+    "num_of_hosts",
+    "min_replicas",
+    "max_replicas",
+    "min_available",
+)
+_NUMBER_FIELDS: dict[type[KubernetesObject], str] = {workloads.Job: "`spec.parallelism`"}
 
 
-def check_replicas(
-    findings: Findings, made: workloads.Deployment | workloads.ReplicaSet | workloads.StatefulSet
-) -> None:
-    """Check a Deployment, a ReplicaSet or a StatefulSet."""
-    _check_replica_number(findings, (*_SPEC_PATH, "replicas"), made.spec.replicas)
-    if isinstance(made, workloads.StatefulSet) and made.spec.ordinals is not None:
-        _check_replica_number(findings, (*_SPEC_PATH, "ordinals", "start"), made.spec.ordinals.start)
-    _check_controller(findings, made.metadata, made.spec.template, "`spec.replicas`")
+def check_controller(findings: Findings, made: KubernetesObject) -> None:
+    """Check an object that makes pods: its name, its numbers, and all its pod templates."""
+    kind = kind_of(type(made))
+    findings.check_metadata(made.metadata, namespaced=kind.namespaced)
+    check_plan_annotations(findings, made.metadata)
+    number = _NUMBER_FIELDS.get(type(made), "`spec.replicas`")
+    forbid_replicas(findings, made.metadata, ("metadata",), number)
+    for path, part in workloads.parts_of(made):
+        if isinstance(part, workloads.PodTemplateSpec):
+            where = (*path, "metadata")
+            findings.check_labels(where, part.metadata)
+            check_plan_annotations(findings, part.metadata, where)
+            forbid_replicas(findings, part.metadata, where, number)
+            check_gang(findings, ("metadata",), part.spec.grouped, made.metadata, part.metadata)
+            check_pod_spec(findings, (*path, "spec"), part.spec)
+        elif isinstance(part, core.PodSpec):
+            check_pod_spec(findings, path, part)
+        else:
+            for field in _COUNTS:
+                count = getattr(part, field, None)
+                if isinstance(count, int) and count < 0:
+                    where = (*path, api_name(field))
+                    findings.invalid(where, count, "must be greater than or equal to 0", STRUCTURE)
 
 
 def check_workload(findings: Findings, workload: workloads.Workload) -> None:
@@ -255,25 +281,6 @@ def _check_gang_policy(findings: Findings, path: Path, policy: workloads.Schedul
     if policy.gang is not None and policy.gang.min_count < 1:
         where = (*path, "gang", "minCount")
         findings.invalid(where, policy.gang.min_count, "must be greater than zero", STRUCTURE)
-
-
-def _check_replica_number(findings: Findings, path: Path, number: int | None) -> None:
-    if number is not None and number < 0:
-        findings.invalid(path, number, "must be greater than or equal to 0", STRUCTURE)
-
-
-def _check_controller(
-    findings: Findings, metadata: ObjectMeta, template: workloads.PodTemplateSpec, number: str
-) -> None:
-    findings.check_metadata(metadata, namespaced=True)
-    check_plan_annotations(findings, metadata)
-    forbid_replicas(findings, metadata, ("metadata",), number)
-    path: Path = (*_SPEC_PATH, "template")
-    findings.check_labels((*path, "metadata"), template.metadata)
-    check_plan_annotations(findings, template.metadata, (*path, "metadata"))
-    forbid_replicas(findings, template.metadata, (*path, "metadata"), number)
-    check_gang(findings, ("metadata",), template.spec.grouped, metadata, template.metadata)
-    check_pod_spec(findings, (*path, "spec"), template.spec)
 
 
 TAINTS_MAX = 16

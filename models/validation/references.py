@@ -11,18 +11,10 @@ from ..formats.errors import InputProblem, Severity
 from ..kubernetes.claims import DeviceClaim, DeviceClass, ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.core import Namespace, Pod, PodSpec
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology
-from ..kubernetes.kinds import kind_of
+from ..kubernetes.kinds import WORKLOAD_MODELS, kind_of
 from ..kubernetes.meta import DEFAULT_NAMESPACE, DeviceId
 from ..kubernetes.slices import ResourceSlice
-from ..kubernetes.workloads import (
-    BUILT_IN_PRIORITIES,
-    Deployment,
-    Job,
-    PodController,
-    PriorityClass,
-    ReplicaSet,
-    StatefulSet,
-)
+from ..kubernetes.workloads import BUILT_IN_PRIORITIES, PriorityClass, pod_specs
 from ..manifests.reader import Manifest
 from .findings import LIMIT, STRUCTURE, Category, Path, quote, render_path
 
@@ -148,8 +140,8 @@ def _admin_problems(manifest: Manifest, path: Path, known: _KnownObjects) -> Ite
 
 
 def _controller_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
-    made: PodController = _typed_object(manifest)
-    return _pod_spec_problems(manifest, ("spec", "template", "spec"), made.spec.template.spec, known)
+    for path, spec in pod_specs(_typed_object(manifest)):
+        yield from _pod_spec_problems(manifest, path, spec, known)
 
 
 def _pod_spec_problems(manifest: Manifest, start: Path, spec: PodSpec, known: _KnownObjects) -> Iterator[CrossProblem]:
@@ -186,7 +178,7 @@ def _group_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossP
     group: ConstraintGroup = _typed_object(manifest)
     namespace = identify(manifest)[1]
     pods = [name for model, place, name in known.objects if model is Pod and place == namespace]
-    makers = [name for model, place, name in known.objects if model in _CONTROLLERS and place == namespace]
+    makers = [name for model, place, name in known.objects if model in WORKLOAD_MODELS and place == namespace]
     for index, claim in enumerate(group.spec.claims or ()):
         made = any(claim.name.startswith(f"{pod}-") for pod in (*pods, *makers))
         if claim.name and not made and not known.has(ResourceClaim, namespace, claim.name):
@@ -196,9 +188,6 @@ def _group_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossP
     for index, pod in enumerate(group.spec.pods or ()):
         if pod.name and pod.name not in pods and not any(pod.name.startswith(f"{maker}-") for maker in makers):
             yield _missing_warning(manifest, ("spec", "pods", index, "name"), f"Pod {namespace}/{pod.name}")
-
-
-_CONTROLLERS = (Job, Deployment, StatefulSet, ReplicaSet)
 
 
 def _missing_warning(manifest: Manifest, path: Path, what: str) -> CrossProblem:
@@ -212,9 +201,6 @@ _CHECKS: dict[type[Any], Callable[[Manifest, _KnownObjects], Iterator[CrossProbl
         manifest, ("spec", "spec", "devices"), _typed_object(manifest).spec.spec.devices, known
     ),
     Pod: lambda manifest, known: _pod_spec_problems(manifest, ("spec",), _typed_object(manifest).spec, known),
-    Job: _controller_problems,
-    Deployment: _controller_problems,
-    StatefulSet: _controller_problems,
-    ReplicaSet: _controller_problems,
     DeviceTopology: _topology_problems,
+    **dict.fromkeys(WORKLOAD_MODELS, _controller_problems),
 }

@@ -23,9 +23,10 @@ from ..kubernetes.claims import (
 from ..kubernetes.core import Namespace, Node, Pod
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
 from ..kubernetes.gates import FeatureGates
+from ..kubernetes.kinds import WORKLOAD_MODELS
 from ..kubernetes.meta import label_complaints
 from ..kubernetes.slices import ResourceSlice
-from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, ReplicaSet, StatefulSet, Workload
+from ..kubernetes.workloads import PodGroup, PriorityClass, Workload
 from ..manifests.reader import Manifest
 from . import nodes
 from .claims import check_claim, check_class, check_template
@@ -46,13 +47,10 @@ _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
     Namespace: lambda findings, one: findings.check_metadata(one.metadata, False, label_complaints),
     DeviceTopology: check_topology,
     ConstraintGroup: check_group,
-    Job: nodes.check_job,
-    Deployment: nodes.check_replicas,
-    StatefulSet: nodes.check_replicas,
-    ReplicaSet: nodes.check_replicas,
     PriorityClass: lambda findings, one: findings.check_metadata(one.metadata, namespaced=False),
     Workload: nodes.check_workload,
     PodGroup: nodes.check_pod_group,
+    **dict.fromkeys(WORKLOAD_MODELS, nodes.check_controller),
 }
 _GATED_CHECKS: dict[type[Any], Callable[[Findings, Any, FeatureGates], None]] = {
     ResourceSlice: check_slice,

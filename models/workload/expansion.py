@@ -1,9 +1,8 @@
-"""Units of planned sets, with pods and claims that have names of their own, and the replicas that are still missing."""
+"""Units of planned sets, with pods and claims that have names of their own."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,12 +11,11 @@ from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec
 from ..kubernetes.core import Pod, PodSpec
 from ..kubernetes.extensions import REPLICAS_ANNOTATION
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.meta import ObjectKey, ObjectMeta, OwnerReference, key_of
-from ..kubernetes.workloads import Job, ReplicaSet
+from ..kubernetes.meta import ObjectMeta, key_of
 from ..manifests.reader import Manifest
 from .requests import EXTENDED_ENTRY, backed_resources, extended_claim, extended_claim_spec
-from .unit_classes import ControllerKind, UnitSet, extended_claim_refs
-from .units import ClaimRef, PodClaims, Unit, is_finished_or_deleting
+from .unit_classes import UnitSet, extended_claim_refs
+from .units import ClaimRef, PodClaims, Unit
 
 
 class QueuedUnit(NamedTuple):
@@ -37,9 +35,9 @@ def expand_units(cluster: Cluster, sets: Iterable[UnitSet], gates: FeatureGates 
 class UnitExpander:
     """Makes units one by one; names of claims depend on the order only where they would be the same otherwise."""
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates | None = None) -> None:
+    def __init__(self, cluster: Cluster, gates: FeatureGates | None = None, claims: PodClaims | None = None) -> None:
         self._cluster = cluster
-        self._claims = PodClaims(cluster)
+        self._claims = claims or PodClaims(cluster)
         self._backing = backed_resources(cluster, gates)
         # The latest spec and its claim: copies of a set have one spec and come one after another.
         self._latest: tuple[PodSpec | None, ResourceClaimSpec | None] = None, None
@@ -53,10 +51,10 @@ class UnitExpander:
         pod = planned.pod
         if planned.is_copied:
             # A copy is no pod of the cluster yet: it has neither uid nor status.
-            pod = Pod(metadata=_copy_metadata(pod.metadata, name), spec=pod.spec)
-        return Unit(pod, (*self._claims.claims_of(pod), *self._extended(pod)), planned.namespace, name)
+            pod = copy_of_pod(pod, name)
+        return Unit(pod, (*self._claims.claims_of(pod), *self.extended_claims(pod)), planned.namespace, name)
 
-    def _extended(self, pod: Pod) -> tuple[ClaimRef, ...]:
+    def extended_claims(self, pod: Pod) -> tuple[ClaimRef, ...]:
         """The claim for extended resources that classes back; it comes last (SCHED-2)."""
         key = key_of(pod.metadata)
         there = extended_claim_refs(self._claims, key, pod)
@@ -69,6 +67,11 @@ class UnitExpander:
             return ()
         name = self._claims.new_name(pod, EXTENDED_ENTRY)
         return (ClaimRef(key[0], name, extended_claim(key[0], name, spec), EXTENDED_ENTRY, generated=True),)
+
+
+def copy_of_pod(pod: Pod, name: str) -> Pod:
+    """A pod that is made of this one, or of this template."""
+    return Pod(metadata=_copy_metadata(pod.metadata, name), spec=pod.spec)
 
 
 def _copy_metadata(metadata: ObjectMeta, name: str) -> ObjectMeta:
@@ -91,83 +94,3 @@ def _copy_manifest(manifest: Manifest, claim: ResourceClaim | None, name: str) -
     written = {**kept, "name": name, **({"annotations": annotations} if annotations else {})}
     raw = {key: value for key, value in manifest.raw.items() if key != "status"}
     return replace(manifest, object=claim, raw={**raw, "metadata": written})
-
-
-ControllerId = tuple[ControllerKind, ObjectKey]
-_POD_CONTROLLERS: dict[str, ControllerKind] = {"Job": "Job", "StatefulSet": "StatefulSet"}
-_JOB_ENDED = ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
-
-
-def missing_replicas(cluster: Cluster) -> dict[ControllerId, Sequence[int]]:
-    """The numbers of the replicas that have no pod in the input, by kind and key of what makes them.
-
-    Pods that are there, waiting or running, are among the replicas of their owner, also where only the ReplicaSet
-    between a Deployment and its pods is missing. A ReplicaSet of a Deployment in the input is left to that. A Job makes
-    ``parallelism`` pods at once, but no more than completions are missing; none while suspended, or when it has ended.
-    """
-    there = _existing_pods(cluster)
-    found: dict[ControllerId, Sequence[int]] = {}
-    for key, job in cluster.jobs.items():
-        found["Job", key] = range(len(there["Job", key]), _job_replicas(job))
-    for key, deployment in cluster.deployments.items():
-        found["Deployment", key] = range(len(there["Deployment", key]), _replica_count(deployment.spec.replicas))
-    for key, replica_set in cluster.replica_sets.items():
-        if _deployment_of(cluster, key, replica_set) is None:
-            found["ReplicaSet", key] = range(len(there["ReplicaSet", key]), _replica_count(replica_set.spec.replicas))
-    for key, stateful_set in cluster.stateful_sets.items():
-        start = stateful_set.spec.ordinals.start if stateful_set.spec.ordinals else 0
-        every, pods = range(start, start + _replica_count(stateful_set.spec.replicas)), there["StatefulSet", key]
-        numbers = tuple(number for number in every if f"{key[1]}-{number}" not in pods) if pods else every
-        found["StatefulSet", key] = numbers
-    return found
-
-
-def _replica_count(given: int | None) -> int:
-    return 1 if given is None else given
-
-
-def _job_replicas(job: Job) -> int:
-    status = job.status
-    ended = any(
-        one.type in _JOB_ENDED and one.status == "True" for one in (status.conditions if status else None) or ()
-    )
-    if job.spec.suspend or ended:
-        return 0
-    wanted = _replica_count(job.spec.parallelism)
-    if job.spec.completions is None:
-        return wanted
-    return min(wanted, job.spec.completions - ((status.succeeded if status else None) or 0))
-
-
-def _existing_pods(cluster: Cluster) -> dict[ControllerId, set[str]]:
-    """The names of the pods that are there, by what makes them, as far as that is in the input."""
-    found: dict[ControllerId, set[str]] = defaultdict(set)
-    for (namespace, name), pod in cluster.pods.items():
-        owners = pod.metadata.owner_references
-        if not owners or is_finished_or_deleting(pod):
-            continue
-        for maker in (_controller_of(cluster, namespace, reference) for reference in owners):
-            if maker is not None:
-                found[maker].add(name)
-    return found
-
-
-def _controller_of(cluster: Cluster, namespace: str, reference: OwnerReference) -> ControllerId | None:
-    key = namespace, reference.name
-    if reference.kind != "ReplicaSet":
-        kind = _POD_CONTROLLERS.get(reference.kind)
-        return (kind, key) if kind else None
-    replica_set = cluster.replica_sets.get(key)
-    if replica_set is None:
-        # A Deployment's ReplicaSet has the name of it and a hash behind.
-        return "Deployment", (namespace, reference.name.rpartition("-")[0])
-    above = _deployment_of(cluster, key, replica_set)
-    return ("Deployment", above) if above else ("ReplicaSet", key)
-
-
-def _deployment_of(cluster: Cluster, key: ObjectKey, replica_set: ReplicaSet) -> ObjectKey | None:
-    """The Deployment that made a ReplicaSet, if it is in the input."""
-    for reference in replica_set.metadata.owner_references or ():
-        if reference.kind == "Deployment" and (key[0], reference.name) in cluster.deployments:
-            return key[0], reference.name
-    return None

@@ -7,10 +7,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from ..cluster.cluster import Cluster
-from ..kubernetes.core import PodSpec
+from ..kubernetes.core import Pod, PodSpec
 from ..kubernetes.extensions import ConstraintGroup, PlanAnnotations, requests_in_claim
 from ..kubernetes.meta import key_of, matches_labels
+from ..kubernetes.serving import CoschedulingPodGroup, VolcanoPodGroup
 from .expansion import UnitExpander
+from .pod_sets import KindGang
 from .unit_classes import Gang, GangKind, UnitSet, signature_of
 from .units import ClaimRef, Unit
 
@@ -90,19 +92,45 @@ class GangCollector:
         self._cluster = cluster
         self._domains: dict[GangKey, str] = {}
         self._running_nodes: dict[GangKey, list[str]] = {}
+        self._kind_gangs: dict[GangKey, KindGang] = {}
+        self.has_foreign_groups = any(cluster.objects(model) for model in _FOREIGN_MODELS.values())
 
-    def join(self, namespace: str, annotations: PlanAnnotations, spec: PodSpec | None) -> GangKey | None:
-        """The gang of a unit, None if it is in none; the annotation counts before groups of scheduling.k8s.io.
+    def join(
+        self, namespace: str, annotations: PlanAnnotations, pod: Pod | None, own: KindGang | None = None
+    ) -> GangKey | None:
+        """The gang of a unit, None if it is in none.
 
-        Raises ``GangError`` if members name different domains.
+        Our annotation counts before groups of scheduling.k8s.io, these before groups of other schedulers, and all of
+        them before the gang that the pod's controller asks for (KND-8). Raises ``GangError`` if members name different
+        domains.
         """
-        key = _gang_key(namespace, annotations, spec)
+        key = _gang_key(namespace, annotations, pod.spec if pod else None) or self._foreign_key(namespace, pod)
+        if key is None and own is not None:
+            key = own.kind, namespace, own.name
+            self._kind_gangs[key] = own
         if key is not None and annotations.domain is not None:
             known = self._domains.setdefault(key, annotations.domain)
             if known != annotations.domain:
                 first, second = sorted((known, annotations.domain))
                 raise GangError(f"{key[0]} {namespace}/{key[2]}: its members name two domains, {first} and {second}")
         return key
+
+    def _foreign_key(self, namespace: str, pod: Pod | None) -> GangKey | None:
+        """The PodGroup of another scheduler, if the input has it."""
+        if pod is None or not self.has_foreign_groups:
+            return None
+        named = (
+            (_COSCHEDULING, (pod.metadata.labels or {}).get("scheduling.x-k8s.io/pod-group")),
+            (_VOLCANO, (pod.metadata.annotations or {}).get("scheduling.k8s.io/group-name")),
+        )
+        return next(
+            (
+                (kind, namespace, name)
+                for kind, name in named
+                if name and (namespace, name) in self._cluster.objects(_FOREIGN_MODELS[kind])
+            ),
+            None,
+        )
 
     def record_running_member(self, key: GangKey, node: str) -> None:
         """A member runs on this node."""
@@ -111,7 +139,11 @@ class GangCollector:
     def gang(self, key: GangKey) -> Gang | None:
         """The gang, when all members are known; None for a group that asks for nothing."""
         kind, namespace, name = key
-        minimum, domain, problem = _GANG_TERMS[kind](self._cluster, namespace, name)
+        own = self._kind_gangs.get(key)
+        if own is not None:
+            minimum, domain, problem = own.minimum, own.domain, ""
+        else:
+            minimum, domain, problem = _GANG_TERMS[kind](self._cluster, namespace, name)
         domain = self._domains.get(key, domain)
         if minimum == 0 and domain is None and not problem:
             return None
@@ -155,8 +187,24 @@ def _pod_group_terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
     return (gang.min_count if gang else 0), group.domain, ""
 
 
+_COSCHEDULING, _VOLCANO = "PodGroup.scheduling.x-k8s.io", "PodGroup.scheduling.volcano.sh"
+_FOREIGN_MODELS: Mapping[GangKind, type[CoschedulingPodGroup | VolcanoPodGroup]] = {
+    _COSCHEDULING: CoschedulingPodGroup,
+    _VOLCANO: VolcanoPodGroup,
+}
+
+
+def _foreign_terms(kind: GangKind) -> Callable[[Cluster, str, str], _GangTerms]:
+    def terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
+        return cluster.objects(_FOREIGN_MODELS[kind])[namespace, name].spec.min_member or 0, None, ""
+
+    return terms
+
+
 _GANG_TERMS: Mapping[GangKind, Callable[[Cluster, str, str], _GangTerms]] = {
     "Gang": lambda _cluster, _namespace, _name: (None, None, ""),
     "Workload": _workload_terms,
     "PodGroup": _pod_group_terms,
+    _COSCHEDULING: _foreign_terms(_COSCHEDULING),
+    _VOLCANO: _foreign_terms(_VOLCANO),
 }

@@ -8,7 +8,8 @@ from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.extensions import ConstraintGroup, Entry, GroupPod, requests_in_claim
 from ..kubernetes.meta import ObjectKey, key_of, matches_labels
-from .units import Unit, all_units
+from .requested import all_units
+from .units import Unit
 
 
 class GroupError(ValueError):

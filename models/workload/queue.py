@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from ..cluster.cluster import Cluster
 from ..formats.gc import gc_young_only
@@ -12,25 +13,18 @@ from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.meta import ObjectKey, ObjectMeta, matches_labels, parse_label_selector
-from ..kubernetes.workloads import Deployment, Job, PodController, ReplicaSet, StatefulSet
+from ..kubernetes.kinds import kind_of
+from ..kubernetes.meta import ObjectKey, matches_labels, parse_label_selector
 from ..manifests.writer import is_allocated
 from . import unit_classes
-from .expansion import missing_replicas
+from .controllers import MissingPods, read_controllers
 from .gangs import GangCollector, GangKey, split_by_groups
 from .node_room import running_pods
+from .pod_sets import KindGang, check_number_of_units
 from .requests import backed_resources
 from .units import is_deleting, is_finished_or_deleting
 
-MOST_UNITS = 1_000_000
-"""More units than so many are not planned: each of them is an object, and a manifest may ask for any number."""
 _SINGLE_REPLICA = range(1)
-_CONTROLLERS: dict[unit_classes.ControllerKind, type[Any]] = {
-    "Job": Job,
-    "Deployment": Deployment,
-    "StatefulSet": StatefulSet,
-    "ReplicaSet": ReplicaSet,
-}
 
 
 def read_queue(
@@ -40,31 +34,35 @@ def read_queue(
     selector: str = "",
     gates: FeatureGates | None = None,
     value: str = extensions.VALUE_ANNOTATION,
+    natural_gangs: bool = False,
 ) -> tuple[unit_classes.UnitSet, ...]:
-    """Everything that waits: pods, pods that Jobs, Deployments, StatefulSets and ReplicaSets lack, and loose claims.
+    """Everything that waits: pods of DaemonSets, then pods, pods that other controllers lack, and loose claims.
 
     Pods that run are given (``running_pods``). ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, its
     template or the loose claim) narrow it. ``gates`` decides whether classes back extended resources. ``value`` names
-    the annotation that holds the weight of a unit; without it a unit weighs 1.
+    the annotation that holds the weight of a unit; without it a unit weighs 1. With ``natural_gangs`` pods that are of
+    no use alone are a gang.
     Raises ``ValueError``, one line, for a bad selector, an annotation that cannot be read (objects made in Python, or
     one of the caller's own), members of a gang that contradict each other, and more units than ``MOST_UNITS``.
     """
     with gc_young_only():
-        found = _QueueReader(cluster, gates, value).sets()
+        found = _QueueReader(cluster, gates, value, natural_gangs).sets()
         if namespace is not None or selector:
             requirements = parse_label_selector(selector)
             near = ((one, one.pod or one.claim) for one in found if namespace in (None, one.namespace))
             found = [one for one, read in near if matches_labels(requirements, read.metadata.labels if read else None)]
-        total = sum(one.replicas for one in found)
-        if total > MOST_UNITS:
-            raise ValueError(f"the queue has {total:,} units, and no more than {MOST_UNITS:,} are planned")
+        check_number_of_units(sum(one.replicas for one in found))
         return tuple(split_by_groups(cluster, found) if cluster.constraint_groups else found)
+
+
+_JoinedSet = tuple[unit_classes.UnitSet, GangKey | None]
+"""A set, and the key of its gang."""
 
 
 class _QueueReader:
     """Reads the objects of a cluster into sets."""
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates | None, value: str) -> None:
+    def __init__(self, cluster: Cluster, gates: FeatureGates | None, value: str, natural_gangs: bool) -> None:
         self._cluster = cluster
         self._value = value
         self._keys = (
@@ -75,102 +73,100 @@ class _QueueReader:
             value,
         )
         self._read: dict[tuple[str | None, ...], extensions.PlanAnnotations] = {}
-        self._makers: dict[unit_classes.ControllerKind, Mapping[ObjectKey, PodController]] = {
-            "Job": cluster.jobs,
-            "Deployment": cluster.deployments,
-            "StatefulSet": cluster.stateful_sets,
-            "ReplicaSet": cluster.replica_sets,
-        }
-        self._replicas = missing_replicas(cluster)
+        self._controllers = read_controllers(cluster, natural_gangs=natural_gangs)
         self._gangs = GangCollector(cluster)
         self._shapes = unit_classes.UnitShapes(cluster, backed_resources(cluster, gates))
         self._claims = unit_classes.ClaimShapeResolver(cluster, self._shapes.claims, self._copies())
-        self._prefixes = set(cluster.stateful_sets)
-        self._members: dict[tuple[unit_classes.OwnerKind, str, str], GangKey] = {}
 
     def sets(self) -> list[unit_classes.UnitSet]:
-        """All sets, in the order read."""
+        """All sets: those of DaemonSets first, which are part of their nodes, and the others in the order read."""
         running = running_pods(self._cluster)
         for key, pod in running.items():
-            if pod.metadata.annotations or pod.spec.grouped:
-                gang = self._gangs.join(key[0], self._annotations_of("Pod", key, pod.metadata.annotations), pod.spec)
+            if self._may_be_in_gang(key, pod, pod.metadata.annotations):
+                annotations = self._annotations_of("Pod", key, pod.metadata.annotations)
+                gang = self._gangs.join(key[0], annotations, pod, self._controllers.gangs.get(key))
                 if gang is not None and pod.spec.node_name:
                     self._gangs.record_running_member(gang, pod.spec.node_name)
-        pods, claims = self._cluster.pods, self._cluster.claims
-        objects: dict[type[Any], Mapping[ObjectKey, Any]] = {Pod: pods, ResourceClaim: claims}
-        objects.update((_CONTROLLERS[kind], made) for kind, made in self._makers.items())
-        kinds: dict[type[Any], unit_classes.OwnerKind] = {Pod: "Pod", ResourceClaim: "ResourceClaim"}
-        kinds.update((model, kind) for kind, model in _CONTROLLERS.items())
-        sets = (self._set(kinds[model], key, running) for model, key in self._cluster.in_read_order(objects))
-        return self._with_gangs([one for one in sets if one is not None])
+        objects: dict[type[Any], dict[ObjectKey, Any]] = defaultdict(dict)
+        objects.update({Pod: dict(self._cluster.pods), ResourceClaim: dict(self._cluster.claims)})
+        for model, key in self._controllers.missing:
+            objects[model][key] = None
+        found = [
+            pair for model, key in self._cluster.in_read_order(objects) for pair in self._sets_of(model, key, running)
+        ]
+        found.sort(key=lambda pair: not pair[0].node)
+        return self._with_gangs(found)
 
     def _copies(self) -> Iterator[unit_classes.TemplateCopies]:
-        for (kind, key), numbers in self._replicas.items():
-            yield key[0], self._makers[kind][key].spec.template, len(numbers)
+        for missing in self._controllers.missing.values():
+            for one in missing.sets:
+                yield missing.key[0], one.template, len(one.numbers)
 
-    def _set(
-        self, kind: unit_classes.OwnerKind, key: ObjectKey, running: Mapping[ObjectKey, Pod]
-    ) -> unit_classes.UnitSet | None:
-        if kind == "Pod":
+    def _sets_of(self, model: type[Any], key: ObjectKey, running: Mapping[ObjectKey, Pod]) -> Iterator[_JoinedSet]:
+        if model is Pod:
             pod = self._cluster.pods[key]
-            return None if is_finished_or_deleting(pod) or key in running else self._pod_set(key, pod)
-        if kind == "ResourceClaim":
+            if not is_finished_or_deleting(pod) and key not in running:
+                yield self._pod_set(key, pod)
+        elif model is ResourceClaim:
             claim = self._cluster.claims[key]
-            waits = self._claims.is_loose(key) and not is_allocated(claim) and not is_deleting(claim.metadata)
-            return self._claim_set(key, claim) if waits else None
-        return self._maker_set(kind, key)
+            if self._claims.is_loose(key) and not is_allocated(claim) and not is_deleting(claim.metadata):
+                yield self._claim_set(key, claim)
+        else:
+            yield from self._maker_sets(self._controllers.missing[model, key])
 
-    def _pod_set(self, key: ObjectKey, pod: Pod) -> unit_classes.UnitSet:
+    def _may_be_in_gang(self, key: ObjectKey, pod: Pod, annotations: object) -> bool:
+        """Whether it is worth looking; most pods have neither annotations nor groups."""
+        others = self._gangs.has_foreign_groups or key in self._controllers.gangs
+        return bool(annotations) or pod.spec.grouped or others
+
+    def _pod_set(self, key: ObjectKey, pod: Pod) -> _JoinedSet:
         annotations = self._annotations_of("Pod", key, pod.metadata.annotations)
         shape = self._shapes.of_pod(pod, self._claims.of_pod(key, pod), _unit_weight(annotations))
         one = unit_classes.UnitSet("Pod", *key, _replica_numbers(annotations), shape, shape.signature, None, pod)
-        plain = annotations is extensions.NO_PLAN_ANNOTATIONS and not pod.spec.grouped
-        return one if plain else self._with_annotations(one, annotations)
+        said = annotations is not extensions.NO_PLAN_ANNOTATIONS
+        if not self._may_be_in_gang(key, pod, said):
+            return one, None
+        return self._with_annotations(one, annotations, self._controllers.gangs.get(key))
 
-    def _claim_set(self, key: ObjectKey, claim: ResourceClaim) -> unit_classes.UnitSet:
+    def _claim_set(self, key: ObjectKey, claim: ResourceClaim) -> _JoinedSet:
         annotations = self._annotations_of("ResourceClaim", key, claim.metadata.annotations)
         shape = self._shapes.of_claim(self._claims.of_loose(claim), _unit_weight(annotations))
         one = unit_classes.UnitSet(
             "ResourceClaim", *key, _replica_numbers(annotations), shape, shape.signature, None, None, claim
         )
-        return one if annotations is extensions.NO_PLAN_ANNOTATIONS else self._with_annotations(one, annotations)
+        plain = annotations is extensions.NO_PLAN_ANNOTATIONS
+        return (one, None) if plain else self._with_annotations(one, annotations)
 
-    def _maker_set(self, kind: unit_classes.ControllerKind, key: ObjectKey) -> unit_classes.UnitSet | None:
-        numbers = self._replicas.get((kind, key))
-        if not numbers:
-            return None
-        made = self._makers[kind][key]
-        template = made.spec.template
-        prefix = key[1] if kind == "StatefulSet" else self._name_prefix(kind, key, numbers)
-        # The template's annotations count before those of its owner.
-        texts = {**(made.metadata.annotations or {}), **(template.metadata.annotations or {})} or None
-        metadata = ObjectMeta(name=prefix, namespace=key[0], labels=template.metadata.labels, annotations=texts)
-        pod = Pod(metadata=metadata, spec=template.spec)
-        annotations = self._annotations_of(kind, key, pod.metadata.annotations)
-        shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], template), _unit_weight(annotations))
-        one = unit_classes.UnitSet(
-            kind, *key, numbers, shape, shape.signature, None, pod, name_prefix=prefix, is_copied=True
-        )
-        return self._with_annotations(one, annotations)
+    def _maker_sets(self, missing: MissingPods) -> Iterator[_JoinedSet]:
+        """The sets of a controller; with several of them replicas are counted through all."""
+        kind, key, first = cast("unit_classes.ControllerKind", kind_of(missing.model).name), missing.key, 0
+        for one in missing.sets:
+            pod = one.pod()
+            annotations = self._annotations_of(kind, key, pod.metadata.annotations)
+            shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], one.template), _unit_weight(annotations))
+            found = unit_classes.UnitSet(
+                kind, *key, one.numbers, shape, shape.signature, None, pod, name_prefix=one.prefix, is_copied=True
+            )
+            if not missing.is_single:
+                names = one.numbers if one.is_numbered else ()
+                numbers = range(first, first + len(one.numbers))
+                found = found._replace(numbers=numbers, first=first, name_numbers=names, node=one.node)
+            first += len(one.numbers)
+            yield self._with_annotations(found, annotations, one.gang)
 
     def _with_annotations(
-        self, one: unit_classes.UnitSet, annotations: extensions.PlanAnnotations
-    ) -> unit_classes.UnitSet:
-        """The set with what its annotations say, and noted if it is in a gang."""
-        gang = self._gangs.join(one.namespace, annotations, one.pod.spec if one.pod else None)
-        if gang is not None:
-            self._members[one.kind, one.namespace, one.name] = gang
-        return one if annotations.replicas is None else one._replace(name_prefix=one.name, is_copied=True)
+        self, one: unit_classes.UnitSet, annotations: extensions.PlanAnnotations, own: KindGang | None = None
+    ) -> _JoinedSet:
+        """The set with what its annotations say, and the key of its gang."""
+        gang = self._gangs.join(one.namespace, annotations, one.pod, own)
+        return (one if annotations.replicas is None else one._replace(name_prefix=one.name, is_copied=True)), gang
 
-    def _with_gangs(self, sets: list[unit_classes.UnitSet]) -> list[unit_classes.UnitSet]:
+    def _with_gangs(self, sets: list[_JoinedSet]) -> list[unit_classes.UnitSet]:
         """The sets with their gangs, which are known when all members are; units are alike in one gang only."""
-        if not self._members:
-            return sets
-        gangs = {key: self._gangs.gang(key) for key in self._members.values()}
+        gangs = {key: self._gangs.gang(key) for _, key in sets if key is not None}
         signatures: dict[tuple[bytes, GangKey], bytes] = {}
         found = []
-        for one in sets:
-            key = self._members.get((one.kind, one.namespace, one.name))
+        for one, key in sets:
             gang = gangs[key] if key else None
             if key is None or gang is None:
                 found.append(one)
@@ -180,13 +176,6 @@ class _QueueReader:
                 signatures[both] = unit_classes.signature_of(*both)
             found.append(one._replace(gang=gang, signature=signatures[both]))
         return found
-
-    def _name_prefix(self, kind: str, key: ObjectKey, numbers: Sequence[int]) -> str:
-        """What the names of made pods begin with: the owner's name, with its kind behind if other pods have them."""
-        there = any((key[0], f"{key[1]}-{number}") in self._cluster.pods for number in numbers)
-        prefix = f"{key[1]}-{kind.lower()}" if there or key in self._prefixes else key[1]
-        self._prefixes.add((key[0], prefix))
-        return prefix
 
     def _annotations_of(
         self, kind: str, key: ObjectKey, annotations: Mapping[str, str] | None

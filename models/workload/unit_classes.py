@@ -26,10 +26,34 @@ from ..manifests.writer import is_allocated
 from . import units
 from .requests import EXTENDED_ENTRY, effective_requests, extended_claim_spec
 
-ControllerKind = Literal["Job", "Deployment", "StatefulSet", "ReplicaSet"]
+ControllerKind = Literal[
+    "Job",
+    "CronJob",
+    "Deployment",
+    "StatefulSet",
+    "ReplicaSet",
+    "DaemonSet",
+    "ReplicationController",
+    "JobSet",
+    "LeaderWorkerSet",
+    "DisaggregatedSet",
+    "MPIJob",
+    "PyTorchJob",
+    "TFJob",
+    "XGBoostJob",
+    "PaddleJob",
+    "JAXJob",
+    "TrainJob",
+    "RayCluster",
+    "RayJob",
+    "RayService",
+    "RayCronJob",
+    "PodCliqueSet",
+    "LLMInferenceService",
+]
 OwnerKind = ControllerKind | Literal["Pod", "ResourceClaim"]
-# Who says that units are a gang: an annotation of ours, or one of the two objects of scheduling.k8s.io.
-GangKind = Literal["Gang", "Workload", "PodGroup"]
+# Who says that units are a gang: an annotation of ours, an object of a scheduler, or the kind of what makes the pods.
+GangKind = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +134,9 @@ class UnitSet(NamedTuple):
     replicas that are planned. With ``is_copied`` a replica's name is ``name_prefix`` and its number. ``pod`` is the pod
     or its template, None for a loose claim, which is ``claim``. Units with equal ``signature`` are interchangeable in a
     plan: any of them may have any other's place.
+
+    An owner with several sets counts replicas through all of them, from ``first`` on in this one. ``name_numbers`` are
+    then the numbers in the names, empty for a name without one. ``node`` is the node that a DaemonSet's pod is for.
     """
 
     kind: OwnerKind
@@ -123,6 +150,9 @@ class UnitSet(NamedTuple):
     claim: ResourceClaim | None = None
     name_prefix: str = ""
     is_copied: bool = False
+    first: int = 0
+    name_numbers: Sequence[int] | None = None
+    node: str = ""
 
     @property
     def replicas(self) -> int:
@@ -131,7 +161,15 @@ class UnitSet(NamedTuple):
 
     def unit_name(self, number: int) -> str:
         """The name of a replica's pod or claim."""
-        return f"{self.name_prefix}-{number}" if self.is_copied else self.name
+        if not self.is_copied:
+            return self.name
+        if self.name_numbers is not None:
+            return (
+                f"{self.name_prefix}-{self.name_numbers[number - self.first]}"
+                if self.name_numbers
+                else self.name_prefix
+            )
+        return f"{self.name_prefix}-{number}"
 
 
 # Fast, and the same bytes for the same object; equal objects may differ in the order of their mappings.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -225,75 +225,8 @@ class Unit:
         return next((ref.claim.metadata.labels or {} for ref in self.claims if ref.claim), {})
 
 
-def requested_units(
-    cluster: Cluster, *, namespace: str | None = None, selector: str = "", claims: Sequence[str] | None = None
-) -> tuple[Unit, ...]:
-    """Units to allocate, in the order read: pods some claim of which has no allocation, and loose claims without one.
-
-    ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, or on the loose claim) narrow it;
-    ``claims`` (``name`` in the given or default namespace, or ``namespace/name``) keeps units that have one of them.
-    Pods that have finished or are being deleted, and loose claims being deleted, are left out.
-    Raises ``ValueError``, one line, for a bad selector and for a claim that nothing asks for.
-    """
-    requirements = meta.parse_label_selector(selector)
-    requested = [
-        unit
-        for unit in all_units(cluster)
-        if namespace in (None, unit.namespace)
-        and (unit.requested_claims or unit.problems)
-        and meta.matches_labels(requirements, unit.labels)
-    ]
-    if claims is None:
-        return tuple(requested)
-    parts = [text.partition("/") for text in claims]
-    wanted = [(head, tail) if slash else (namespace or meta.DEFAULT_NAMESPACE, head) for head, slash, tail in parts]
-    there = {ref.key for unit in requested for ref in unit.claims}
-    for key in wanted:
-        if key not in there:
-            problem = "needs no allocation" if key in cluster.claims else "not found"
-            raise ValueError(f"ResourceClaim {key[0]}/{key[1]} {problem}")
-    return tuple(unit for unit in requested if any(ref.key in wanted for ref in unit.claims))
-
-
-def all_units(cluster: Cluster) -> tuple[Unit, ...]:
-    """Pods that are to run, with all their claims, and loose claims without an allocation, in the order read."""
-    return cluster.memo("units", lambda: tuple(_find_units(cluster)))
-
-
-def orphaned_claims(cluster: Cluster, namespace: str | None = None) -> tuple[meta.ObjectKey, ...]:
-    """Claims without an allocation that only pods name which have finished or are being deleted: nothing asks for them.
-
-    Claims made from templates for such pods go with them and are left out.
-    """
-    named: dict[bool, set[meta.ObjectKey]] = {True: set(), False: set()}
-    for key, pod in cluster.pods.items():
-        names = (entry.resource_claim_name for entry in pod.spec.resource_claims or ())
-        named[is_finished_or_deleting(pod)].update((key[0], name) for name in names if name)
-    found = sorted(
-        key for key in named[True] - named[False] if key in cluster.claims and _is_open_claim(cluster.claims[key])
-    )
-    return tuple(key for key in found if namespace in (None, key[0]))
-
-
-def merge_units(units: Sequence[Unit]) -> Unit:
-    """One unit of all these units' claims, in order: with ``--node``, loose claims are one pod's."""
-    claims = tuple(ref for unit in units for ref in unit.claims)
-    return Unit(None, claims, units[0].namespace, "+".join(unit.name for unit in units))
-
-
-def _find_units(cluster: Cluster) -> Iterator[Unit]:
-    """All pods that are to run, and all loose claims, in the order read."""
-    resolver = PodClaims(cluster)
-    claims_of = {key: resolver.claims_of(pod) for key, pod in cluster.pods.items()}
-    named = {ref.key for refs in claims_of.values() for ref in refs}
-    for model, key in cluster.in_read_order({Pod: cluster.pods, ResourceClaim: cluster.claims}):
-        if model is Pod and not is_finished_or_deleting(cluster.pods[key]):
-            yield Unit(cluster.pods[key], claims_of[key], *key)
-        elif model is ResourceClaim and key not in named and _is_open_claim(cluster.claims[key]):
-            yield Unit(None, (resolver.existing(key),), *key)
-
-
-def _is_open_claim(claim: ResourceClaim) -> bool:
+def is_open_claim(claim: ResourceClaim) -> bool:
+    """The claim has no allocation and is to get one."""
     return not is_allocated(claim) and not is_deleting(claim.metadata)
 
 

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 from ..cluster.cluster import Cluster
 from ..kubernetes.core import Pod
+from ..kubernetes.kinds import WORKLOAD_MODELS, ApiObject
 from ..kubernetes.meta import ObjectMeta, key_of
-from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, ReplicaSet, StatefulSet, Workload
+from ..kubernetes.workloads import FieldPath, PodGroup, PriorityClass, Workload, pod_specs, raw_part
 from ..manifests.reader import Manifest
 from .requests import backing_classes, integer_amounts
 
@@ -40,22 +41,11 @@ def unsupported_fields(cluster: Cluster) -> tuple[str, ...]:
 def _fields_in_use(manifest: Manifest) -> Iterator[str]:
     if manifest.raw is None:
         return
-    if (start := _POD_SPECS.get(type(manifest.object))) is not None:
-        spec = _mapping_at(manifest.raw, *start)
-        yield from (field for field, find in _POD_FIELDS.items() if find(spec))
+    specs = [raw_part(manifest.raw, path) for path in _pod_spec_paths(manifest.object)]
+    yield from (field for field, find in _POD_FIELDS.items() if any(map(find, specs)))
     for field, find in _OBJECT_FIELDS.get(type(manifest.object), {}).items():
         if find(manifest.raw):
             yield field
-
-
-def _mapping_at(raw: RawObject, *steps: str) -> RawObject:
-    """What is there, an empty mapping if nothing is."""
-    for step in steps:
-        inner = raw.get(step)
-        if not isinstance(inner, Mapping):
-            return {}
-        raw = inner
-    return raw
 
 
 def _items(raw: RawObject, *fields: str) -> Iterator[RawObject]:
@@ -70,16 +60,19 @@ def _host_ports(spec: RawObject) -> bool:
     return any(network or port.get("hostPort") for port in ports)
 
 
-_POD_SPECS: dict[type[Any], tuple[str, ...]] = {
-    Pod: ("spec",),
-    **dict.fromkeys((Job, Deployment, StatefulSet, ReplicaSet), ("spec", "template", "spec")),
-}
+def _pod_spec_paths(read: ApiObject | None) -> Iterator[FieldPath]:
+    if isinstance(read, Pod):
+        yield ("spec",)
+    elif type(read) in WORKLOAD_MODELS and read is not None:
+        yield from (path for path, _ in pod_specs(read))
+
+
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 # By the field's path in the spec of a pod.
 _POD_FIELDS: dict[str, FieldFinder] = {
-    f"affinity.nodeAffinity.{_PREFERRED}": lambda spec: _mapping_at(spec, "affinity", "nodeAffinity").get(_PREFERRED),
-    "affinity.podAffinity": lambda spec: _mapping_at(spec, "affinity").get("podAffinity"),
-    "affinity.podAntiAffinity": lambda spec: _mapping_at(spec, "affinity").get("podAntiAffinity"),
+    f"affinity.nodeAffinity.{_PREFERRED}": lambda spec: raw_part(spec, ("affinity", "nodeAffinity")).get(_PREFERRED),
+    "affinity.podAffinity": lambda spec: raw_part(spec, ("affinity",)).get("podAffinity"),
+    "affinity.podAntiAffinity": lambda spec: raw_part(spec, ("affinity",)).get("podAntiAffinity"),
     "topologySpreadConstraints": lambda spec: spec.get("topologySpreadConstraints"),
     "volumes": lambda spec: any(volume.get(kind) for volume in _items(spec, "volumes") for kind in _VOLUMES),
     "containers.ports.hostPort": _host_ports,
@@ -90,17 +83,17 @@ _POD_FIELDS: dict[str, FieldFinder] = {
 _OBJECT_FIELDS: dict[type[Any], dict[str, FieldFinder]] = {
     Pod: {
         "status.conditions": lambda pod: any(
-            one.get("type") == "PodResizePending" for one in _items(_mapping_at(pod, "status"), "conditions")
+            one.get("type") == "PodResizePending" for one in _items(raw_part(pod, ("status",)), "conditions")
         )
     },
     PriorityClass: {"preemptionPolicy": lambda raw: raw.get("preemptionPolicy")},
     PodGroup: {
-        "spec.resourceClaims": lambda raw: _mapping_at(raw, "spec").get("resourceClaims"),
-        "spec.priorityClassName": lambda raw: _mapping_at(raw, "spec").get("priorityClassName"),
+        "spec.resourceClaims": lambda raw: raw_part(raw, ("spec",)).get("resourceClaims"),
+        "spec.priorityClassName": lambda raw: raw_part(raw, ("spec",)).get("priorityClassName"),
     },
     Workload: {
-        "spec.podGroupTemplates": lambda raw: _mapping_at(raw, "spec").get("podGroupTemplates"),
-        "spec.compositePodGroupTemplates": lambda raw: _mapping_at(raw, "spec").get("compositePodGroupTemplates"),
+        "spec.podGroupTemplates": lambda raw: raw_part(raw, ("spec",)).get("podGroupTemplates"),
+        "spec.compositePodGroupTemplates": lambda raw: raw_part(raw, ("spec",)).get("compositePodGroupTemplates"),
     },
 }
 # What has no effect, and what that means; also the order of the lines.

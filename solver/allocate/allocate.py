@@ -13,8 +13,10 @@ from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, Status
 from ...models.validation.entries import read_caller_constraints
+from ...models.workload.controllers import read_controllers
 from ...models.workload.node_room import unknown_room_notices
-from ...models.workload.units import Unit, merge_units, requested_units
+from ...models.workload.requested import merge_units, requested_units
+from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
 from ..engines import registry
@@ -71,7 +73,7 @@ def allocate(
     gates = gates_of(feature_gates)
     registry.load_solver(name, bool(stages))
     started = monotonic()
-    requested = units_to_place(cluster, node, namespace, selector, claims)
+    requested = units_to_place(cluster, node, namespace, selector, claims, gates)
     check_engine_support(name, cluster, requested, given)
     work = work_for_time_limit(time_limit)
     session = Session(
@@ -106,8 +108,12 @@ def allocate(
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     counts = replace(worker.counts, devices=cluster.device_count)
     statistics = Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})
-    unknown_rooms = unknown_room_notices(nodes.values(), requested)
-    notices = (*ignored_soft_entries(name, cluster, requested, given), *unknown_rooms, *placer.notices)
+    notices = (
+        *read_controllers(cluster).notices,
+        *ignored_soft_entries(name, cluster, requested, given),
+        *unknown_room_notices(nodes.values(), requested),
+        *placer.notices,
+    )
     answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:
         raise SearchInterrupted(answer)
@@ -132,10 +138,15 @@ def gates_of(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
 
 
 def units_to_place(
-    cluster: Cluster, node: str | None, namespace: str | None, selector: str, claims: Sequence[str] | None = None
+    cluster: Cluster,
+    node: str | None,
+    namespace: str | None,
+    selector: str,
+    claims: Sequence[str] | None = None,
+    gates: FeatureGates | None = None,
 ) -> list[Unit]:
     """Find the requested units; with a node, all loose claims are one unit. Raises ``ValueError``."""
-    found = requested_units(cluster, namespace=namespace, selector=selector, claims=claims)
+    found = requested_units(cluster, namespace=namespace, selector=selector, claims=claims, gates=gates)
     return with_joined_loose_claims(found, node)
 
 

@@ -15,7 +15,8 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DEFAULT_NAMESPACE, ObjectKey, ObjectMeta, key_of
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason
-from ...models.workload.units import ClaimRef, PodClaims, Unit, all_units, generated_claim_name, is_deleting
+from ...models.workload.requested import all_units
+from ...models.workload.units import ClaimRef, PodClaims, Unit, generated_claim_name, is_deleting
 from ..allocate.unsupported import groups_of_claims
 from ..engines.engine import Counts
 from ..engines.outcome import DemandTable

@@ -133,7 +133,7 @@ def compare(
     if KUBE_SCHEDULER in names:
         check_peer_policy(cel_errors)
     gates = gates_of(feature_gates)
-    requested = units_to_place(cluster, node, namespace, selector)
+    requested = units_to_place(cluster, node, namespace, selector, gates=gates)
     for name in names:
         check_engine_support(name, cluster, requested)
 

@@ -18,6 +18,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
+from ...models.workload.controllers import read_controllers
 from ...models.workload.node_room import NodeRooms, unknown_room_notices
 from ...models.workload.units import Unit
 from ...problem.messages import check_policy
@@ -61,7 +62,7 @@ def explain(
     given = read_caller_constraints(constraints)
     gates, policy = gates_of(feature_gates), effective_policy("auto", cel_errors)
     started = monotonic()
-    requested = units_to_place(cluster, node, namespace, selector, claims)
+    requested = units_to_place(cluster, node, namespace, selector, claims, gates)
     session = Session(cluster, gates, policy, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
@@ -78,7 +79,11 @@ def explain(
     document = ExplanationDocument(
         outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in units])),
         units=units,
-        notices=(*unknown_room_notices(nodes.values(), requested), *placer.notices),
+        notices=(
+            *read_controllers(cluster).notices,
+            *unknown_room_notices(nodes.values(), requested),
+            *placer.notices,
+        ),
         feature_gates=gates.to_dict(),
         cel_errors=policy,
         timings={"explain": monotonic() - started},

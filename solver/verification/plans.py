@@ -19,8 +19,9 @@ from ...models.kubernetes.core import Pod
 from ...models.kubernetes.gates import FeatureGates
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
+from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import Gang, UnitSet
-from ...models.workload.units import ClaimRef, Unit, all_units
+from ...models.workload.units import ClaimRef, Unit
 from .nodes import NodeLoads
 from .published import Finding
 from .verify import Placement, Violation, verify

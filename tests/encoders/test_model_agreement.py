@@ -9,7 +9,7 @@ from support.modelling import asked, replayed, searched
 
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.messages import DeadlineExceededError, FatalError
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.load import load

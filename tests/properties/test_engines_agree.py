@@ -7,7 +7,7 @@ from support.families import FAMILIES, member
 from support.gates import ALL
 
 from drasat.models.results.common import Status
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.engine import Session

@@ -12,7 +12,7 @@ from support.random_clusters import clusters, examples, gates, load, pinned, wit
 from drasat.models.kubernetes.claims import DeviceToleration
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine

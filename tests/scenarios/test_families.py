@@ -7,7 +7,7 @@ import pytest
 from support.data import cases
 from support.families import FAMILIES, member
 
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 
 SEEDS = range(25)
 EVERY = pytest.mark.parametrize("family", FAMILIES)

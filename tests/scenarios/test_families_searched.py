@@ -6,7 +6,7 @@ from support.gates import ALL
 
 from drasat.models.cluster.node_fit import pod_fits
 from drasat.models.results.common import Status
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine

@@ -9,7 +9,7 @@ from drasat import scenarios
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.results.common import Status
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
 from drasat.scenarios.clusters import CLAIM_KINDS
 from drasat.solver.engines.engine import Session

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.scenarios.full_nodes import full_node
 from drasat.solver.allocate.allocate import allocate
 

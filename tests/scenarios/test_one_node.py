@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from support.gates import ALL
 
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.scenarios.one_node import (
     QUESTIONS,
     easy,

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from support.controllers import SPECS
 from support.data import cases
 from support.kinds import BY_MODEL
 
@@ -165,6 +166,13 @@ BASES: dict[str, dict[str, Any]] = {
     "ConstraintGroup": GROUP,
     "DeviceTopology": TOPOLOGY,
     "NodeTemplate": NODE_TEMPLATE,
+    **{
+        model: {
+            "metadata": {"name": "x"} | ({"namespace": "default"} if BY_MODEL[model].namespaced else {}),
+            "spec": spec,
+        }
+        for model, (spec, *_) in SPECS.items()
+    },
     "Job": JOB,
     "Deployment": DEPLOYMENT,
     "StatefulSet": DEPLOYMENT,

@@ -15,9 +15,9 @@ from ....models.kubernetes.core import Node
 from ....models.results.common import Reason, Status
 from ....models.workload.expansion import QueuedUnit
 from ....models.workload.node_room import missing_resources, subtract_requests
+from ....models.workload.requested import all_units
 from ....models.workload.requests import sum_requests
 from ....models.workload.unit_classes import Gang
-from ....models.workload.units import all_units
 from ....problem.node_state import AllocatedState
 from ...allocate.coupling import CoupledUnits, SameNodeUnits, find_coupled_units
 from ...allocate.placement import Placer

@@ -26,6 +26,7 @@ from ....models.kubernetes.extensions import NodeTemplate, node_from_template, s
 from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.meta import DeviceId, PoolId
 from ....models.kubernetes.slices import ResourceSlice
+from ....models.kubernetes.workloads import pod_specs
 from ....models.workload.node_room import running_pods
 from ....models.workload.requests import PODS, Requests
 from ....problem.messages import check_deadline
@@ -384,6 +385,6 @@ def _naming_parts(cluster: Cluster) -> Iterator[object]:
             yield made.node_selector, [result.pool for result in made.devices.results or ()]
     yield from (rule.spec for rule in cluster.taint_rules)
     specs = [pod.spec for pod in cluster.pods.values()]
-    for makers in (cluster.jobs, cluster.deployments, cluster.stateful_sets, cluster.replica_sets):
-        specs += [maker.spec.template.spec for maker in makers.values()]
+    makers = (maker for found in cluster.workload_objects.values() for maker in found.values())
+    specs += [spec for maker in makers for _, spec in pod_specs(maker)]
     yield from ((spec.node_name, spec.node_selector, spec.affinity) for spec in specs)

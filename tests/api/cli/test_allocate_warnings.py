@@ -35,20 +35,25 @@ def test_a_claim_that_nobody_asks_for_any_more(finished, monkeypatch, capsys, op
     assert (TEXT in capsys.readouterr().err) is said
 
 
-def test_pods_that_are_still_to_be_made_are_not_asked_about(finished, monkeypatch, capsys):
+def test_pods_that_are_still_to_be_made_are_asked_about(finished, monkeypatch, capsys):
     made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "ns"}}
     made["spec"] = {"replicas": 2, "selector": {"matchLabels": {"a": "d"}}}
+    entry = {"name": "e", "resourceClaimTemplateName": "t"}
     made["spec"]["template"] = {
         "metadata": {"labels": {"a": "d"}},
-        "spec": {"containers": [{"name": "c", "image": "i"}]},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "resourceClaims": [entry]},
     }
+    template = objects.claim("t", objects.claim_spec([objects.exactly("r", objects.wanted("any"))]))
+    template |= {"kind": "ResourceClaimTemplate", "spec": {"spec": template["spec"]}}
+    template["metadata"]["namespace"] = "ns"
     documents = json.loads(finished.read_text())
-    finished.write_text(json.dumps({**documents, "items": [*documents["items"], made]}))
-    monkeypatch.setattr("sys.argv", ["drasat", "allocate", "-f", str(finished)])
-    with pytest.raises(SystemExit):
+    finished.write_text(json.dumps({**documents, "items": [*documents["items"], made, template]}))
+    monkeypatch.setattr("sys.argv", ["drasat", "allocate", "-f", str(finished), "-o", "json"])
+    with pytest.raises(SystemExit) as end:
         run_application()
-    said = "pods that are still to be made are not asked about (1 Deployment): drasat plan takes them\n"
-    assert f"drasat: warning: {said}" in capsys.readouterr().err
+    assert end.value.code == 1
+    units = json.loads(capsys.readouterr().out)["units"]
+    assert [unit["pod"] for unit in units] == ["ns/d-0", "ns/d-1"]
 
 
 def test_the_last_releases_option_for_the_encoding_works_with_one_line(drasat, examples):

@@ -10,7 +10,7 @@ from support.staged import asking, came_to, compared, lots, seen
 from drasat.encoders.objectives.stages import STAGES, stages_named
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.messages import FatalError
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"

@@ -17,7 +17,7 @@ from drasat.models.kubernetes.extensions import (
 )
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.manifests.reader import read_manifests
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 
 AT = f"metadata.annotations[{CONSTRAINTS_ANNOTATION}]"
 BOMB = "[&a [x, x, x, x, x, x, x, x, x, x]" + "".join(

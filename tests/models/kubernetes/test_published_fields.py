@@ -88,8 +88,8 @@ def test_valid_fields_are_known_at_any_depth(kind, api_version, fields):
     assert unknown_fields_of(kind, api_version, {"apiVersion": "x", "kind": "y", "metadata": META, **fields}) == []
 
 
-@pytest.mark.parametrize("one", KINDS.values(), ids=lambda one: one.name)
-def test_every_kind_that_is_read_has_a_table(one):
+@pytest.mark.parametrize("one", [one for one in KINDS.values() if not one.is_custom], ids=lambda one: one.name)
+def test_every_kind_of_kubernetes_that_is_read_has_a_table(one):
     for api_version in one.api_versions():
         assert unknown(one.name, api_version, metadate={}) == [("metadate", "metadata")]
 

@@ -5,7 +5,7 @@ from support.manifests import claim, cluster, entry, maker, pod, template
 
 from drasat.models.workload.expansion import expand_units
 from drasat.models.workload.queue import read_queue
-from drasat.models.workload.units import all_units
+from drasat.models.workload.requested import all_units
 
 
 def units(*objects):

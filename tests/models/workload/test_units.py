@@ -10,13 +10,8 @@ from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.models.kubernetes.core import PodResourceClaim
 from drasat.models.kubernetes.meta import OwnerReference
 from drasat.models.manifests.reader import Manifest
-from drasat.models.workload.units import (
-    POD_CLAIM_ANNOTATION,
-    generated_claim_name,
-    merge_units,
-    orphaned_claims,
-    requested_units,
-)
+from drasat.models.workload.requested import merge_units, orphaned_claims, requested_units
+from drasat.models.workload.units import POD_CLAIM_ANNOTATION, generated_claim_name
 
 
 def owned(name, pod_name, entry, uid="", **fields):

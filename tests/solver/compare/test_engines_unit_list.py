@@ -10,7 +10,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import DeviceClass
 from drasat.models.kubernetes.core import Node, NodeSpec, Taint
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.peers.answers import PodVerdict, ScheduleAnswer
 from drasat.peers.errors import PeerError
 from drasat.solver.allocate.allocate import with_joined_loose_claims

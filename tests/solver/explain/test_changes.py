@@ -25,7 +25,7 @@ from support.objects import (
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.extensions import Entry, annotated_entries, with_entries
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.solver.engines.engine import Session
 from drasat.solver.explain.what_if import TrialLimitError, WhatIf, WhatIfTrials
 

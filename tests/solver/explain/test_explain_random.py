@@ -10,7 +10,7 @@ from support import families
 from support.gates import ALL
 
 from drasat.models.results.common import Status
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
 from drasat.scenarios import one_node
 from drasat.solver.allocate.check import VerificationError

@@ -16,7 +16,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.extensions import ConstraintGroup, ConstraintGroupSpec, Entry, GroupClaim, Predicate
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.results.common import Status
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import Session

@@ -11,7 +11,7 @@ from support.small_problems import DISTINCT, MATCH, Ask, Tie, either, problem, p
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.manifests.reader import read_manifests
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.compiler import Compiler
 from drasat.problem.messages import DeadlineExceededError, FatalError
 from drasat.problem.node_state import AllocatedState

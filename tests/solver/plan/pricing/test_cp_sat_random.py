@@ -12,7 +12,7 @@ from support.related import Related
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.models.kubernetes.core import Pod
-from drasat.models.workload.units import requested_units
+from drasat.models.workload.requested import requested_units
 from drasat.problem.constraints import pools_with_negative_draws
 from drasat.problem.messages import FatalError
 from drasat.solver.allocate.load import load

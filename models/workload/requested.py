@@ -1,0 +1,128 @@
+"""The units that a question is about: pods that are there, pods still to be made by controllers, and loose claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..cluster.cluster import Cluster
+from ..kubernetes import meta
+from ..kubernetes.claims import ResourceClaim
+from ..kubernetes.core import Pod
+from ..kubernetes.gates import FeatureGates
+from .controllers import read_controllers
+from .expansion import UnitExpander, copy_of_pod
+from .pod_sets import PodSet, check_number_of_units
+from .units import ClaimRef, PodClaims, Unit, is_finished_or_deleting, is_open_claim
+
+
+def requested_units(
+    cluster: Cluster,
+    *,
+    namespace: str | None = None,
+    selector: str = "",
+    claims: Sequence[str] | None = None,
+    gates: FeatureGates | None = None,
+) -> tuple[Unit, ...]:
+    """Units to allocate: pods some claim of which has no allocation, and loose claims without one.
+
+    Pods that controllers still have to make are among them, those of DaemonSets before all others. Everything else is
+    in the order read. ``gates`` decides whether classes back extended resources.
+
+    ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, or on the loose claim) narrow it;
+    ``claims`` (``name`` in the given or default namespace, or ``namespace/name``) keeps units that have one of them.
+    Pods that have finished or are being deleted, and loose claims being deleted, are left out.
+    Raises ``ValueError``, one line, for a bad selector and for a claim that nothing asks for.
+    """
+    requirements = meta.parse_label_selector(selector)
+    requested = [
+        unit
+        for unit in all_units(cluster, gates)
+        if namespace in (None, unit.namespace)
+        and (unit.requested_claims or unit.problems)
+        and meta.matches_labels(requirements, unit.labels)
+    ]
+    if claims is None:
+        return tuple(requested)
+    parts = [text.partition("/") for text in claims]
+    wanted = [(head, tail) if slash else (namespace or meta.DEFAULT_NAMESPACE, head) for head, slash, tail in parts]
+    there = {ref.key for unit in requested for ref in unit.claims}
+    for key in wanted:
+        if key not in there:
+            problem = "needs no allocation" if key in cluster.claims else "not found"
+            raise ValueError(f"ResourceClaim {key[0]}/{key[1]} {problem}")
+    return tuple(unit for unit in requested if any(ref.key in wanted for ref in unit.claims))
+
+
+def all_units(cluster: Cluster, gates: FeatureGates | None = None) -> tuple[Unit, ...]:
+    """Pods that are to run, also those still to be made, and loose claims without an allocation; with all claims."""
+    extended = gates is None or "DRAExtendedResource" in gates.enabled
+    return cluster.memo(("units", extended), lambda: tuple(_find_units(cluster, gates)))
+
+
+def orphaned_claims(cluster: Cluster, namespace: str | None = None) -> tuple[meta.ObjectKey, ...]:
+    """Claims without an allocation that only pods name which have finished or are being deleted: nothing asks for them.
+
+    Claims made from templates for such pods go with them and are left out.
+    """
+    named: dict[bool, set[meta.ObjectKey]] = {True: set(), False: set()}
+    for key, pod in cluster.pods.items():
+        names = (entry.resource_claim_name for entry in pod.spec.resource_claims or ())
+        named[is_finished_or_deleting(pod)].update((key[0], name) for name in names if name)
+    found = sorted(
+        key for key in named[True] - named[False] if key in cluster.claims and is_open_claim(cluster.claims[key])
+    )
+    return tuple(key for key in found if namespace in (None, key[0]))
+
+
+def merge_units(units: Sequence[Unit]) -> Unit:
+    """One unit of all these units' claims, in order: with ``--node``, loose claims are one pod's."""
+    claims = tuple(ref for unit in units for ref in unit.claims)
+    return Unit(None, claims, units[0].namespace, "+".join(unit.name for unit in units))
+
+
+def _find_units(cluster: Cluster, gates: FeatureGates | None) -> Iterator[Unit]:
+    resolver = PodClaims(cluster)
+    claims_of = {key: resolver.claims_of(pod) for key, pod in cluster.pods.items()}
+    expander = UnitExpander(cluster, gates, resolver)
+    missing = read_controllers(cluster).missing
+    sets = [one for own in missing.values() for one in own.sets]
+    check_number_of_units(len(claims_of) + sum(len(one.numbers) for one in sets))
+    named = {ref.key for refs in claims_of.values() for ref in refs}
+    named.update(
+        (one.maker.namespace, entry.resource_claim_name)
+        for one in sets
+        for entry in one.template.spec.resource_claims or ()
+        if entry.resource_claim_name
+    )
+    for one in sets:
+        if one.node:
+            yield from _made_units(one, resolver, expander)
+    objects: dict[type[Any], Mapping[meta.ObjectKey, Any]] = {Pod: cluster.pods, ResourceClaim: cluster.claims}
+    objects.update({model: {key: None for other, key in missing if other is model} for model, _ in missing})
+    for model, key in cluster.in_read_order(objects):
+        if model is Pod:
+            pod = cluster.pods[key]
+            if not is_finished_or_deleting(pod):
+                yield Unit(pod, (*claims_of[key], *_extended_claims(pod, expander)), *key)
+        elif model is ResourceClaim:
+            if key not in named and is_open_claim(cluster.claims[key]):
+                yield Unit(None, (resolver.existing(key),), *key)
+        else:
+            for one in missing[model, key].sets:
+                if not one.node:
+                    yield from _made_units(one, resolver, expander)
+
+
+def _extended_claims(pod: Pod, expander: UnitExpander) -> tuple[ClaimRef, ...]:
+    """Claims for extended resources; a pod that runs without one has its resources of a device plugin."""
+    made = pod.status is not None and pod.status.extended_resource_claim_status is not None
+    return expander.extended_claims(pod) if made or not pod.spec.node_name else ()
+
+
+def _made_units(one: PodSet, resolver: PodClaims, expander: UnitExpander) -> Iterator[Unit]:
+    template = one.pod()
+    for number in one.numbers:
+        pod = copy_of_pod(template, one.pod_name(number))
+        claims = (*resolver.claims_of(pod), *expander.extended_claims(pod))
+        yield Unit(pod, claims, one.maker.namespace, pod.metadata.name)
