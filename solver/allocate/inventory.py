@@ -18,8 +18,8 @@ from ...models.kubernetes.quantity import Quantity, display_amount
 from ...models.results import inventory as records
 from ...models.results.common import NODES_NAMED
 from ...models.workload.node_room import allocatable_of, remaining_allocatable
+from ...models.workload.requested import all_units
 from ...models.workload.requests import Requests, format_amount
-from ...models.workload.units import all_units
 from ...problem.availability import (
     ClassMatch,
     DeviceSurvey,

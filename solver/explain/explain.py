@@ -79,11 +79,7 @@ def explain(
     document = ExplanationDocument(
         outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in units])),
         units=units,
-        notices=(
-            *read_controllers(cluster).notices,
-            *unknown_room_notices(nodes.values(), requested),
-            *placer.notices,
-        ),
+        notices=(*read_controllers(cluster).notices, *unknown_room_notices(nodes.values(), requested), *placer.notices),
         feature_gates=gates.to_dict(),
         cel_errors=policy,
         timings={"explain": monotonic() - started},
