@@ -64,5 +64,5 @@ def _print_text(result: ExplanationResult) -> None:
 def _print_rows(result: ExplanationResult) -> None:
     from ..reports import explanation, tables
 
-    print_table(explanation.COLUMNS, explanation.rows(result.document), wide=True)
+    print_table(explanation.COLUMNS, tables.display_cells(explanation.rows(result.document)), wide=True)
     print_stderr(*tables.timing_lines(result.document))

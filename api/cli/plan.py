@@ -149,16 +149,16 @@ def _exit_code(result: PlanResult) -> Exit:
 
 def _print_table(result: PlanResult, wide: bool = False) -> None:
     """Print the tables, the nodes to buy and a summary; bounds and reasons go to stderr."""
-    from ..reports import plan
+    from ..reports import plan, tables
 
     if wide:
         print_table(plan.UNIT_HEADERS, plan.unit_cells(result.document), wide=True)
-        nodes = plan.display_cells(plan.node_rows(result.document))
+        nodes = tables.display_cells(plan.node_rows(result.document))
         print_table(plan.NODE_HEADERS, nodes, below=True, wide=True)
     else:
         print_table(plan.HEADERS, plan.owner_cells(result.document))
     if result.document.bought:
-        print_table(plan.BOUGHT_HEADERS, plan.display_cells(plan.bought_rows(result.document)), below=True, wide=wide)
+        print_table(plan.BOUGHT_HEADERS, tables.display_cells(plan.bought_rows(result.document)), below=True, wide=wide)
     write_stdout_lines(["", plan.summary(result.document)])
     _print_explanations(result)
 

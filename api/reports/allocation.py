@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from ..models.kubernetes.claims import DeviceRequestAllocationResult
+from ..models.kubernetes.quantity import Quantity
 from ..models.results.common import AllocationDocument, ClaimAnswer, RejectedNodes, UnitAnswer
 from ..solver.engines.outcome import DEVICES_REASON
 from .tables import display_names, display_unit
 
 HEADERS = ("namespace", "pod", "claim", "node", "request", "devices")
 WIDE_HEADERS = (*HEADERS[:-1], "driver", "pool", "device", "share", "consumed", "flags")
+DEVICE_COLUMNS = (
+    *("namespace", "pod", "claim", "outcome", "node", "request", "driver", "pool", "device", "share"),
+    *("consumed", "admin", "binding"),
+)
 _NOTHING = "<none>"
 
 
@@ -35,6 +41,22 @@ def wide_rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
                 yield (*_place_cells(unit, claim), result.request, *_device_cells(result))
             if not _results(claim):
                 yield (*_place_cells(unit, claim), _NOTHING, "", "", _display_no_devices(unit, claim), "", "", "")
+
+
+def device_rows(document: AllocationDocument) -> Iterator[tuple[object, ...]]:
+    """One row a device as data, under ``DEVICE_COLUMNS``; None where a claim has no devices, or a unit no node."""
+    for unit in document.units:
+        for claim in unit.claims:
+            head = (claim.namespace, unit.pod and unit.pod.split("/")[-1], claim.name, unit.outcome, unit.node)
+            for one in _results(claim):
+                consumed = {
+                    name: Decimal(Quantity.parse(text).nano).scaleb(-9)
+                    for name, text in (one.consumed_capacity or {}).items()
+                }
+                flags = (bool(one.admin_access), bool(one.binding_conditions))
+                yield (*head, one.request, one.driver, one.pool, one.device, one.share_id, consumed or None, *flags)
+            if not _results(claim):
+                yield (*head, *(None,) * (len(DEVICE_COLUMNS) - len(head)))
 
 
 def stages(document: AllocationDocument) -> Iterator[str]:

@@ -32,7 +32,7 @@ def rows(document: CapacityDocument, *, wide: bool = False) -> Iterator[tuple[st
 def node_rows(document: CapacityDocument) -> Iterator[tuple[object, ...]]:
     """One row a node, by name, under ``NODE_COLUMNS``."""
     found = (
-        (name, one.fits, one.bound, one.proven, one.unbounded, one.first_fit, _display_limits(kind))
+        (name, one.fits, one.bound, one.proven, one.unbounded, one.first_fit, [one.message for one in kind.reasons])
         for kind in document.nodes
         for one in (kind.each,)
         for name in kind.nodes

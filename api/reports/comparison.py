@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ..models.results.comparison import AnswerRelation
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 COMPARISON_HEADERS = ("engine", "outcome", "admitted", "devices", "steps", "time", "free devices", "whole nodes")
 COMPARISON_UNIT_HEADERS = ("pod", "claims", "engine", "outcome", "node", "devices", "relation")
 _RELATIONS: tuple[AnswerRelation, ...] = ("equal", "equivalent", "different")
+COMPARISON_COLUMNS = (
+    *("engine", "version", "outcome", "admitted", "asked", *_RELATIONS),
+    *("steps", "time", "free devices", "devices", "whole nodes"),
+)
 
 
 def comparison_rows(document: ComparisonDocument, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
@@ -40,6 +45,16 @@ def comparison_rows(document: ComparisonDocument, seconds: Mapping[str, float]) 
             f"{engine.left.free} of {engine.left.devices}",
             str(engine.left.whole_nodes),
         )
+
+
+def comparison_figures(document: ComparisonDocument, seconds: Mapping[str, float]) -> Iterator[tuple[object, ...]]:
+    """The same as numbers, under ``COMPARISON_COLUMNS``; the first engine has nothing to be related to."""
+    for position, engine in enumerate(document.engines):
+        relations = Counter(unit.sides[position].relation for unit in document.units)
+        related = [relations[name] if position else None for name in _RELATIONS]
+        left = (engine.left.free, engine.left.devices, engine.left.whole_nodes)
+        head = (engine.engine, engine.version or None, engine.outcome, engine.admitted, document.asked)
+        yield (*head, *related, engine.steps, timedelta(seconds=seconds[engine.engine]), *left)
 
 
 def comparison_unit_rows(document: ComparisonDocument) -> Iterator[tuple[str, ...]]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..models.results.common import filter_words
 from .tables import display_names, display_unit
 
 if TYPE_CHECKING:
-    from ..models.results.common import RejectedDevices
+    from ..models.results.common import Reason, RejectedDevices
     from ..models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit, ExplanationDocument
 
 _WORDS = {"inUse": "in use by claim", "deviceNode": "for other nodes"}
-COLUMNS = ("unit", "outcome", "nodes", "what", "id", "claim", "message")
+COLUMNS = ("pod", "claims", "outcome", "nodes", "what", "relaxation", "id", "claim", "message")
 
 
 def lines(document: ExplanationDocument) -> Iterator[str]:
@@ -72,16 +72,20 @@ def _relaxation_lines(unit: ExplainedUnit) -> Iterator[str]:
         yield "  the search stopped early: there may be more"
 
 
-def rows(document: ExplanationDocument) -> Iterator[tuple[str, ...]]:
-    """One row a reason and a change, under ``COLUMNS``; changes of one relaxation have its number."""
+def rows(document: ExplanationDocument) -> Iterator[tuple[object, ...]]:
+    """One row a reason and a change as data, under ``COLUMNS``; changes of one relaxation have its number."""
     for unit in document.units:
-        head = (display_unit(unit.pod, unit.claims), unit.outcome)
+        head = (unit.pod, list(unit.claims), unit.outcome)
         if unit.outcome == "Allocated":
-            yield (*head, unit.node or "", "", "", "", "")
-        yield from ((*head, "", "reason", one.id, one.claim, one.message) for one in unit.reasons)
-        for nodes in unit.failures:
-            where = display_names(nodes.names, nodes.nodes)
-            yield from ((*head, where, "reason", one.id, one.claim, one.message) for one in nodes.reasons)
-        for number, relaxation in enumerate(unit.relaxations, 1):
-            what = f"relaxation {number}"
-            yield from ((*head, relaxation.node, what, one.id, one.claim, one.message) for one in relaxation.changes)
+            yield (*head, [unit.node] if unit.node else [], None, None, None, None, None)
+        blocks: list[tuple[Sequence[str], str, int | None, Sequence[Reason]]] = [
+            ((), "reason", None, unit.reasons),
+            *((nodes.names, "reason", None, nodes.reasons) for nodes in unit.failures),
+            *(
+                ([one.node] if one.node else [], "relaxation", number, one.changes)
+                for number, one in enumerate(unit.relaxations, 1)
+            ),
+        ]
+        for names, what, number, entries in blocks:
+            for one in entries:
+                yield (*head, list(names), what, number, one.id, one.claim or None, one.message)

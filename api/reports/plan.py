@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from .tables import display_names
+from .tables import display_cells, display_names
 
 if TYPE_CHECKING:
     from ..models.results.plan import Number, PlanDocument, PlannedUnit, PlanStage
 
 Row: TypeAlias = tuple[object, ...]
 HEADERS = ("kind", "namespace", "name", "asked", "placed", "nodes")
-UNIT_HEADERS = ("kind", "namespace", "name", "unit", "gang", "node", "devices", "outcome", "reason")
+UNIT_HEADERS = ("kind", "namespace", "name", "unit", "gang", "node", "devices", "outcome", "reasons")
 NODE_HEADERS = ("node", "new", "devices", "used", "units")
 BOUGHT_HEADERS = ("template", "count", "price", "cost")
 STAGE_HEADERS = ("stage", "value", "bound", "gap", "proven", "sense")
@@ -30,18 +30,18 @@ def rows(document: PlanDocument) -> Iterator[Row]:
 
 
 def unit_rows(document: PlanDocument) -> Iterator[Row]:
-    """One row a unit, under ``UNIT_HEADERS``; without a node it is None."""
+    """One row a unit, under ``UNIT_HEADERS``; ``devices`` and ``reasons`` are lists, what is absent is None."""
     for unit in document.units:
-        place = unit.kind, unit.namespace, unit.name, unit.unit, unit.gang, unit.node
+        place = unit.kind, unit.namespace, unit.name, unit.unit, unit.gang or None, unit.node
         made = [claim.allocation.devices.results or () for claim in unit.claims if claim.allocation]
-        devices = ", ".join(result.device for results in made for result in results)
-        yield (*place, devices, unit.outcome, _display_reasons(unit))
+        devices = [result.device for results in made for result in results]
+        yield (*place, devices, unit.outcome, list(dict.fromkeys(reason.message for reason in unit.reasons)))
 
 
 def node_rows(document: PlanDocument) -> Iterator[Row]:
-    """One row a node, under ``NODE_HEADERS``; of a node to be bought, ``new`` is its template."""
+    """One row a node, under ``NODE_HEADERS``; of a node to be bought, ``new`` is its template, else None."""
     for node in document.nodes:
-        yield node.name, node.template, node.devices, node.used, node.units
+        yield node.name, node.template or None, node.devices, node.used, node.units
 
 
 def bought_rows(document: PlanDocument) -> Iterator[Row]:
@@ -74,11 +74,6 @@ def _display_nodes(names: Sequence[str]) -> str:
 def unit_cells(document: PlanDocument) -> list[list[str]]:
     """One row a unit for printing, what is not placed first."""
     return display_cells(sorted(unit_rows(document), key=lambda row: row[UNIT_HEADERS.index("outcome")] == "Placed"))
-
-
-def display_cells(found: Iterable[Row]) -> list[list[str]]:
-    """Rows for printing."""
-    return [["<none>" if cell is None else str(cell) for cell in row] for row in found]
 
 
 def summary(document: PlanDocument) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Protocol, cast
@@ -151,6 +151,17 @@ def format_tree(tree: Tree) -> str:
     console = Console(file=StringIO(), force_terminal=sys.stdout.isatty(), width=_UNBOUNDED, height=_HEIGHT)
     console.print(tree, soft_wrap=True)
     return "".join(f"{line.rstrip()}\n" for line in cast("StringIO", console.file).getvalue().splitlines())
+
+
+def display_cells(rows: Iterable[Sequence[object]]) -> list[list[str]]:
+    """Rows of data for printing: lists with commas, and what is None as kubectl prints it."""
+    return [[_display_cell(cell) for cell in row] for row in rows]
+
+
+def _display_cell(cell: object) -> str:
+    if isinstance(cell, list):
+        return ", ".join(map(str, cell))
+    return "<none>" if cell is None else str(cell)
 
 
 # More names than these are only counted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -45,8 +46,23 @@ class Result(Generic[DocumentT]):
 
         return pandas.DataFrame(rows, columns=list(columns))
 
+    def summary(self) -> str:
+        """The result in one line."""
+        return repr(self)
+
+    def reasons(self) -> Iterable[str]:
+        """Lines that say why something is not as asked; none if all is."""
+        return ()
+
+    def _shown_frames(self) -> Iterable[pandas.DataFrame]:
+        """The tables that notebooks show."""
+        return (self.to_frame(),)
+
     def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
+        tables = (str(frame.to_html(index=False)) for frame in self._shown_frames())
+        reasons = escape("\n".join(self.reasons()))
+        below = [f"<pre>{reasons}</pre>"] if reasons else []
+        return "\n".join((f"<p>{escape(self.summary())}</p>", *tables, *below))
 
 
 class ResultWithManifests(Result[DocumentT]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,10 +49,16 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
         return self.document.statistics
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row a device."""
+        """One row a device; a claim without devices has one row that says its outcome."""
         from ..reports import allocation as report
 
-        return self._frame(report.wide_rows(self.document), report.WIDE_HEADERS)
+        return self._frame(report.device_rows(self.document), report.DEVICE_COLUMNS)
+
+    def reasons(self) -> Iterable[str]:
+        """Why units were not allocated, a block of lines for each."""
+        from ..reports import allocation as report
+
+        return report.reasons(self.document)
 
     def __repr__(self) -> str:
         done = sum(unit.outcome == "Allocated" for unit in self.units)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +52,20 @@ class CapacityResult(Result[CapacityDocument]):
 
         return self._frame(report.node_rows(self.document), report.NODE_COLUMNS)
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """One line: how many more fit, whether that is proven, and what first fit reaches."""
         from ..reports import capacity as report
 
-        return f"CapacityResult({report.summary(self.document)})"
+        return report.summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """Why no more fit than the bounds say, a line for each kind of node."""
+        from ..reports import capacity as report
+
+        return report.proofs(self.document)
+
+    def __repr__(self) -> str:
+        return f"CapacityResult({self.summary()})"
 
 
 class CapacityInterrupted(Interrupted[CapacityResult]):

@@ -5,7 +5,7 @@ A sweep compares engines on generated clusters of growing size: it shows how the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,13 @@ class ComparisonResult(Result[records.ComparisonDocument]):
         """One row an engine."""
         from ..reports import comparison
 
-        return self._frame(comparison.comparison_rows(self.document, self.seconds), comparison.COMPARISON_HEADERS)
+        return self._frame(comparison.comparison_figures(self.document, self.seconds), comparison.COMPARISON_COLUMNS)
+
+    def reasons(self) -> Iterable[str]:
+        """Whether the answers agree, and where they part."""
+        from ..reports import comparison
+
+        return comparison.comparison_summary(self.document)
 
     def __repr__(self) -> str:
         answers = ", ".join(f"{one.engine}: {one.outcome}, {one.admitted} admitted" for one in self.document.engines)

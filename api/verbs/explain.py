@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,12 @@ class ExplanationResult(Result[ExplanationDocument]):
         from ..reports import explanation as report
 
         return self._frame(report.rows(self.document), report.COLUMNS)
+
+    def reasons(self) -> Iterable[str]:
+        """Why units get nothing and what would help, as text."""
+        from ..reports import explanation as report
+
+        return report.lines(self.document)
 
     def __repr__(self) -> str:
         failed = sum(unit.outcome != "Allocated" for unit in self.units)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -64,18 +64,23 @@ class PlanResult(ResultWithManifests[PlanDocument]):
         columns, rows = report.FRAMES[table]
         return self._frame(rows(self.document), columns)
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
+    def summary(self) -> str:
+        """One line: how good the plan is, and how much is placed."""
         from ..reports import plan as report
 
-        tables = (self.to_frame(table).to_html(index=False) for table in ("owners", "objective"))
-        return "\n".join((f"<p>{escape(report.summary(self.document))}</p>", *tables))
+        return report.summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """Why units are not placed: one line for all that have the same reasons."""
+        from ..reports import plan as report
+
+        return report.reasons(self.document)
+
+    def _shown_frames(self) -> Iterable[pandas.DataFrame]:
+        return (self.to_frame("owners"), self.to_frame("objective"))
 
     def __repr__(self) -> str:
-        from ..reports import plan as report
-
-        return f"PlanResult({report.summary(self.document)})"
+        return f"PlanResult({self.summary()})"
 
 
 class PlanInterrupted(Interrupted[PlanResult]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ..models.cluster.cluster import Cluster
@@ -52,18 +52,17 @@ class InventoryResult(Result[records.InventoryDocument]):
         columns, rows = report.FRAMES[table]
         return self._frame(rows(self.document), columns)
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
+    def summary(self) -> str:
+        """One line: how many devices there are, and how many of them are free."""
         from ..reports import inventory as report
 
-        tables = (self.to_frame(table).to_html(index=False) for table in ("classes", "claims"))
-        return "\n".join((f"<p>{escape(report.summary(self.document))}</p>", *tables))
+        return report.summary(self.document)
+
+    def _shown_frames(self) -> Iterable[pandas.DataFrame]:
+        return (self.to_frame("classes"), self.to_frame("claims"))
 
     def __repr__(self) -> str:
-        from ..reports import inventory as report
-
-        return f"InventoryResult({report.summary(self.document)})"
+        return f"InventoryResult({self.summary()})"
 
 
 def show(

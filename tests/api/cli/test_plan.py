@@ -120,8 +120,12 @@ def test_what_is_not_placed_is_said_on_one_line(drasat, manifests):
 def test_wide_has_a_row_a_unit_and_a_row_a_node(drasat, manifests):
     done = drasat("plan", "-f", manifests(job("train", 2)), "-o", "wide")
     units, nodes, _ = done.out.split("\n\n")
-    assert [row.split()[3:5] for row in units.splitlines()] == [["UNIT", "GANG"], ["train-0", "n1"], ["train-1", "n1"]]
-    assert rows(nodes) == ["NODE NEW DEVICES USED UNITS", "n1 3 2 2"]
+    assert [row.split()[3:5] for row in units.splitlines()] == [
+        ["UNIT", "GANG"],
+        ["train-0", "<none>"],
+        ["train-1", "<none>"],
+    ]
+    assert rows(nodes) == ["NODE NEW DEVICES USED UNITS", "n1 <none> 3 2 2"]
 
 
 def test_json_and_yaml_are_the_document_equal_in_every_run(drasat, manifests, examples):

@@ -132,15 +132,15 @@ def test_changes_of_a_pair_are_on_one_line_and_on_rows_of_one_number():
         "    do this, and do that (cost 3, on n1)",
     ]
     made = [dict(zip(COLUMNS, row, strict=True)) for row in rows(document(unit(relaxations=(pair,))))]
-    assert [(row["what"], row["id"], row["nodes"]) for row in made] == [
-        ("relaxation 1", "taint", "n1"),
-        ("relaxation 1", "count", "n1"),
+    assert [(row["what"], row["relaxation"], row["id"], row["nodes"]) for row in made] == [
+        ("relaxation", 1, "taint", ["n1"]),
+        ("relaxation", 1, "count", ["n1"]),
     ]
 
 
 def test_every_unit_has_a_row():
     made = list(rows(document(unit(outcome="Allocated", node="n1"), unit(failures=(nodes(),)))))
-    assert [(row[0], row[1], row[2]) for row in made] == [
-        ("claim ns/c", "Allocated", "n1"),
-        ("claim ns/c", "Unallocatable", "n1"),
+    assert [row[:4] for row in made] == [
+        (None, ["ns/c"], "Allocated", ["n1"]),
+        (None, ["ns/c"], "Unallocatable", ["n1"]),
     ]

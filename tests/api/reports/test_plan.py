@@ -53,14 +53,14 @@ def test_many_nodes_are_counted():
 def test_wide_rows_tell_devices_and_reasons_of_each_unit():
     found = document(placed("train", "n1", "gpu-0", "gpu-1", gang="g"), left("train", "no room", "no GPU", replica=1))
     assert list(report.unit_rows(found)) == [
-        ("Job", "ns", "train", "train-0", "g", "n1", "gpu-0, gpu-1", "Placed", ""),
-        ("Job", "ns", "train", "train-1", "", None, "", "NotPlaced", "no room; no GPU"),
+        ("Job", "ns", "train", "train-0", "g", "n1", ["gpu-0", "gpu-1"], "Placed", []),
+        ("Job", "ns", "train", "train-1", None, None, [], "NotPlaced", ["no room", "no GPU"]),
     ]
 
 
 def test_node_rows_say_which_are_new():
     found = document(nodes=[has("n1", 4, 3, 2), has("big-1", 8, 8, 1, "big")])
-    assert list(report.node_rows(found)) == [("n1", "", 4, 3, 2), ("big-1", "big", 8, 8, 1)]
+    assert list(report.node_rows(found)) == [("n1", None, 4, 3, 2), ("big-1", "big", 8, 8, 1)]
 
 
 def test_what_is_bought_is_summed():
@@ -71,9 +71,9 @@ def test_what_is_bought_is_summed():
 
 
 def test_cells_are_text():
-    assert report.display_cells([("a", None, 3, 1.5, "")]) == [["a", "<none>", "3", "1.5", ""]]
+    assert tables.display_cells([("a", None, 3, 1.5, "")]) == [["a", "<none>", "3", "1.5", ""]]
     assert "<none>" in format_table(
-        report.UNIT_HEADERS, report.display_cells(report.unit_rows(document(left("a", "no"))))
+        report.UNIT_HEADERS, tables.display_cells(report.unit_rows(document(left("a", "no"))))
     )
 
 

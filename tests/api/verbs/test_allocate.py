@@ -103,6 +103,27 @@ def test_results_show_themselves(cluster):
     assert "<table" in result._repr_html_()
 
 
+def test_frames_hold_data_and_notebooks_show_reasons():
+    pytest.importorskip("pandas")
+    one = {"name": "gpu", "exactly": {"deviceClassName": "gpu"}}
+    made = [
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
+        | {"metadata": {"name": f"c{number}", "namespace": "ns"}, "spec": {"devices": {"requests": [one]}}}
+        for number in range(2)
+    ]
+    device_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "d.x", "nodeName": "n1", "pool": pool, "devices": [{"name": "a"}]}
+    supply = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
+    result = drasat.allocate(drasat.load([device_class, supply, *made]))
+    frame = result.to_frame().set_index("claim")
+    assert frame.loc["c0", ["outcome", "node", "device", "admin"]].tolist() == ["Allocated", "n1", "a", False]
+    assert frame.loc["c1", "outcome"] == "Unallocatable"
+    assert frame.loc["c1", ["node", "driver", "device", "admin"]].isna().all()
+    assert frame[["share", "consumed"]].isna().all(axis=None)
+    assert "<pre>claim ns/c1: Unallocatable" in result._repr_html_()
+
+
 def test_validation_results_show_themselves():
     result = drasat.validate({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "A_"}})
     assert not result.valid

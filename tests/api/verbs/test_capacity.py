@@ -92,7 +92,7 @@ def test_the_frame_has_types_and_a_row_a_node_in_order_of_names():
     assert list(frame["node"]) == ["n0", "n1", "n2", "n3"]
     assert list(frame["fits"]) == [1, 3, 0, 3]
     assert list(frame["proven"]) == [True] * 4
-    assert frame["stops"][0] == "request r needs 1, 0 fit of 1 device: 1 in use"
+    assert frame["stops"][0] == ["request r needs 1, 0 fit of 1 device: 1 in use"]
 
 
 def test_notebooks_show_a_table():

@@ -119,11 +119,14 @@ def test_many_nodes_of_a_kind_are_counted_and_five_are_named():
 def test_the_frame_has_a_row_a_reason_and_a_change():
     pytest.importorskip("pandas")
     frame = package.explain(cluster(claim("a"), claim("b", 2))).to_frame()
-    assert list(frame.columns) == ["unit", "outcome", "nodes", "what", "id", "claim", "message"]
-    assert list(frame["unit"].unique()) == ["claim team/a", "claim team/b"]
-    told = frame[frame["unit"] == "claim team/b"]
+    columns = ["pod", "claims", "outcome", "nodes", "what", "relaxation", "id", "claim", "message"]
+    assert list(frame.columns) == columns
+    assert frame["pod"].isna().all()
+    told = frame[frame["claims"].str[0] == "team/b"]
     assert list(told["id"]) == ["exactCount", "inUse", "count", "freeClaim"]
-    assert list(told["what"]) == ["reason", "reason", "relaxation 1", "relaxation 2"]
+    assert list(told["what"]) == ["reason", "reason", "relaxation", "relaxation"]
+    assert list(told["relaxation"].dropna()) == [1, 2]
+    assert next(iter(told["nodes"])) == ["n0"]
     empty = package.explain(cluster()).to_frame()
     assert (len(empty), list(empty.columns)) == (0, list(frame.columns))
 

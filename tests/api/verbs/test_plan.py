@@ -187,7 +187,7 @@ def test_json_and_yaml_are_equal_between_runs():
 @pytest.mark.parametrize(
     ("table", "columns", "rows"),
     [
-        ("units", ["kind", "namespace", "name", "unit", "gang", "node", "devices", "outcome", "reason"], 3),
+        ("units", ["kind", "namespace", "name", "unit", "gang", "node", "devices", "outcome", "reasons"], 3),
         ("nodes", ["node", "new", "devices", "used", "units"], 2),
         ("owners", ["kind", "namespace", "name", "asked", "placed", "nodes"], 2),
         ("objective", ["stage", "value", "bound", "gap", "proven", "sense"], 1),
@@ -204,8 +204,9 @@ def test_the_frame_of_units_has_types():
     pytest.importorskip("pandas")
     frame = result(placed("a", "n1", "gpu-0", "gpu-1"), left("b", "no")).to_frame()
     assert list(frame["node"].isna()) == [False, True]
-    assert list(frame["devices"]) == ["gpu-0, gpu-1", ""]
-    assert list(frame["reason"]) == ["", "no"]
+    assert list(frame["devices"]) == [["gpu-0", "gpu-1"], []]
+    assert list(frame["reasons"]) == [[], ["no"]]
+    assert frame["gang"].isna().all()
 
 
 def test_notebooks_show_owners_and_stages_but_not_every_unit():
@@ -215,6 +216,12 @@ def test_notebooks_show_owners_and_stages_but_not_every_unit():
     assert shown.count("<tr") == 4
     assert "Optimal: 500 of 500 units placed" in shown
     assert "a<b" not in shown
+
+
+def test_notebooks_show_why_units_are_not_placed():
+    pytest.importorskip("pandas")
+    shown = result(placed("a", "n1"), left("b", "needs a <big> GPU"))._repr_html_()
+    assert "<pre>not placed: pod ns/b-0: needs a &lt;big&gt; GPU</pre>" in shown
 
 
 def test_the_representation_is_the_summary():
