@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .verbs.explain import ExplanationInterrupted, ExplanationResult, explain
     from .verbs.plan import PlanInterrupted, PlanResult, plan
     from .verbs.show import InventoryResult, show
+    from .verbs.snapshot import SnapshotResult, snapshot
     from .verbs.topology import TopologyResult, topology
     from .verbs.validate import ValidationResult, validate
 
@@ -41,6 +42,7 @@ _HOMES = {
         ".models.formats.errors": "InputError",
         ".verbs.plan": "PlanInterrupted PlanResult plan",
         ".verbs.show": "InventoryResult show",
+        ".verbs.snapshot": "SnapshotResult snapshot",
         ".verbs.topology": "TopologyResult topology",
         ".verbs.validate": "ValidationResult validate",
         ".solver.allocate.load": "load",
@@ -65,6 +67,7 @@ __all__ = [
     "PlanResult",
     "Predicate",
     "PredicateError",
+    "SnapshotResult",
     "TopologyResult",
     "ValidationResult",
     "allocate",
@@ -75,6 +78,7 @@ __all__ = [
     "load",
     "plan",
     "show",
+    "snapshot",
     "topology",
     "validate",
 ]

@@ -19,6 +19,7 @@ from .comparison import ComparisonDocument, PlanComparisonDocument, SweepDocumen
 from .explanation import ExplanationDocument
 from .inventory import InventoryDocument
 from .plan import PlanDocument
+from .snapshot import SnapshotDocument
 from .topology import TopologyDocument
 
 DOCUMENTS = (
@@ -28,6 +29,7 @@ DOCUMENTS = (
     SweepDocument,
     CapacityDocument,
     ExplanationDocument,
+    SnapshotDocument,
     TopologyDocument,
     PlanDocument,
     PlanComparisonDocument,

@@ -5,14 +5,18 @@ from typing import get_args
 
 import pytest
 import yaml
-from support.pages import blocks, guide, rows, sessions
+from support.pages import TEXTS, blocks, guide, rows, sessions
 from support.rules import FAMILIES, named
 
 import drasat as package
 from drasat.cli.output import Exit
 from drasat.encoders.constraints import relations
+from drasat.integrations.snapshot.kubectl import PAGE_SIZE
+from drasat.integrations.snapshot.snapshot import ESSENTIAL_KINDS
 from drasat.models.cluster.node_fit import NODE_FILTERS
 from drasat.models.kubernetes.extensions import SHAPES
+from drasat.models.kubernetes.kinds import KINDS
+from drasat.models.manifests.sources import DEFAULT_INPUT_SIZE
 from drasat.models.results.plan import PlanVerdict
 from drasat.models.topology.places import REQUESTED_SHAPES
 from drasat.models.workload.node_room import ROOM
@@ -127,3 +131,24 @@ class TestTopology:
         """TOPO-1, TOPO-2."""
         assert firsts("topology", "shape") == list(SHAPES)
         assert quoted(row[0].partition(" with ")[0] for row in rows(self.PAGE, "`shape`")) == list(REQUESTED_SHAPES)
+
+
+def plural(kind):
+    """As kubectl has it."""
+    return re.sub("(ss?)$", r"\1e", kind.lower()) + "s"
+
+
+class TestSnapshot:
+    def test_the_pipe_of_the_readme_has_every_kind_of_kubernetes_that_is_stable(self):
+        groups = ("", "apps", "batch", "resource.k8s.io", "scheduling.k8s.io")
+        wanted = [plural(kind.name) for kind in KINDS.values() if kind.group in groups and "v1" in kind.versions]
+        (named,) = re.findall(r"^kubectl get (\S+) -A -o json", TEXTS["README.md"], re.MULTILINE)
+        assert named.split(",") == wanted
+
+    def test_kinds_without_which_there_is_no_snapshot_are_named(self):
+        (row,) = (row for row in rows(guide("snapshot"), "the server") if row[0].startswith("forbids ResourceSlice"))
+        assert all(kind in row[0] for kind in ESSENTIAL_KINDS)
+
+    def test_numbers_are_those_of_the_modules(self):
+        assert f"each page of {PAGE_SIZE} objects" in " ".join(guide("snapshot").split())
+        assert f"({DEFAULT_INPUT_SIZE >> 20}Mi by default)" in guide("snapshot")

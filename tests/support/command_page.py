@@ -18,7 +18,7 @@ INTRODUCTION = f"""# Command line
 `drasat COMMAND --help` prints the same texts. `kubectl drasat COMMAND` works too. The guides explain each command with
 examples: [show](../guides/show.md), [allocate](../guides/allocate.md), [plan](../guides/plan.md),
 [compare](../guides/compare.md), [explain](../guides/explain.md), [capacity](../guides/capacity.md),
-[topology](../guides/topology.md), [validate](../guides/validate.md).
+[topology](../guides/topology.md), [validate](../guides/validate.md), [snapshot](../guides/snapshot.md).
 
 Results go to stdout. Reasons, warnings and progress go to stderr. Progress appears on terminals only.
 

@@ -1,0 +1,1 @@
+"""Connections of drasat with other programs; the solver knows none of them."""
