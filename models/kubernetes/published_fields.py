@@ -10,6 +10,8 @@ import difflib
 import gzip
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import chain
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +27,7 @@ _NEAR, _VERY_NEAR = 0.75, 0.85
 # Names that stand for something else in nearly every type.
 _COMMON_NAMES = frozenset({"name", "kind", "apiVersion", "uid", "type", "key", "value", "namespace"})
 _SERVER_FIELDS = frozenset({"status", "managedFields", "ownerReferences"})
+_VALUES = methodcaller("values")
 _LIST, _MAP = "[]", "{}"
 
 
@@ -118,8 +121,7 @@ def _all_known(values: list[Any], type_: _Type) -> bool:
             if field in names:
                 parts = [part for value in values if (part := value.get(field))]
                 for mark in (marks[at : at + 2] for at in range(0, len(marks), 2)):
-                    lists = parts if mark == _LIST else [part.values() for part in parts]
-                    parts = [item for items in lists for item in items if item]
+                    parts = [*chain.from_iterable(parts if mark == _LIST else map(_VALUES, parts))]
                 if parts and not _all_known(parts, inner):
                     return False
     except (TypeError, AttributeError):
