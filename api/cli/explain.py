@@ -57,7 +57,7 @@ def command(
 def _print_text(result: ExplanationResult) -> None:
     from ..reports import explanation, tables
 
-    write_stdout_lines(explanation.lines(result.document))
+    write_stdout_lines(explanation.lines(result.document), outcomes=True)
     print_stderr(*tables.timing_lines(result.document))
 
 

@@ -213,11 +213,16 @@ def write_stdout(text: str) -> None:
         raise UsageError(f"cannot write the result: {error.strerror or error}") from None
 
 
-def write_stdout_lines(lines: Iterable[str]) -> None:
-    """Write lines of the result; control characters of names are escaped. Raises ``UsageError`` as ``write_stdout``."""
-    from ..models.formats.errors import one_line
+def write_stdout_lines(lines: Iterable[str], *, outcomes: bool = False) -> None:
+    """Write lines of the result; control characters of names are escaped. Raises ``UsageError`` as ``write_stdout``.
 
-    write_stdout("".join(f"{one_line(line)}\n" for line in lines))
+    With ``outcomes`` each line begins with an outcome, or has one behind a name; on a terminal it gets a colour.
+    """
+    from ..models.formats.errors import one_line
+    from ..reports.tables import colour_outcome
+
+    escaped = map(one_line, lines)
+    write_stdout("".join(f"{line}\n" for line in (map(colour_outcome, escaped) if outcomes else escaped)))
 
 
 def print_table(

@@ -159,7 +159,7 @@ def _print_table(result: PlanResult, wide: bool = False) -> None:
         print_table(plan.HEADERS, plan.owner_cells(result.document))
     if result.document.bought:
         print_table(plan.BOUGHT_HEADERS, tables.display_cells(plan.bought_rows(result.document)), below=True, wide=wide)
-    write_stdout_lines(["", plan.summary(result.document)])
+    write_stdout_lines(["", plan.summary(result.document)], outcomes=True)
     _print_explanations(result)
 
 

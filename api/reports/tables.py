@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
@@ -142,6 +144,17 @@ def _columns_to_drop(headers: Sequence[str], widths: Sequence[int], available: i
 def _style(header: str, cell: str) -> str:
     """The colour of an outcome or a state; rich leaves colours out where NO_COLOR is set."""
     return (_STATE_STYLES if header in _STATE_COLUMNS else _OUTCOME_STYLES).get(cell, "")
+
+
+_ANSI_COLOURS = {_GOOD: 32, _BAD: 31, _OPEN: 33}
+_OUTCOME_WORD = re.compile(rf"(?<![\w/.-])(?:{'|'.join(_OUTCOME_STYLES)})(?![\w/.-])")
+
+
+def colour_outcome(line: str) -> str:
+    """The line for stdout, on a terminal with a colour for its first outcome, unless NO_COLOR is set."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
+        return line
+    return _OUTCOME_WORD.sub(lambda word: f"\x1b[{_ANSI_COLOURS[_OUTCOME_STYLES[word[0]]]}m{word[0]}\x1b[0m", line, 1)
 
 
 def format_tree(tree: Tree) -> str:

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from drasat.reports.tables import _layout_with_rich, format_table
+from drasat.reports.tables import _layout_with_rich, colour_outcome, format_table
 
 CASES = {
     "widths": (["a", "bcd", "e"], [["x", "y", "zzzz"], ["xxxxx", "", ""]]),
@@ -121,3 +121,19 @@ def test_no_color_is_respected(terminal, monkeypatch):
     terminal(80, colours=True)
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[3" not in format_table(["outcome"], [["Allocated"]])
+
+
+def test_lines_have_a_colour_for_their_outcome(terminal, monkeypatch):
+    terminal(80, colours=True)
+    assert colour_outcome("Optimal: 2 of 2") == "\x1b[32mOptimal\x1b[0m: 2 of 2"
+    assert colour_outcome("claim a/Error-1: Unallocatable") == "claim a/Error-1: \x1b[31mUnallocatable\x1b[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert colour_outcome("Optimal: 2 of 2") == "Optimal: 2 of 2"
+
+
+def test_lines_have_none_without_a_terminal_that_knows_colours(terminal, monkeypatch):
+    terminal(80)
+    assert colour_outcome("Optimal") == "Optimal"
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
+    assert colour_outcome("Optimal") == "Optimal"

@@ -36,6 +36,7 @@ from drasat.models.kubernetes.claims import (
     DeviceTaintSelector,
 )
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.kubernetes.quantity import Quantity
 from drasat.models.results.schema import results_schema
 
 
@@ -368,5 +369,8 @@ def test_examples_are_shown_whole(name):
     assert sum(one.devices.total for one in found.nodes) == total.total - elsewhere
     parts = total.free + total.in_use + total.tainted + total.blocked + total.unavailable
     assert parts == total.total
+    for one in (amount for found_class in found.classes for amount in found_class.amounts):
+        states = (one.free, one.in_use, one.tainted, one.blocked, one.unavailable)
+        assert sum(Quantity.parse(amount).nano for amount in states) == Quantity.parse(one.total).nano
     assert len(found.claims) >= len(cluster.claims)
     assert drasat.show(cluster).to_json() == found.to_json()
