@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 from . import syntax
 from .closures import Closure, Emitter, Frame, Step, check_key
 from .declarations import TYPE_NAMES, Overload
-from .errors import CelCompileError, CelRuntimeError
+from .errors import CelCompileError, CelCostError, CelRuntimeError
 from .meter import Meter, current_meter
 from .operators import NAMES, UNARY_NAMES, Dispatcher
 from .syntax import Walk, visit_all, walk
@@ -297,6 +297,8 @@ def fold_constant(compute: Callable[[], Value]) -> Value:
     """A constant computed beforehand; its error is one of compilation."""
     try:
         return compute()
+    except CelCostError:
+        raise
     except CelRuntimeError as error:
         raise CelCompileError(f"program instantiation failed: {error}") from None
     except TypeError:
@@ -386,7 +388,7 @@ class Scope:
 
 R = TypeVar("R")
 # Levels of closures upon one stack; a level takes up to five Python frames.
-CLOSURE_LEVELS_PER_STACK = 60
+CLOSURE_LEVELS_PER_STACK = 120
 
 
 def on_fresh_stack(run: Callable[[], R]) -> R:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from .closures import Closure, Frame, Iterate, display_key, go_name
 from .compiler import UNKNOWN, Code, ExpressionCompiler, bounded_code, code_from_parts
 from .errors import CelCostError, CelRuntimeError
+from .meter import tick, ticking
 from .operators import no_overload_error
 from .syntax import Macro, Node, Walk
 from .values import MISSING, CelMap, Value, find_entry, put_key
@@ -191,13 +192,19 @@ def _iteration(source: Closure, slots: list[int]) -> Iterate:
     return lambda frame: _set_both(frame, first, second, _pairs(source(frame)))
 
 
+# Steps of a loop between two ticks: one may take a few milliseconds, whatever it costs.
+_PACE = 8
+
+
 def _set_each(frame: Frame, slot: int, values: Iterable[Value]) -> Iterator[None]:
-    for frame[slot] in values:
+    tick(1)
+    for frame[slot] in ticking(values, _PACE):
         yield
 
 
 def _set_both(frame: Frame, first: int, second: int, pairs: Iterable[tuple[Value, Value]]) -> Iterator[None]:
-    for frame[first], frame[second] in pairs:
+    tick(1)
+    for frame[first], frame[second] in ticking(pairs, _PACE):
         yield
 
 

@@ -11,7 +11,7 @@ from . import types
 from .checker import Checked, check
 from .cost import Path, SizeOf, device_set_sizes, device_sizes, estimate
 from .declarations import OBJECTS, Declarations, Function, Range, by_name, declared_types
-from .errors import CelCompileError, CelRuntimeError, Issue
+from .errors import CelCompileError, CelCostError, CelRuntimeError, Issue
 from .libraries import LazyFunctions, all_functions
 from .operators import OPERATORS
 from .parser import parse
@@ -192,6 +192,8 @@ def _constant_argument_issues(
     values = [part.value if type(part) is Literal else part for part in parts]
     try:
         checked.overloads[pos][0].apply(*values)
+    except CelCostError:
+        raise
     except CelRuntimeError:
         yield Issue(argument.pos, f"invalid {name} argument")
 

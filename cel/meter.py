@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import TypeVar
 
@@ -76,12 +77,29 @@ def check_size(size: int, most: int) -> None:
         raise CelCostError("operation cancelled: actual cost limit exceeded")
 
 
-def ticking(values: Iterable[T]) -> Iterator[T]:
-    """The values, with a tick at every thousand or so."""
+def ticking(values: Iterable[T], pace: int | None = None) -> Iterator[T]:
+    """The values, with a tick at every ``pace``: a thousand or so."""
+    pace = pace or PACE
     for number, value in enumerate(values, 1):
-        if number % PACE == 0:
-            tick(PACE)
+        if number % pace == 0:
+            tick(pace)
         yield value
+
+
+@contextmanager
+def metered_work(deadline: float | None = None) -> Iterator[None]:
+    """Count the work of all that ticks, and end it at a deadline, or at that of the work around, if that is earlier.
+
+    Raises what ``tick`` raises.
+    """
+    outer = current_meter.meter
+    if outer is not None and outer.deadline is not None:
+        deadline = outer.deadline if deadline is None else min(deadline, outer.deadline)
+    current_meter.meter = Meter(deadline=deadline)
+    try:
+        yield
+    finally:
+        current_meter.meter = outer
 
 
 MOST_STEPS = 1_500_000

@@ -17,9 +17,9 @@ from .closures import ABSENT, Emitter, Frame
 from .compiler import PATTERNS, Compiled, compile_tree, on_fresh_stack
 from .cost import SizeOf, estimate
 from .declarations import UNKNOWN_RANGE, Range, declared_types
-from .environment import Environment, dra_environment, generic_environment
-from .errors import CelCompileError, CelError, CelRuntimeError
-from .meter import COST_LIMIT, Meter, current_meter
+from .environment import TOO_COSTLY, Environment, dra_environment, generic_environment
+from .errors import CelCompileError, CelCostError, CelError, CelRuntimeError
+from .meter import COST_LIMIT, Meter, current_meter, metered_work
 from .operators import checked_uint
 from .parser import parse, require_text
 from .syntax import Bind, Call, Macro, Method, Node, Postfix, Step, children
@@ -79,7 +79,7 @@ class Program:
     ) -> None:
         """Compile; without ``variables`` in the environment of ``scope``, a function of a module (device selectors').
 
-        Raises ``CelCompileError``.
+        Raises ``CelCompileError``, and ``CelDeadlineError`` at the deadline of the work around (``metered_work``).
         """
         self.text = text
         self.variables = None if variables is None else dict(variables)
@@ -89,11 +89,15 @@ class Program:
         environment = self._environment = (
             scope() if variables is None else _generic_environment(tuple(variables.items()), mixed_literals)
         )
-        self.checked = _on_any_stack(
-            lambda: environment.compile(text) if check else _parse_unchecked(text, environment)
-        )
         self._names = tuple(environment.declarations.variables)
-        self._plain: Compiled = self.part(self.checked.tree, self._names)
+        try:
+            with metered_work():
+                self.checked = _on_any_stack(
+                    lambda: environment.compile(text) if check else _parse_unchecked(text, environment)
+                )
+                self._plain: Compiled = self.part(self.checked.tree, self._names)
+        except CelCostError:
+            raise CelCompileError(f"{TOO_COSTLY}: it takes too long to compile") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         make = partial(Program, check=self._check, mixed_literals=self._mixed_literals, scope=self._scope)

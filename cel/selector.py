@@ -22,8 +22,9 @@ from .program import Program, bool_result, unwrap_error, with_compilation_prefix
 if TYPE_CHECKING:
     from .order_flow import Dependence
 
-# A selector that may cost no more is done long before a deadline could matter.
-_QUICK = 10_000
+# A selector that may cost no more, and is no longer, is done long before a deadline could matter: a step of a loop
+# costs three units at least, and does no more than is written.
+_QUICK, _QUICK_WORK = 10_000, 1_000_000
 _Key: TypeAlias = Callable[[tuple[Any, ...]], Any]
 _Memo: TypeAlias = tuple[_Key, dict[Any, "bool | CelError"]]
 
@@ -125,7 +126,12 @@ class Selector(_DeviceExpression):
 def _compiled(text: str) -> tuple[Program, frozenset[Path], bool]:
     """The program, what it can see of a device, and whether it is quick; all of it costs far more than evaluating."""
     program = Program(text)
-    return program, read_paths(program.checked.tree), program.estimate.max <= _QUICK
+    return program, read_paths(program.checked.tree), _is_quick(text, program.estimate.max)
+
+
+def _is_quick(text: str, most: int) -> bool:
+    """Whether an expression that may cost so much surely takes little time, so that nothing needs to be counted."""
+    return most <= _QUICK and most * len(text) <= _QUICK_WORK
 
 
 def _empty_key(_values: tuple[Any, ...]) -> None:
@@ -190,7 +196,8 @@ class DeviceSetExpression(_DeviceExpression):
         """Whether evaluating on so many devices surely costs little: then nothing needs to be counted."""
         quick = self._quick.get(count)
         if quick is None:
-            quick = count <= MOST_DEVICES and self.program.estimate_with(device_set_sizes(count)).max <= _QUICK
+            most = self.program.estimate_with(device_set_sizes(count)).max
+            quick = count <= MOST_DEVICES and _is_quick(self.text, most)
             self._quick[count] = quick
         return quick
 

@@ -19,6 +19,7 @@ from enum import Enum
 from types import GeneratorType
 from typing import Any, TypeAlias, TypeVar, cast
 
+from .meter import tick
 from .types import Type
 from .values import Value
 
@@ -257,6 +258,8 @@ _PLACES: dict[type, Callable[[Any], int]] = {
     # The outermost operator of the balanced tree that cel-go makes of && and || in a row.
     Logical: lambda node: node.positions[len(node.positions) // 2],
 }
+# Visits between two ticks, which may take milliseconds where types are deep, and the steps that one mostly takes.
+_PACE, _STEPS_OF_A_VISIT = 16, 5
 R = TypeVar("R")
 Walk: TypeAlias = Generator[Node, R, R]
 """A visit that yields the nodes it wants visited, is sent their results, and returns its own."""
@@ -269,7 +272,11 @@ def walk(handlers: Mapping[type, Callable[[Any], Walk[R] | R]], root: Node) -> R
     """
     stack: list[Walk[R]] = []
     visited: Any = handlers[type(root)](root)
+    steps = 0
     while True:
+        steps += 1
+        if steps % _PACE == 0:
+            tick(_STEPS_OF_A_VISIT * _PACE)
         sent: Any = None
         if type(visited) is GeneratorType:
             stack.append(visited)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..cel.devices import DeviceShapes, Path, PreparedDevice, read_paths
 from ..cel.environment import derived_attribute_environment
 from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
+from ..cel.meter import metered_work
 from ..cel.program import Program, with_compilation_prefix
 from ..cel.selector import Selector
 from ..cel.values import Optional, TypeValue, Value, type_name
@@ -94,7 +95,7 @@ class ExpressionEvaluator:
 
     def test_all(self, expression: str, profiles: Sequence[Profile]) -> Sequence[bool | ExpressionError]:
         """Evaluate a selector on devices of each of these profiles."""
-        selector = _compile_once(self._selectors, expression, self._selector)
+        selector = self._compiled(self._selectors, expression, self._selector)
         if isinstance(selector, ExpressionError):
             return [selector] * len(profiles)
         try:
@@ -105,7 +106,7 @@ class ExpressionEvaluator:
 
     def derive(self, expression: str, profile: Profile) -> DeviceAttribute | ExpressionError:
         """Compute a derived attribute of devices of this profile (CON-12)."""
-        program = _compile_once(self._derivations, expression, compile_derivation)
+        program = self._compiled(self._derivations, expression, compile_derivation)
         if isinstance(program, ExpressionError):
             return program
         key = expression, profile.index
@@ -122,12 +123,12 @@ class ExpressionEvaluator:
 
     def reads(self, expression: str) -> frozenset[Path]:
         """Tell which parts of a device a selector can depend on: of one that does not compile, none."""
-        selector = _compile_once(self._selectors, expression, self._selector)
+        selector = self._compiled(self._selectors, expression, self._selector)
         return frozenset() if isinstance(selector, ExpressionError) else selector.projection
 
     def derivation_reads(self, expression: str) -> frozenset[Path]:
         """Tell the same of the expression of a derived attribute."""
-        program = _compile_once(self._derivations, expression, compile_derivation)
+        program = self._compiled(self._derivations, expression, compile_derivation)
         return frozenset() if isinstance(program, ExpressionError) else read_paths(program.checked.tree)
 
     def _selector(self, expression: str) -> Selector:
@@ -138,7 +139,7 @@ class ExpressionEvaluator:
         # Few claims have any.
         from ..cel.selector import DeviceSetExpression
 
-        found: DeviceSetExpression | ExpressionError = _compile_once(self._device_sets, text, DeviceSetExpression)
+        found: DeviceSetExpression | ExpressionError = self._compiled(self._device_sets, text, DeviceSetExpression)
         return found
 
     def device_set_key(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
@@ -162,6 +163,18 @@ class ExpressionEvaluator:
             self._judged[key] = ExpressionError(str(result), False) if isinstance(result, CelError) else result
         return self._judged[key]
 
+    def _compiled(self, known: dict[str, Any], expression: str, compile_: Callable[[str], Any]) -> Any:
+        """Compile a text the first time; its error is remembered too, but not that the deadline has passed."""
+        if expression not in known:
+            try:
+                with metered_work(self.deadline):
+                    known[expression] = compile_(expression)
+            except CelDeadlineError as error:
+                raise DeadlineExceededError(f"filter operation aborted: {error}") from error
+            except CelCompileError as error:
+                known[expression] = ExpressionError(str(error), True)
+        return known[expression]
+
     def prepared(self, profile: Profile) -> PreparedDevice:
         """Return a device of this profile as expressions see it."""
         prepared = self._prepared.get(profile.index)
@@ -181,16 +194,6 @@ class _CountedSelector(Selector):
         """Evaluate on a device, remembering nothing."""
         self._owner.evaluations += 1
         return super().evaluate(device, deadline=deadline)
-
-
-def _compile_once(known: dict[str, Any], expression: str, compile_: Callable[[str], Any]) -> Any:
-    """Compile a text the first time; its error is remembered too."""
-    if expression not in known:
-        try:
-            known[expression] = compile_(expression)
-        except CelCompileError as error:
-            known[expression] = ExpressionError(str(error), True)
-    return known[expression]
 
 
 def compile_derivation(expression: str) -> Program:

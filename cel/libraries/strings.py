@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
+from string import ascii_lowercase, ascii_uppercase
 from time import thread_time
 from typing import Any
 
@@ -24,8 +25,14 @@ from .declare import CostRule, function, method, no_overload
 
 # What Go's unicode.IsSpace knows; Python's own list is longer.
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
-_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
+_SHORT = 16
+_LOWER = bytes.maketrans(ascii_uppercase.encode(), ascii_lowercase.encode())
+_UPPER = bytes.maketrans(ascii_lowercase.encode(), ascii_uppercase.encode())
+
+
+def _translated(text: str, table: bytes) -> str:
+    """The text with its ASCII characters replaced."""
+    return text.encode("utf-8", "surrogatepass").translate(table).decode("utf-8", "surrogatepass")
 
 
 def _check_index(index: int, length: int) -> None:
@@ -46,12 +53,20 @@ def _index_of(text: str, part: str, start: int = 0) -> int:
 
 def _last_index_of(text: str, part: str, start: int | None = None) -> int:
     if start is None:
-        return text.rfind(part)
+        return _find_last(text, part)
     if start < 0:
         raise CelRuntimeError(f"index out of range: {start}")
     if start >= len(text):
         return len(text) if not part else -1
-    return text.rfind(part, 0, start + len(part))
+    return _find_last(text[: start + len(part)], part)
+
+
+def _find_last(text: str, part: str) -> int:
+    """As ``str.rfind``, which may take a time that grows as the product of the lengths."""
+    if len(part) <= _SHORT:
+        return text.rfind(part)
+    found = text[::-1].find(part[::-1])
+    return found if found < 0 else len(text) - found - len(part)
 
 
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
@@ -176,11 +191,11 @@ STRING_FUNCTIONS: tuple[Function, ...] = (
     ),
     method(
         "lowerAscii", "string_lower_ascii", (STRING,), STRING,
-        lambda text: text.lower() if text.isascii() else text.translate(_LOWER), **_SAME_SIZE,
+        lambda text: text.lower() if text.isascii() else _translated(text, _LOWER), **_SAME_SIZE,
     ),
     method(
         "upperAscii", "string_upper_ascii", (STRING,), STRING,
-        lambda text: text.upper() if text.isascii() else text.translate(_UPPER), **_SAME_SIZE,
+        lambda text: text.upper() if text.isascii() else _translated(text, _UPPER), **_SAME_SIZE,
     ),
     method("replace", "string_replace_string_string", (*_TWO_STRINGS, STRING), STRING, _replace, **_REPLACE),
     method("replace", "string_replace_string_string_int", (*_TWO_STRINGS, STRING, INT), STRING, _replace, **_REPLACE),
@@ -288,6 +303,7 @@ def _compile(pattern: str) -> CompiledPattern:
         reason, _, where = text.partition(": ")
         shown = pattern if reason == "missing )" else where
         raise CelRuntimeError(f"error parsing regexp: {_COMPLAINTS.get(reason, reason)}: `{shown}`") from None
+    tick(compiled.programsize)
     return CompiledPattern(compiled, compiled.programsize)
 
 

@@ -57,20 +57,26 @@ def _encode_automatically(model: AllocationModel, relation: MergedRelation, item
         return (_encode_as_table if few else _encode_lazily)(model, relation, items)
 
 
-def lower_relation(relation: MergedRelation, items: RelatedItems) -> tuple[Formulas, Handle, Handle]:
-    """Return what makes the expression true, and what makes it fail for an error. Raises ``NotLoweredError``."""
+def lower_relation(
+    relation: MergedRelation, items: RelatedItems, deadline: float | None = None
+) -> tuple[Formulas, Handle, Handle]:
+    """Return what makes the expression true, and what makes it fail for an error.
+
+    Raises ``NotLoweredError``, and ``DeadlineExceededError`` once ``deadline`` is over.
+    """
     condition = cel_condition_of(relation)
     devices = [condition.prepared(device) for device in items.devices]
     if any(device.error for device in devices):
         raise NotLoweredError("a device cannot be read")
     formulas = Formulas(items.most, items.least_total, items.most_total)
-    found = lower_expression(condition.expression.program, [device.cel_value for device in devices], formulas)
+    values = [device.cel_value for device in devices]
+    found = lower_expression(condition.expression.program, values, formulas, deadline=deadline)
     nothing = formulas.equal(GatedSum.of_terms(0, [(item, TRUE, 1) for item in range(len(items.devices))]), 0)
     return formulas, formulas.disj((found.true, nothing)), formulas.conj((found.error, ~nothing))
 
 
 def _encode_by_lowering(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
-    formulas, true, error = lower_relation(relation, items)
+    formulas, true, error = lower_relation(relation, items, model.rows.deadline)
     if relation.record.errors_count_as_true:
         true = formulas.disj((true, error))
     model.excludes_errors |= error != FALSE

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...cel import syntax
+from ...cel.errors import CelDeadlineError
+from ...cel.meter import metered_work
 from ...cel.program import Program
 from ...cel.syntax import Macro, Method, Node, Postfix, Step
 from ...cel.values import Optional, Value
+from ...problem.messages import check_deadline
 from . import scopes, values
 from .bounds import require_within_limit
 from .formula_nodes import FALSE, TRUE, Handle
@@ -38,26 +41,35 @@ class LoweredExpression:
 
 
 def lower_expression(
-    expression: Program, items: Sequence[Value], formulas: Formulas, *, budget: int = MOST_LOWERING_STEPS
+    expression: Program,
+    items: Sequence[Value],
+    formulas: Formulas,
+    *,
+    budget: int = MOST_LOWERING_STEPS,
+    deadline: float | None = None,
 ) -> LoweredExpression:
     """The formulas of an expression over the one variable ``devices``, a list of devices.
 
     For every vector of counts that ``formulas`` allows they say what evaluation gives for the list of ``counts[i]``
     copies of ``items[i]``, in the order of the items. Items that the expression compares with each other as a whole
     must be different values. Raises ``NotLoweredError``, also where more than ``budget`` steps would be needed, or
-    where evaluating might exceed the limit of costs.
+    where evaluating might exceed the limit of costs; ``DeadlineExceededError`` once ``deadline`` is over, a reading of
+    ``time.monotonic``.
     """
-    steps = values.StepBudget(budget)
+    steps = values.StepBudget(budget, deadline)
     require_within_limit(expression, items, formulas)
     lowering = ExpressionLowering(expression, formulas, steps, _NODE_RULES, _STEP_RULES)
     devices = values.single_case(
         values.Bag([values.BagCell(values.known_symbol(value), item) for item, value in enumerate(items)])
     )
-    with scopes.limited_work():
+    with metered_work(deadline):
         try:
             symbol = lowering.value(expression.checked.tree, scopes.SymbolEnvironment({scopes.DEVICES: devices}))
         except RecursionError:
             raise values.NotLoweredError("nested too deeply") from None
+        except CelDeadlineError:
+            check_deadline(deadline)
+            raise
     verdict = lowering.cases.verdict(symbol)
     return LoweredExpression(verdict.true, verdict.error, steps.ordered)
 

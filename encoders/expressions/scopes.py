@@ -7,15 +7,13 @@ function of the expression apart from its arguments: a node with names where the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ...cel import syntax
 from ...cel import syntax as cel_syntax
 from ...cel.closures import Closure, Frame
 from ...cel.errors import CelCostError, CelRuntimeError
-from ...cel.meter import Meter, current_meter
 from ...cel.program import Program
 from ...cel.values import Value
 from .values import FAILED_SYMBOL, NotLoweredError, StepBudget, Symbol, known_symbol
@@ -212,16 +210,6 @@ class Closures:
         compiled = self._program.part(node, names)
         budget, slot = self._budget, len(names)
         return lambda values: ClosureEvaluator(compiled.run, compiled.frame(None, values), budget, slot)
-
-
-@contextmanager
-def limited_work() -> Iterator[None]:
-    """Let functions count the work that the number of evaluations does not show."""
-    outer, current_meter.meter = current_meter.meter, Meter()
-    try:
-        yield
-    finally:
-        current_meter.meter = outer
 
 
 _MOST_ARGUMENTS = 64

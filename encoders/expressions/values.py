@@ -7,6 +7,7 @@ symbols together case by case; keys of values find equal or indistinguishable on
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,8 +17,12 @@ from ...cel.closures import lookup
 from ...cel.values import MISSING, CelMap, Duration, Timestamp, UInt, Value
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.semver import Version
+from ...problem.messages import check_deadline
 from .formula_nodes import FALSE, ONE, TRUE, GatedSum, Handle
 from .formulas import Formulas
+
+# Steps between two looks at the clock.
+_PACE = 500
 
 
 class NotLoweredError(Exception):
@@ -111,14 +116,19 @@ class StepBudget:
     """Steps left; each is of the order of a few microseconds."""
 
     left: int
+    deadline: float | None = None
     ordered: bool = field(default=False)
     """Whether anything read so far depends on the order of the devices."""
+    _looked: int = sys.maxsize
 
     def spend(self, steps: int) -> None:
-        """Take steps off; ``NotLoweredError`` when there are no more."""
+        """Take steps off; ``NotLoweredError`` when there are no more, ``DeadlineExceededError`` at the deadline."""
         self.left -= steps
         if self.left < 0:
             raise NotLoweredError("the expression needs too many steps to lower")
+        if self.left < self._looked:
+            self._looked = self.left - _PACE
+            check_deadline(self.deadline)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,11 @@ from support.random_expressions import (
 )
 
 from drasat.cel.values import UInt
+from drasat.encoders.expressions.formulas import Formulas
+from drasat.encoders.expressions.lowering import lower_expression
 from drasat.encoders.expressions.values import NotLoweredError
 from drasat.models.kubernetes.semver import Version
+from drasat.problem.messages import DeadlineExceededError
 
 RING = "size(devices) == {count} && devices.map(d, d.@index).max() - devices.map(d, d.@index).min() == {count} - 1"
 GRID = """size(devices) == {count} && devices.all(d, devices.filter(other, d != other &&
@@ -215,6 +218,23 @@ def test_a_budget_ends_the_work():
     assert lowered(text, items)[1].error == ~0
     with pytest.raises(NotLoweredError, match="steps"):
         lowered(text, items, budget=200)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "devices.all(a, devices.all(b, a.@i < b.@i))",
+        "lists.range(99).all(a, lists.range(99).all(b, a + b >= 0)) && devices.exists(d, d.@i > 1)",
+        "devices.map(d, d.@i).sum() < 7",
+    ],
+)
+def test_a_deadline_ends_the_work(text):
+    """CEL-11: symbols, and what is computed beforehand."""
+    items = [device(i=value) for value in range(30)]
+    formulas = Formulas([1] * 30, 0, 30)
+    assert lower_expression(program(text), items, formulas, deadline=float("inf")).error == ~0
+    with pytest.raises(DeadlineExceededError):
+        lower_expression(program(text), items, Formulas([1] * 30, 0, 30), deadline=0.0)
 
 
 def test_an_expression_that_may_cost_too_much_is_refused():
