@@ -2,6 +2,7 @@
 
 import pytest
 
+from drasat import cel
 from drasat.cel.errors import CelCostError, CelDeadlineError, CelRuntimeError
 from drasat.cel.libraries import all_functions, strings
 from drasat.cel.libraries.declare import MOST_CHARACTERS, MOST_ELEMENTS, traversal_cost
@@ -252,3 +253,13 @@ def test_limit_of_characters_is_that_of_the_result():
     assert len(overload("join", [[text, text]]).apply([text, text])) == MOST_CHARACTERS
     with pytest.raises(CelCostError):
         overload("join", [[text, text, "a"]]).apply([text, text, "a"])
+
+
+@pytest.mark.parametrize("text", ["a" * 60, "ab" * 30, "b" + "a" * 59, "aé" * 30])
+@pytest.mark.parametrize("part", ["a" * 17, "ab" * 9, "b" + "a" * 20, "é" + "aé" * 9, "a" * 61])
+def test_the_last_place_of_a_long_part_is_that_of_a_search_from_the_end(text, part):
+    """Looked for from the front of the text turned around: linear, where ``str.rfind`` may be quadratic."""
+    program = cel.compile("t.lastIndexOf(p)", {"t": "string", "p": "string"})
+    assert program.evaluate({"t": text, "p": part}) == text.rfind(part)
+    before = cel.compile("t.lastIndexOf(p, 30)", {"t": "string", "p": "string"})
+    assert before.evaluate({"t": text, "p": part}) == text.rfind(part, 0, 30 + len(part))
