@@ -232,7 +232,8 @@ def compare_plans(
     cel_errors
         As for ``allocate``; ``plan`` takes ``kube`` for ``strict``.
     time_limit
-        Seconds for each planner, each time, and again for measuring its fragmentation.
+        Seconds for everything, shared out among the runs; ``plan`` gets as much as three of them. Runs for which no
+        time is left are left out, and a notice names them.
     seed
         Decides the random order, and share ids.
     timings

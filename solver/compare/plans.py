@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from ...models.cluster.cluster import Cluster
@@ -57,13 +57,17 @@ class PlannerRun:
 
 @dataclass(frozen=True, slots=True)
 class PlanComparison:
-    """All runs, each checked; ``asked`` units and ``gangs`` are in the queue."""
+    """All runs, each checked; ``asked`` units and ``gangs`` are in the queue.
+
+    ``late`` are labels of runs for which there was no time.
+    """
 
     asked: int
     gangs: int
     runs: tuple[PlannerRun, ...]
     gates: FeatureGates
     cel_errors: str
+    late: tuple[str, ...] = ()
 
     @property
     def sequential(self) -> tuple[PlannerRun, ...]:
@@ -84,7 +88,7 @@ class PlanComparison:
     @property
     def decided(self) -> bool:
         """Whether all were done in time."""
-        return all(run.decided for run in self.runs)
+        return not self.late and all(run.decided for run in self.runs)
 
 
 @gc_young_only()
@@ -107,21 +111,26 @@ def compare_plans(
     Raises ``ValueError``, one line, ``PeerError`` if the real scheduler is asked for and not built, or fails, and
     ``VerificationError`` if an answer is wrong.
     """
+    shares = TimeShares(time_limit)
     check_policy(cel_errors)
     _check_names(planners, orders)
     gates = gates_of(feature_gates)
     sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
     units = tuple(expand_units(cluster, sets, gates))
     inputs = SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
-    asker = _PlannerRunner(inputs, tuple(orders), objective, gap, time_limit)
+    asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares)
     names = asker.all() if planners is None else planners
     for name in names:
         asker.check(name)
     gangs = {unit.unit_set.gang for unit in units if unit.unit_set.gang is not None}
     # ``plan`` comes first, for it knows what is wrong with the question.
-    runs = {name: asker.runs(name) for name in sorted(names, key=lambda name: name != PLAN)}
+    shares.parts = sum(_PLAN_PARTS if name == PLAN else len(orders) for name in names)
+    runs = {name: list(asker.runs(name)) for name in sorted(names, key=lambda name: name != PLAN)}
     ordered = tuple(run for name in names for run in runs[name])
-    return PlanComparison(len(units), len(gangs), ordered, gates, cel_errors)
+    if asker.late:
+        said = f"the time limit left no time for {', '.join(asker.late)}"
+        ordered = (replace(ordered[0], notices=(*ordered[0].notices, said)), *ordered[1:])
+    return PlanComparison(len(units), len(gangs), ordered, gates, cel_errors, tuple(asker.late))
 
 
 def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:
@@ -135,15 +144,56 @@ def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:
             raise ValueError(f"at least one {what} is needed, and none twice")
 
 
+# ``plan`` gets as much time as so many runs of a scheduler, and keeps this part of it for what is counted afterwards.
+_PLAN_PARTS, _COUNTING_SHARE = 3, 0.1
+# What part of its time a scheduler keeps for verifying and counting, as long as no run has shown how long they take.
+_CHECKING_SHARE = 0.4
+
+
+class TimeShares:
+    """A time limit shared out among ``parts`` that are run one after the other; what one leaves goes to the others.
+
+    ``clock`` reads seconds. ``checking`` is the most that verifying and counting took in a run so far.
+    """
+
+    def __init__(self, limit: float | None, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._ends = None if limit is None else clock() + limit
+        self._first = True
+        self.parts = 1
+        self.checking: float | None = None
+
+    def take(self, parts: int) -> float | None:
+        """The deadline for the next parts; None for no limit."""
+        share, self.parts, self._first = parts / max(parts, self.parts), self.parts - parts, False
+        if self._ends is None:
+            return None
+        now = self._clock()
+        return now + max(0.0, self._ends - now) * share
+
+    def allows(self) -> bool:
+        """Whether another run can begin, as far as is known; the first one always may."""
+        left = None if self._ends is None else self._ends - self._clock()
+        return self._first or left is None or left > (self.checking or 0.0)
+
+    def search_ends(self, deadline: float | None) -> float | None:
+        """When a run with this deadline has to be verified."""
+        if deadline is None:
+            return None
+        left = deadline - self._clock()
+        return deadline - (left * _CHECKING_SHARE if self.checking is None else min(left, self.checking))
+
+
 @dataclass(frozen=True, slots=True)
 class _PlannerRunner:
-    """Options that all planners are asked with."""
+    """Options that all planners are asked with; ``late`` are labels of runs for which there was no time."""
 
     inputs: SchedulingInput
     orders: tuple[str, ...]
     objective: str | Sequence[str]
     gap: float
-    time_limit: float | None
+    shares: TimeShares
+    late: list[str] = field(default_factory=list)
 
     def all(self) -> list[str]:
         """All planners that are there; the real scheduler only if it can be asked this."""
@@ -166,15 +216,25 @@ class _PlannerRunner:
             check_upstream_policy(self.inputs.cel_errors)
             check_engine_support(planner, self.inputs.cluster, asked)
 
-    def runs(self, planner: str) -> list[PlannerRun]:
-        return [self._plan()] if planner == PLAN else [self._scheduled(planner, order) for order in self.orders]
+    def runs(self, planner: str) -> Iterator[PlannerRun]:
+        """Yield the runs of a planner, as far as there is time."""
+        for order in ("",) if planner == PLAN else self.orders:
+            if self.shares.allows():
+                began = monotonic()
+                run = self._scheduled(planner, order) if order else self._plan()
+                checking = monotonic() - began - run.seconds
+                self.shares.checking = max(checking, self.shares.checking or 0.0)
+                yield run
+            else:
+                self.late.append(f"{planner}/{order}" if order else planner)
 
     def _scheduled(self, planner: str, order: str) -> PlannerRun:
-        found = schedule(self.inputs, planner, order, self.time_limit)
+        deadline = self.shares.take(1)
+        found = schedule(self.inputs, planner, order, self.shares.search_ends(deadline))
         units = [one.unit for one in self.inputs.units]
         unknown_rooms = unknown_room_notices(self.inputs.cluster.nodes.values(), units)
         notices = (*ignored_soft_entries(planner, self.inputs.cluster, units), *unknown_rooms)
-        counted = self._figures(found.units)
+        counted = self._figures(found.units, deadline)
         return PlannerRun(
             planner, order, found.units, counted, found.in_time, found.seconds, found.version, notices=notices
         )
@@ -183,7 +243,7 @@ class _PlannerRunner:
         # Loads the solver's library, which schedulers do without.
         from ..plan.plan import plan
 
-        inputs = self.inputs
+        inputs, deadline = self.inputs, self.shares.take(_PLAN_PARTS)
         started = monotonic()
         found = plan(
             inputs.cluster,
@@ -193,11 +253,11 @@ class _PlannerRunner:
             selector=inputs.selector,
             feature_gates=inputs.gates,
             cel_errors=inputs.cel_errors,
-            time_limit=self.time_limit,
+            time_limit=None if deadline is None else (deadline - started) * (1 - _COUNTING_SHARE),
             seed=inputs.seed,
         )
         seconds = monotonic() - started - found.seconds.get("verify", 0.0)
-        counted = self._figures(found.units)
+        counted = self._figures(found.units, deadline)
         return PlannerRun(
             PLAN,
             "",
@@ -210,8 +270,7 @@ class _PlannerRunner:
             notices=found.notices,
         )
 
-    def _figures(self, units: Sequence[PlannedUnitOutcome]) -> Figures:
-        deadline = None if self.time_limit is None else monotonic() + self.time_limit
+    def _figures(self, units: Sequence[PlannedUnitOutcome], deadline: float | None) -> Figures:
         return figures(SchedulingContext(self.inputs, deadline), self.inputs.units, units)
 
 
@@ -250,14 +309,13 @@ def check_planner(name: str) -> str:
     return name
 
 
-def schedule(inputs: SchedulingInput, planner: str, order: str, time_limit: float | None) -> SequentialSchedule:
-    """Place the units one by one in this order, and check the whole.
+def schedule(inputs: SchedulingInput, planner: str, order: str, deadline: float | None) -> SequentialSchedule:
+    """Place the units one by one in this order, and check the whole; ``deadline`` is a reading of ``time.monotonic``.
 
     Raises ``VerificationError`` if it does not pass, and ``PeerError`` if the real scheduler fails.
     """
     queue = schedulers.arrival_order(inputs.units, order, inputs.seed)
     started = monotonic()
-    deadline = None if time_limit is None else started + time_limit
     context = SchedulingContext(inputs, deadline)
     with _allocation_trials(planner, context) as (trials, version):
         scheduler = SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)

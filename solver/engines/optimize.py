@@ -70,7 +70,10 @@ def optimize(
     merged = merge_equal_requests(problem, in_use, candidates)
     try:
         model = build_model(build_symmetry_classes(merged, [*ENCODERS, *stages]), ENCODERS, deadline=limits.deadline)
+        # Distances of all pairs of devices are many rows.
+        model.rows.deadline = limits.deadline
         parts = [stage.parts(model) for stage in stages]
+        model.rows.deadline = None
         counts.classes = max(counts.classes, len(model.reduced.classes))
         counts.literals += model.rows.variables
         counts.count_encodings(model.cel_encodings)
