@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeAlias, TypedDict, Unpack
 
 from ..declarations import ONE_RANGE, UNKNOWN_RANGE, Estimate, Function, Operand, Overload, Range
-from ..errors import CelRuntimeError
+from ..errors import CelCostError, CelRuntimeError
 from ..meter import PACE, tick
 from ..syntax import Literal
 from ..types import BYTES, STRING, Type
@@ -45,6 +45,8 @@ def is_read_by(read: Callable[..., object]) -> Callable[..., bool]:
     def check(*args: Value) -> bool:
         try:
             read(*args)
+        except CelCostError:
+            raise
         except (CelRuntimeError, ValueError):
             return False
         return True

@@ -17,6 +17,7 @@ from ...models.kubernetes.quantity import NANO, Quantity
 from ...models.kubernetes.semver import Version
 from ..declarations import Estimate, Function, Range
 from ..errors import CelRuntimeError
+from ..meter import check_size
 from ..types import BOOL, DOUBLE, FORMAT, INT, QUANTITY, SEMVER, STRING, list_of, optional_of
 from ..values import NONE, Optional, Value, register, size_of
 from .declare import REGEX_FACTOR, STRING_FACTOR, CostRule, cost_per_length, function, is_read_by, method, scaled_cost
@@ -85,7 +86,12 @@ QUANTITY_FUNCTIONS: tuple[Function, ...] = (
 register(Version, SEMVER)
 
 
+# Characters of a version that are read within a tenth of a second.
+_MOST_OF_A_VERSION = 100_000
+
+
 def _parse_semver(text: str, normalize: bool = False) -> Version:
+    check_size(len(text), _MOST_OF_A_VERSION)
     try:
         return Version.parse_normalized(text) if normalize else Version.parse(text)
     except ValueError as error:

@@ -263,3 +263,9 @@ def test_the_last_place_of_a_long_part_is_that_of_a_search_from_the_end(text, pa
     assert program.evaluate({"t": text, "p": part}) == text.rfind(part)
     before = cel.compile("t.lastIndexOf(p, 30)", {"t": "string", "p": "string"})
     assert before.evaluate({"t": text, "p": part}) == text.rfind(part, 0, 30 + len(part))
+
+
+@pytest.mark.parametrize("text", ["semver(t).major() > 0", "isSemver(t)", "isSemver(t, true)"])
+def test_no_version_is_read_that_takes_long(text):
+    outcome = cel.compile(text, {"t": "string"}).measure({"t": "1.0.0-" + "1." * 60_000 + "1"})
+    assert isinstance(outcome.error, CelCostError)
