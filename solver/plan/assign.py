@@ -22,7 +22,6 @@ from ...models.results.plan import PlannedNode, PlanStage, plan_stage
 from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.units import ClaimRef
 from ...problem.shapes import NodeView, NodeViews
-from ..engines.engine import Pick
 from ..engines.result import ResultBuilder
 from .build import PlanInstance, PlanRequest
 from .build.nodes import PlanNodeClass, with_bought_nodes
@@ -31,7 +30,7 @@ from .build.units import ColocatedUnits, UnitClass
 from .build.weights import WeightFunction
 from .master_problem import IntegerPlan, PlanSolution, StageResult, is_close
 from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, UNKNOWN, PlannedUnitOutcome, PlanOutcome, PlanStatistics
-from .pricing.bundle import SPREAD, Bundle, Picks
+from .pricing.bundle import SPREAD, Bundle, BundleUnit, Picks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +47,7 @@ class Slot:
     picks: Picks
     admin: frozenset[int]
     looks: bool
-    claims: tuple[tuple[UnitClass, Picks], ...]
+    claims: tuple[tuple[UnitClass, Picks, frozenset[int]], ...]
 
 
 def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
@@ -97,19 +96,24 @@ def _node_slots(
     question = instance.questions[node.index]
     pairs = list(zip(question.units, bundle.copies, strict=True))
     claims = {
-        unit.provides: (instance.roles[unit.index].unit_class, own[0]) for unit, own in pairs if unit.provides and own
+        unit.provides: (instance.roles[unit.index].unit_class, own[0], _admin_demands(unit))
+        for unit, own in pairs
+        if unit.provides and own
     }
     for unit, copies in pairs:
         if unit.index not in waiting:
             continue
         looks, unit_class = bool(unit.looks_at), instance.roles[unit.index].unit_class
-        admin = frozenset(demand.index for demand in unit.problem.demands if demand.admin)
-        admin = admin.union(pick.demand for pick in unit.looks_at)
+        admin = _admin_demands(unit)
         for picks in copies:
             if waiting[unit.index]:
                 entry = waiting[unit.index].popleft()
                 named = tuple(claims.pop(key) for key in sorted(unit.names) if key in claims)
                 yield Slot(entry, unit_class, node, number, unit.looks_at or picks, admin, looks, named)
+
+
+def _admin_demands(unit: BundleUnit) -> frozenset[int]:
+    return frozenset(demand.index for demand in unit.problem.demands if demand.admin)
 
 
 Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
@@ -144,36 +148,36 @@ class SlotAllocator:
 
     def _made(self, slot: Slot, node: Node) -> dict[ObjectKey, tuple[ClaimRef, AllocationResult]]:
         made: dict[ObjectKey, tuple[ClaimRef, AllocationResult]] = {}
-        parts = [(slot.unit_class, slot.units.unallocated_claims, slot.picks, slot.admin)]
-        shared = ((one, (one.shared,), picks, frozenset[int]()) for one, picks in slot.claims if one.shared)
         compiler = self.instance.compiler
         view = self.views.of(node, slot.node_class.visible)
-        for unit_class, requested, picks, admin in (*parts, *shared):
+        own = (slot.unit_class, slot.picks, slot.admin)
+        dealt = self._dealt([own, *slot.claims], view) if self._free and not slot.looks else {}
+        for unit_class, picks, _ in (own, *slot.claims):
+            requested = (unit_class.shared,) if unit_class.shared else slot.units.unallocated_claims
             if not requested:
                 continue
             claims = [ref.claim for ref in requested if ref.claim is not None]
-            dealt = tuple(self._dealt(picks, admin, view)) if self._free and not slot.looks else picks
+            picks = tuple(replace(pick, device=dealt.get(pick.device, pick.device)) for pick in picks)
             requests = compiler.resolved_requests(compiler.question(unit_class.claims))
-            found = self.builder.build(claims, requests, dealt, view)
+            found = self.builder.build(claims, requests, picks, view)
             made.update((ref.key, (ref, allocation)) for ref, allocation in zip(requested, found, strict=True))
         return made
 
-    def _dealt(self, picks: Picks, admin: frozenset[int], view: NodeView) -> Iterator[Pick]:
-        """Replace each pick of a shared device by the next one of its class that nobody has.
+    def _dealt(self, parts: Iterable[tuple[UnitClass, Picks, frozenset[int]]], view: NodeView) -> Mapping[int, int]:
+        """For each pick of a shared device that is held, say which one of its class it gets that nobody has.
 
-        Admin access may have any of them that these picks have not: what is apart in the picks stays apart (DEV-1).
+        Admin access may have any of them that these parts have not: what is apart in the picks stays apart (DEV-1).
         """
         numbers = {device.id: number for number, device in enumerate(view.devices)}
         dealt: dict[int, int] = {}
-        for pick in sorted(picks, key=lambda pick: pick.demand in admin):
-            own = self._class_of.get(view.devices[pick.device].id)
-            if own is not None and pick.device not in dealt:
+        flat = [(pick.demand in admin, pick.device) for _, picks, admin in parts for pick in picks]
+        for has_admin, device in sorted(flat, key=lambda one: one[0]):
+            own = self._class_of.get(view.devices[device].id)
+            if own is not None and device not in dealt:
                 taken = set(dealt.values())
                 spare = (id_ for id_ in own if numbers[id_] not in taken)
-                free = spare if pick.demand in admin else self._free[own[0]]
-                dealt[pick.device] = numbers[next(free)]
-        for pick in picks:
-            yield replace(pick, device=dealt.get(pick.device, pick.device))
+                dealt[device] = numbers[next(spare if has_admin else self._free[own[0]])]
+        return dealt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,7 +214,7 @@ def _node_equivalence(
     own: dict[tuple[int, int], list[Hashable]] = defaultdict(list)
     for slot in placed:
         own[slot.node_class.index, slot.number].append(
-            (slot.unit_class.index, slot.picks, tuple((one.index, picks) for one, picks in slot.claims))
+            (slot.unit_class.index, slot.picks, tuple((one.index, picks) for one, picks, _ in slot.claims))
         )
     taken = request.earlier.nodes
     listed = ((kind, number, node.metadata.name) for kind, found in nodes.items() for number, node in enumerate(found))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Protocol
 
 from ...models.kubernetes.claims import AllocationResult
@@ -67,6 +68,7 @@ def first_fit(
     *,
     placed: AssignedUnits | None = None,
     usable: Container[str] | None = None,
+    shuffle: Random | None = None,
 ) -> FirstFit:
     """Place units of the queue one by one, in the order in which their positions are ``arriving``.
 
@@ -85,11 +87,15 @@ def first_fit(
         What is placed already, in order; it is kept.
     usable
         Names of the nodes that may be used; None: all.
+    shuffle
+        Puts the nodes into a random order; None: they are by name.
 
     """
     cluster, before = session.cluster, dict(placed or {})
     state, rooms = remaining_beside(session, queue, before)
     nodes = [node for name, node in cluster.nodes.items() if usable is None or name in usable]
+    if shuffle:
+        shuffle.shuffle(nodes)
     bounded = replace(session, work=_FIRST_FIT_WORK)
     units = [queue[position] for position in arriving]
     context = SequentialContext(bounded, auto_engine(bounded), units, deadline, nodes, state, rooms)

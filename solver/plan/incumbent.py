@@ -25,9 +25,9 @@ from .master_problem import PlanLimits, PlanSolution, is_past
 from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD
 
-# For queues of at most so many units first fit is tried in further orders, so many of them drawn at random.
-_SHORT_QUEUE = 64
-_SHUFFLED_ORDERS = 8
+# With at most so many units and nodes together first fit is tried in further orders, so many of them drawn at random.
+_FEW_UNITS_AND_NODES = 128
+_SHUFFLED_ORDERS = 12
 
 
 def better_plan(
@@ -102,32 +102,34 @@ def _candidates(request: PlanRequest, assignment: PlanAssignment, deadline: floa
     if request.only_new:
         return
     nothing = PlanAssignment(request.session.cluster, {}, {}, (), {})
-    start = request.earlier.assigned
-    for arriving in _orders(request):
+    start, usable = request.earlier.assigned, request.node_names
+    for arriving, shuffle in _orders(request):
         if is_past(deadline):
             return
-        found = first_fit(request.session, queue, arriving, deadline, placed=start, usable=request.node_names)
+        found = first_fit(request.session, queue, arriving, deadline, placed=start, usable=usable, shuffle=shuffle)
         yield _Candidate(found, _assignment(nothing, found))
 
 
-def _orders(request: PlanRequest) -> Iterator[Sequence[int]]:
-    """Yield orders in which units arrive: as in the queue, the highest priority first, and for short queues others."""
+def _orders(request: PlanRequest) -> Iterator[tuple[Sequence[int], Random | None]]:
+    """Yield orders in which units arrive: as in the queue, and the highest priority first.
+
+    Where there are few units there are more, some with the nodes in a random order.
+    """
     given, queue = list(request.open_positions), request.queue
 
     def by_priority(places: Sequence[int]) -> list[int]:
         return sorted(places, key=lambda place: -queue[place].unit_set.shape.priority)
 
-    seen = [given]
-    others = [given]
-    if len(given) <= _SHORT_QUEUE:
-        shuffled = Random(request.session.seed)
-        others += [given[::-1], sorted(given, key=lambda place: len(queue[place].unit.requested_claims))]
-        others += [shuffled.sample(given, len(given)) for _ in range(_SHUFFLED_ORDERS)]
-    yield given
-    for order in map(by_priority, others):
-        if order not in seen:
-            seen.append(order)
-            yield order
+    yield given, None
+    if by_priority(given) != given:
+        yield by_priority(given), None
+    if len(given) + len(request.session.cluster.nodes) <= _FEW_UNITS_AND_NODES:
+        by_claims = sorted(given, key=lambda place: len(queue[place].unit.requested_claims))
+        for order in (given[::-1], by_claims):
+            yield by_priority(order), None
+        shuffle = Random(request.session.seed)
+        for _ in range(_SHUFFLED_ORDERS):
+            yield by_priority(shuffle.sample(given, len(given))), shuffle
 
 
 def _assignment(like: PlanAssignment, found: FirstFit) -> PlanAssignment:

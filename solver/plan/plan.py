@@ -98,7 +98,8 @@ def plan(
     time.lap("build")
     limits = PlanLimits(gap, deadline=time.search_ends([queue[place] for place in request.open_positions]))
     solution = _solved(request, instance, limits, time, executor, watch)
-    relaxed_bounds = _relaxed_bounds(whole, instance, solution, limits) if earlier.positions else ()
+    is_open = instance.is_narrowed and request.node_names is None
+    relaxed_bounds = _relaxed_bounds(whole, instance, solution, limits) if is_open else ()
     time.lap("solve")
     assignment = assign_plan(request, instance, solution)
     time.lap("assign")
@@ -289,9 +290,9 @@ def _solve_instance(
 def _relaxed_bounds(
     whole: PlanRequest, instance: PlanInstance, solution: PlanSolution, limits: PlanLimits
 ) -> Sequence[float | None]:
-    """Return bounds of the whole queue without its groups, if it has earlier placements."""
+    """Return bounds that hold for all plans of the whole queue, where those of an instance do not."""
     try:
-        relaxed = build_plan_instance(whole, limits.deadline)
+        relaxed = build_plan_instance(replace(whole, relaxed=True), limits.deadline)
     except DeadlineExceededError:
         return ()
     if relaxed.is_narrowed:

@@ -32,7 +32,15 @@ from ...engines.result import has_uncombinable_selector
 from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, BundleUnit, Picks, SharedClaimMeasure
-from .nodes import NodeCatalogue, NodeClassifier, PlanNodeClass, ScaledResources, busy_nodes, may_span_nodes
+from .nodes import (
+    NodeCatalogue,
+    NodeClassifier,
+    PlanNodeClass,
+    ScaledResources,
+    busy_nodes,
+    may_span_nodes,
+    without_spanning_claims,
+)
 from .objectives import COMPACT, FRAGMENTATION, SOFT, Goal, ObjectiveBuilder
 from .shared_devices import NodeReach, SharedDevices, shared_devices
 from .units import (
@@ -62,6 +70,9 @@ class PlanRequest:
 
     ``earlier`` is what was placed before, and what it leaves; ``target_workload`` are the units that ``fragmentation``
     leaves room for, None for those of the queue. ``node_names``: there is time for these nodes only; None: for all.
+    ``relaxed``: the instance has all plans, and such as cannot be carried out, so that its bounds hold for all: admin
+    access takes nothing, pools that cannot be counted have no limit, and a claim takes nothing that could be used from
+    several nodes.
     """
 
     session: Session
@@ -74,6 +85,7 @@ class PlanRequest:
     budget: Fraction | None = None
     target_workload: Sequence[QueuedUnit] | None = None
     node_names: frozenset[str] | None = None
+    relaxed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +124,7 @@ class _PlanInstanceBuilder:
         self._compiler = NodeCompiler(session)
         self._ledger = request.earlier.allocated_state
         self._roles = GangRoles()
-        self._apart = SharedClaims()
+        self._apart = SharedClaims(request.relaxed)
         self._rows: list[CouplingRow] = []
         self._narrowed = bool(request.earlier.positions) or request.node_names is not None
         offers = request.catalogue.offers if request.catalogue else {}
@@ -154,10 +166,20 @@ class _PlanInstanceBuilder:
         # These stages count what admin access looks at.
         looks = not {SOFT, COMPACT}.intersection(self._request.objective)
         questions = BundleQuestionBuilder(
-            self._compiler, self._ledger, resources, self._request.session, contexts, residual_roles, looks
+            self._compiler,
+            self._ledger,
+            resources,
+            self._request.session,
+            contexts,
+            residual_roles,
+            looks,
+            self._request.relaxed,
         )
         plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
-        shared = shared_devices([questions.reach(node, unit_classes, plain[node.index]) for node in node_classes])
+        relaxed = self._request.relaxed
+        plain = without_spanning_claims(node_classes, plain) if relaxed else plain
+        reaches = [questions.reach(node, unit_classes, plain[node.index]) for node in node_classes]
+        shared = shared_devices(reaches, relaxed=relaxed)
         goals = self._goals(gangs, roles, residual_roles or roles, node_classes)
         measured = {node.index: self._measured(plain[node.index], node, shared, goals) for node in node_classes}
         first = len(shared.limits) + len(self._apart.refs)
@@ -245,7 +267,7 @@ class _PlanInstanceBuilder:
                 role.ungrouped.append(entry)
             if len(choice) > 1:
                 self._rows.append(CouplingRow(Terms(units={role.index: 1 for role in roles}), upper=1))
-        self._narrowed |= found.is_narrowed
+        self._narrowed |= found.is_narrowed or self._apart.is_narrowed
         shared = self._apart.unit_classes(len(unit_classes))
         for unit_class in shared:
             self._roles.of(unit_class)
@@ -298,8 +320,8 @@ class BundleQuestionBuilder:
 
     ``node_context_builder`` describes nodes for stages that look at them; ``residual_roles`` are the roles of the
     target workload, whose questions are needed though nothing of them is queued. Without ``looks``, units that have
-    nothing but admin access are in the model with all that they have. ``is_narrowed``: it is not known whether a node
-    takes some unit, so that it takes none.
+    nothing but admin access are in the model with all that they have. With ``relaxed`` admin access takes nothing.
+    ``is_narrowed``: it is not known whether a node takes some unit, so that it takes none.
     """
 
     compiler: NodeCompiler
@@ -309,6 +331,7 @@ class BundleQuestionBuilder:
     node_context_builder: NodeContextBuilder | None = None
     residual_roles: Sequence[GangRole] = ()
     looks: bool = True
+    relaxed: bool = False
     is_narrowed: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -332,7 +355,7 @@ class BundleQuestionBuilder:
             if not node.takes(role) or not (shared or most[role.index] or role in self.residual_roles):
                 continue
             if role.unit_class.index not in problems:
-                problems[role.unit_class.index] = self._looked_at(self._problem(role.unit_class, node), node)
+                problems[role.unit_class.index] = self._looked_at(role.unit_class, node)
             found = problems[role.unit_class.index]
             if found is not None:
                 needs, size = self.resources.needs(role.unit_class.requests), role.unit_class.size
@@ -347,19 +370,28 @@ class BundleQuestionBuilder:
         apart = (unit for unit in units if unit.provides or unit.names)
         ordered = {unit.index for unit in apart if pools_with_negative_draws(unit.problem)}
         self.is_narrowed |= bool(ordered)
-        there = {unit.provides for unit in units if unit.index not in ordered}
-        kept = [unit for unit in units if unit.names <= there and unit.index not in ordered]
+        there = frozenset(unit.provides for unit in units if unit.provides and unit.index not in ordered)
+        listed = (replace(unit, names=unit.names & there) if self.relaxed else unit for unit in units)
+        kept = [unit for unit in listed if unit.names <= there and unit.index not in ordered]
         named = {key for unit in kept for key in unit.names}
         yield from (unit for unit in kept if unit.provides and unit.provides in named)
         yield from (unit for unit in kept if not unit.provides)
 
-    def _looked_at(self, problem: Problem | None, node: PlanNodeClass) -> tuple[Problem, Picks] | None:
+    def _looked_at(self, unit_class: UnitClass, node: PlanNodeClass) -> tuple[Problem, Picks] | None:
         """Decide what a unit gets that has nothing but admin access: then nothing is left of its claims (IN-3)."""
-        if problem is None or not self.looks or not problem.demands or not all(one.admin for one in problem.demands):
+        problem = self._problem(unit_class, node)
+        if problem is None or not problem.has_admin:
             return None if problem is None else (problem, ())
+        if unit_class.shared and self.relaxed:
+            # It may be used from several nodes, whatever devices it gets.
+            return None
+        if unit_class.shared or unit_class.apart or not self.looks or not all(one.admin for one in problem.demands):
+            return (problem.without_admin() if self.relaxed else problem), ()
         found = self._decider.decide(problem, self.allocated_state.in_use(node.view), None)
-        self.is_narrowed |= found.status is Status.UNKNOWN
-        if found.status is not Status.ALLOCATED:
+        # What others take may help where devices give counters.
+        is_open = found.status is Status.UNKNOWN or bool(pools_with_negative_draws(problem))
+        if found.status is not Status.ALLOCATED and not (self.relaxed and is_open):
+            self.is_narrowed |= is_open
             return None
         return replace(problem, claims=(), demands=(), constraints=(), relations=()), found.picks
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import count, islice
@@ -36,7 +36,7 @@ from ....problem.requests import VisibleAttributes
 from ....problem.shapes import NodeView
 from ...allocate.nodes import pod_suitability_key
 from ...engines.engines import NodeCompiler
-from ..pricing.bundle import BundleQuestion
+from ..pricing.bundle import BundleQuestion, BundleUnit
 from .units import GangRole, UnitClass
 
 
@@ -284,14 +284,33 @@ def busy_nodes(cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node]) -> 
 
 def may_span_nodes(nodes: Sequence[PlanNodeClass], questions: Mapping[int, BundleQuestion]) -> bool:
     """Whether units that share a claim could use its devices from several nodes; they are planned on one node."""
+    return any(unit.size > 1 or unit.provides for unit in _units_of_shared_pools(nodes, questions))
+
+
+def without_spanning_claims(
+    nodes: Sequence[PlanNodeClass], questions: Mapping[int, BundleQuestion]
+) -> dict[int, BundleQuestion]:
+    """Let claims take nothing that could be used from several nodes."""
+    gone = {unit.provides for unit in _units_of_shared_pools(nodes, questions) if unit.provides}
+    return {
+        number: replace(
+            question,
+            units=tuple(replace(unit, names=unit.names - gone) for unit in question.units if unit.provides not in gone),
+        )
+        for number, question in questions.items()
+    }
+
+
+def _units_of_shared_pools(
+    nodes: Sequence[PlanNodeClass], questions: Mapping[int, BundleQuestion]
+) -> Iterator[BundleUnit]:
     for node in nodes:
         pools = {pool.id for pool in node.shared}
         for unit in questions[node.index].units if pools else ():
-            is_common = unit.size > 1 or unit.provides
             devices = {device for demand in unit.problem.demands for device in demand.candidates}
-            if is_common and any(node.view.devices[number].id[:2] in pools for number in devices):
-                return True
-    return False
+            # Admin access might have been given to others.
+            if unit.looks_at or any(node.view.devices[number].id[:2] in pools for number in devices):
+                yield unit
 
 
 @dataclass(frozen=True, slots=True)

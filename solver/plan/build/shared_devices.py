@@ -84,21 +84,22 @@ class SharedDevices:
         return [CouplingRow(Terms(usage={meter: 1}), upper=limit) for meter, limit in enumerate(self.limits)]
 
 
-def shared_devices(reaches: Sequence[NodeReach]) -> SharedDevices:
-    """Find out how what nodes share can be counted."""
-    return _SharedDeviceBuilder(reaches).found()
+def shared_devices(reaches: Sequence[NodeReach], *, relaxed: bool = False) -> SharedDevices:
+    """Find out how what nodes share can be counted; ``relaxed``: what cannot be counted has no limit."""
+    return _SharedDeviceBuilder(reaches, relaxed).found()
 
 
 class _SharedDeviceBuilder:
-    def __init__(self, reaches: Sequence[NodeReach]) -> None:
+    def __init__(self, reaches: Sequence[NodeReach], relaxed: bool) -> None:
         self._reaches = reaches
+        self._relaxed = relaxed
         self._difficult = frozenset(pool for reach in reaches for pool in _uncountable_pools(reach))
         self._classes, class_limits = self._device_classes()
         self._counters, counter_limits = self._counter_rows()
         self._steps = self._counter_steps()
         counter_rows = [counter_limits[name] // self._steps[name] for name in self._counters]
         self._capacities, self._capacity_steps, capacity_limits = self._capacity_rows()
-        whole = [1] * len(self._difficult)
+        whole = [sum(reach.node.count for reach in reaches) if relaxed else 1] * len(self._difficult)
         self._limits = (*class_limits, *counter_rows, *capacity_limits, *whole)
 
     def found(self) -> SharedDevices:
@@ -107,7 +108,7 @@ class _SharedDeviceBuilder:
             self._limits,
             {reach.node.index: tuple(self._meters(reach)) for reach in self._reaches},
             {reach.node.index: tuple(self._measures(reach)) for reach in self._reaches},
-            bool(self._difficult) or any(map(_draws_with_admin_access, self._reaches)),
+            not self._relaxed and (bool(self._difficult) or any(map(_draws_with_admin_access, self._reaches))),
         )
 
     def _countable(self, reach: NodeReach, *, by_several: bool) -> Iterator[int]:

@@ -150,28 +150,36 @@ _MOST_CLAIMS_APART = 64
 
 @dataclass
 class SharedClaims:
-    """Claims that are planned apart from the units that name them, by key."""
+    """Claims that are planned apart from the units that name them, by key.
 
+    ``relaxed``: all shared claims are planned apart, and those beyond the most that are so take nothing.
+    """
+
+    relaxed: bool = False
+    is_narrowed: bool = False
     refs: dict[ObjectKey, ClaimRef] = field(default_factory=dict)
 
     def separated(self, variants: Sequence[ColocatedUnits]) -> list[ColocatedUnits]:
         """The units of a set one by one, with what they share apart; none where the variants are all that there is.
 
-        None either where that would not be exact: a claim with admin access is allocated together with the others of
-        the first unit that names it, in whose way it is (DEV-1).
+        A claim with admin access is allocated together with the others of the first unit that names it, in whose way it
+        is (DEV-1). As that may be any unit, it is in the way of all, and some plans are left out.
         """
         whole = variants[0]
         gangs = {planned.unit_set.gang for planned in whole.units}
         refs = {ref.key: ref for planned in whole.units for ref in planned.unit.requested_claims}
         named = Counter(key for planned in whole.units for key in _open_claims(planned))
         shared = [key for key in refs if named[key] > 1]
-        if len(self.refs) + len(shared) > _MOST_CLAIMS_APART or any(map(_has_admin_access, refs.values())):
-            return []
-        if len(gangs) == 1 and not omits_variants(variants):
-            return []
-        self.refs.update((key, refs[key]) for key in shared)
         pairs = zip(whole.positions, whole.units, strict=True)
-        return [ColocatedUnits((place,), (one,), _open_claims(one).intersection(shared)) for place, one in pairs]
+        single = [ColocatedUnits((place,), (one,), _open_claims(one).intersection(shared)) for place, one in pairs]
+        if self.relaxed:
+            self.refs.update([(key, refs[key]) for key in shared][: _MOST_CLAIMS_APART - len(self.refs)])
+            return single
+        if len(self.refs) + len(shared) > _MOST_CLAIMS_APART or (len(gangs) == 1 and not omits_variants(variants)):
+            return []
+        self.is_narrowed |= any(map(_has_admin_access, refs.values()))
+        self.refs.update((key, refs[key]) for key in shared)
+        return single
 
     def unit_classes(self, first: int) -> list[UnitClass]:
         """The claims as unit classes without entries, numbered from ``first``."""

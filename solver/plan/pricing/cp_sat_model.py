@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, product
 from math import gcd
 
 from ....encoders import symmetry
@@ -80,9 +80,28 @@ class BundleModel:
         """Where a unit is, all claims are that it names."""
         rows, placed = self.allocation.rows, self.allocation.units.placed
         claims = {unit.provides: one for unit, one in zip(self.question.units, placed, strict=True) if unit.provides}
+        if claims and any(unit.problem.has_admin for unit in self.question.units):
+            self._keep_admin_access_apart()
         for unit, one, most in zip(self.question.units, placed, self.most, strict=True):
             for key in unit.names:
                 rows.at_most([(one, 1), (claims[key], -max(1, most))], 0)
+
+    def _keep_admin_access_apart(self) -> None:
+        """Let no device serve admin access of a unit with shared claims, or of such a claim, and somebody else (DEV-1).
+
+        Which claims are allocated together depends on which unit comes first.
+        """
+        model, shared = self.allocation, self.allocation.merged.problem.shared
+        copies = zip(self.question.units, model.merged.units, strict=True)
+        apart = {
+            claim for unit, own in copies if unit.provides or unit.names for claims in own.claims for claim in claims
+        }
+        for class_ in model.reduced.classes:
+            users = [model.merged.alternatives[index] for index in class_.alternatives]
+            looking = [one for one in users if one.admin and model.merged.claim_of(one) in apart]
+            holding = [one for one in users if not one.admin]
+            for one, other in product(looking, holding if class_.representative not in shared else ()):
+                model.rows.at_most([(model.takes[each.index, class_.index], 1) for each in (one, other)], 1)
 
     @property
     def learns(self) -> bool:
