@@ -6,7 +6,7 @@ with ``-0``. Each piece becomes its rank among all pieces, written in letters of
 of it. ``-``, ``.`` and ``/`` come before all letters and digits, so whole names keep their order as well.
 
 Numbers of up to five digits that begin a piece stay; longer ones and IPv4 addresses are replaced as a whole. (Only the
-order between such a number and a shorter one in the same place is lost.)
+order between such a number and a shorter one in the same place is lost.) Roles of pods, such as ``worker``, stay.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import hashlib
 import hmac
 import re
 import uuid
+from bisect import bisect
 from collections.abc import Iterable
+from itertools import pairwise
 
 _ADDRESS = r"(?<![^-./])[0-9]{1,3}(?:[-.][0-9]{1,3}){3}(?![^-./])"
 _PIECE = re.compile(rf"{_ADDRESS}|[^-./]+")
@@ -27,6 +29,11 @@ _LIMITS = (63, 253)
 # Letters of the HMAC in each piece: as many as leave every name within its limit.
 _TAILS = (4, 2, 0)
 _OPAQUE_LETTERS = 20
+# Pieces that stay: what controllers add to the names of jobs and pods, and how they call the roles of pods.
+PUBLIC_PIECES = (
+    *("chief", "evaluator", "extended", "head", "kserve", "launcher", "leader", "master", "mn", "node", "prefill"),
+    *("ps", "resources", "router", "scheduler", "trainer", "worker"),
+)
 
 
 class KeyedHash:
@@ -66,7 +73,9 @@ class NameTable:
         width = len(_in_letters(len(rests), 1))
         for tail in _TAILS:
             self._pieces = {
-                rest: _in_letters(rank, width) + keyed.letters(rest, tail) for rank, rest in enumerate(rests)
+                rest: _before(rest) + _in_letters(rank, width) + keyed.letters(rest, tail)
+                for rank, rest in enumerate(rests)
+                if rest not in PUBLIC_PIECES
             }
             self.mapping = {name: self.translate(name) for name in listed}
             if all(len(new) <= _limit(name) for name, new in self.mapping.items()):
@@ -95,6 +104,23 @@ def _split(piece: str) -> tuple[str, str]:
         return "", piece
     match = _NUMBERED.fullmatch(piece)
     return (match[1], match[2]) if match else ("", piece)
+
+
+def _before(rest: str) -> str:
+    """What a new piece begins with to be between the same two public pieces as the old one, in the order of names."""
+    return _BEGINNINGS[bisect(PUBLIC_PIECES, rest)]
+
+
+def _between(low: str, high: str) -> str:
+    """A short text of letters after one piece and before another, which begins neither of them."""
+    for length in range(1, len(low) + 1):
+        found = low[: length - 1] + chr(ord(low[length - 1]) + 1)
+        if found < high and not high.startswith(found) and found[-1] <= "z":
+            return found
+    return f"{low}a"
+
+
+_BEGINNINGS = ("a", *(_between(*pair) for pair in pairwise((*PUBLIC_PIECES, "{"))))
 
 
 def _limit(name: str) -> int:

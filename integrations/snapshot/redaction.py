@@ -29,7 +29,7 @@ from ...models.kubernetes.extensions import (
 from ...models.kubernetes.kinds import KINDS, GroupKind, group_of
 from ...models.kubernetes.meta import DEFAULT_NAMESPACE, parse_int64
 from ...models.kubernetes.workloads import BUILT_IN_PRIORITIES
-from .names import KeyedHash, NameTable
+from .names import PUBLIC_PIECES, KeyedHash, NameTable
 
 Rule = Callable[["_Pass", Any, Mapping[str, Any]], Any]
 """What becomes of a field's value; the last argument is the object that has the field."""
@@ -300,6 +300,13 @@ def _labels_or_selector(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     return pass_.labels(value)
 
 
+def _by_role(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
+    """Templates by the role of their pods, such as Worker."""
+    if not isinstance(value, Mapping):
+        return pass_.other(value)
+    return {role: pass_.other(one) for role, one in value.items() if role.lower() in PUBLIC_PIECES}
+
+
 def _label_values(pass_: _Pass, value: Any, holder: Mapping[str, Any]) -> Any:
     return pass_.each(value, partial(pass_.label_value, holder.get("key")))
 
@@ -311,11 +318,12 @@ _RULES: dict[str, Rule] = {
         (_keep, "creationTimestamp deletionTimestamp timeAdded allocationTimestamp allocationMode mode listMode"),
         (_keep, "driver matchAttribute distinctAttribute coordinates level id peers scope shape orientation"),
         (_keep, "per partitionTypeAttribute extendedResourceName skipNodeOperations declaredFeatures capacityKey"),
-        (_keep, "compatibilityGroups"),
+        (_keep, "compatibilityGroups managedBy completionMode submissionMode startupPolicy startupPolicyOrder"),
+        (_keep, "launcherCreationPolicy completedIndexes failedIndexes"),
         (_each(lambda pass_: pass_.quantity), "default min max step validValues price allocationMultiplier"),
         (_each(lambda pass_: pass_.keyed.uuid), "uid shareID"),
         (_each(lambda pass_: pass_.published), "string strings version versions"),
-        (_each(lambda pass_: pass_.label_key), "key topologyKey sameNodeLabel"),
+        (_each(lambda pass_: pass_.label_key), "key topologyKey sameNodeLabel required preferred"),
         (_each(lambda pass_: pass_.label_key), "bindingConditions bindingFailureConditions"),
         (_each(lambda pass_: pass_.expression), "expression"),
         (_each(lambda pass_: pass_.name), "name namespace generateName namespaces request pool device devices claims"),
@@ -324,9 +332,12 @@ _RULES: dict[str, Rule] = {
             "deviceClassName resourceClaimName resourceClaimTemplateName counterSet pods",
         ),
         (_each(lambda pass_: pass_.name), "priorityClassName podGroup podGroupReplicaKey podGroupName claimName"),
-        (_each(lambda pass_: pass_.name), "runtimeClassName"),
+        (_each(lambda pass_: pass_.name), "runtimeClassName groupName domain packDomain startsAfter cliqueNames"),
+        (_each(lambda pass_: pass_.name), "childCliqueNames childScalingGroupNames"),
         (_name_of_node, "nodeName"),
-        (_labels_or_selector, "labels matchLabels nodeSelector"),
+        (_labels_or_selector, "labels matchLabels nodeSelector clusterSelector"),
+        (_by_role, "mpiReplicaSpecs pytorchReplicaSpecs paddleReplicaSpecs tfReplicaSpecs xgbReplicaSpecs"),
+        (_by_role, "jaxReplicaSpecs"),
         (_label_values, "values"),
         (_operator, "operator"),
         (_value, "value"),

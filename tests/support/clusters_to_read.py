@@ -9,7 +9,7 @@ SECRETS = (
     "billing",
     "falcon",
     "hunter2",
-    "trainer",
+    "learner",
     "alice",
     "zonewest",
     "goldtier",
@@ -31,10 +31,10 @@ def made(api_version: str, kind: str, name: str, namespace: str = "", **fields: 
 def cluster(pods: int = 3) -> list[dict[str, Any]]:
     """Two nodes with devices, a class, a claim, a template, pods and their controller, and all around them."""
     api = "resource.k8s.io/v1"
-    labels = {"acmecorp.example/team": "falcon", "app": "payments-trainer"}
+    labels = {"acmecorp.example/team": "falcon", "app": "payments-learner"}
     requests = [
         {
-            "name": "trainer",
+            "name": "learner",
             "exactly": {
                 "deviceClassName": "goldtier.acmecorp.example",
                 "selectors": [
@@ -61,7 +61,7 @@ def cluster(pods: int = 3) -> list[dict[str, Any]]:
                 "config": [{"opaque": {"driver": "gpu.example.com", "parameters": {"password": "hunter2"}}}],
             },
         ),
-        made(api, "ResourceClaimTemplate", "trainer", "payments", spec={"spec": {"devices": {"requests": requests}}}),
+        made(api, "ResourceClaimTemplate", "learner", "payments", spec={"spec": {"devices": {"requests": requests}}}),
         made(
             api,
             "ResourceClaim",
@@ -84,12 +84,12 @@ def cluster(pods: int = 3) -> list[dict[str, Any]]:
         made(
             "apps/v1",
             "Deployment",
-            "trainer",
+            "learner",
             "payments",
             spec={"replicas": pods, "template": {"metadata": {"labels": labels}, "spec": _pod_spec()}},
         ),
         *(
-            made("v1", "Pod", f"trainer-{number}", "payments", metadata={"labels": labels}, spec=_pod_spec())
+            made("v1", "Pod", f"learner-{number}", "payments", metadata={"labels": labels}, spec=_pod_spec())
             for number in range(pods)
         ),
     ]
@@ -151,13 +151,13 @@ def _pod_spec() -> dict[str, Any]:
         },
         "containers": [
             {
-                "name": "trainer",
-                "image": "registry.acmecorp.example/payments/trainer:supersecret",
-                "command": ["/bin/trainer", "--token=hunter2"],
+                "name": "learner",
+                "image": "registry.acmecorp.example/payments/learner:supersecret",
+                "command": ["/bin/learner", "--token=hunter2"],
                 "args": ["topsecret"],
                 "env": [{"name": "SUPERSECRET", "value": "hunter2"}],
-                "resources": {"requests": {"cpu": "4"}, "claims": [{"name": "trainer"}]},
+                "resources": {"requests": {"cpu": "4"}, "claims": [{"name": "learner"}]},
             }
         ],
-        "resourceClaims": [{"name": "trainer", "resourceClaimTemplateName": "trainer"}],
+        "resourceClaims": [{"name": "learner", "resourceClaimTemplateName": "learner"}],
     }

@@ -61,7 +61,7 @@ def test_a_list_whose_token_expires_is_read_again(each_kubectl, tmp_path, times)
         found = read(api, page_size=3)
         last = listed(api, "pods")[-1]
     names = [one["metadata"]["name"] for one in found.objects if one["kind"] == "Pod"]
-    assert sorted(names) == [f"trainer-{number}" for number in range(7)]
+    assert sorted(names) == [f"learner-{number}" for number in range(7)]
     # The last attempt has no token that could expire.
     assert ("limit" in last) == (times == 1)
 

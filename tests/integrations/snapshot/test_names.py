@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from drasat.integrations.snapshot.names import KeyedHash, NameTable
+from drasat.integrations.snapshot.names import PUBLIC_PIECES, KeyedHash, NameTable
 
 
 def table(names, key=b"key"):
@@ -24,6 +24,18 @@ def test_names_keep_their_order(seed):
     found = [new[name] for name in names]
     assert found == sorted(found)
     assert len(set(found)) == len(names)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_names_with_public_pieces_keep_their_order(seed):
+    random = Random(seed)
+    pieces = [*PUBLIC_PIECES, "a", "heae", "headz", "i", "laz", "lb", "leaderz", "mz", "workerz", "zz", "Z", "pr", "s"]
+    names = sorted({"-".join(random.choices(pieces, k=random.randint(1, 4))) for _ in range(2000)})
+    new = table(names)
+    found = [new[name] for name in names]
+    assert found == sorted(found)
+    assert len(set(found)) == len(names)
+    assert new.translate("a-worker-0") == f"{new.translate('a')}-worker-0"
 
 
 @pytest.mark.parametrize("seed", range(3))

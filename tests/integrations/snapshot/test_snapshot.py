@@ -86,7 +86,7 @@ def test_a_file_can_be_redacted_later(tmp_path, target):
     drasat.snapshot(cluster()).write(target)
     later = drasat.snapshot(str(target), redact=True, redact_key="k")
     assert later.objects == drasat.snapshot(cluster(), redact=True, redact_key="k").objects
-    assert later.names["trainer-1"] == f"{later.names['trainer']}-1"
+    assert later.names["learner-1"] == f"{later.names['learner']}-1"
 
 
 @pytest.mark.parametrize("plural", ["resourceslices", "deviceclasses", "resourceclaims", "nodes", "pods"])
