@@ -19,6 +19,7 @@ from ..models.kubernetes.claims import DeviceClass, DeviceSelector, RequestSpec,
 from ..models.kubernetes.extensions import CallerConstraint, DeviceTopology, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
 from ..models.topology.places import Axis
+from ..models.workload.requests import is_extended_claim, without_plugin_requests
 from .conditions import EntryContext, compile_entries
 from .constraints import ApplicableEntry, AttributeValueTable, entries_of_claim
 from .filters import CONSTRAINT_ATTRIBUTE, UNLISTED_FILTERS, CandidateFilter, FilterContext, FilterFailures
@@ -84,7 +85,9 @@ class Compiler:
 
     def question(self, claims: Sequence[ResourceClaim]) -> Question:
         """Find what these claims ask for; equal specs are one question."""
-        key = msgspec.msgpack.encode([(claim.spec, annotated_entries(claim.metadata)) for claim in claims])
+        key = msgspec.msgpack.encode(
+            [(claim.spec, annotated_entries(claim.metadata), is_extended_claim(claim)) for claim in claims]
+        )
         question = self._questions.get(key)
         if question is None:
             question = self._questions[key] = Question(len(self._questions), tuple(claims), self.visible(claims))
@@ -104,6 +107,7 @@ class Compiler:
 
     def problem(self, question: Question, shape: NodeType) -> Problem:
         """Compile a question for nodes of this shape. Raises ``FatalError`` (section 6), each time anew."""
+        question = self._asked_on(question, shape)
         key = question.index, shape.index
         if key not in self._compiled:
             try:
@@ -115,9 +119,16 @@ class Compiler:
             raise found
         return found
 
-    def resolved_requests(self, question: Question) -> Sequence[ResolvedRequest]:
-        """List the resolved requests of a question that was compiled, numbered like the demands of its problems."""
-        return self._resolved[question.index]
+    def resolved_requests(self, question: Question, shape: NodeType) -> Sequence[ResolvedRequest]:
+        """List the resolved requests of a question that was compiled, numbered like the demands of its problem."""
+        return self._resolved[self._asked_on(question, shape).index]
+
+    def _asked_on(self, question: Question, shape: NodeType) -> Question:
+        """Leave out the requests for extended resources that device plugins of the node provide (KEP-5004)."""
+        if not shape.plugin_classes:
+            return question
+        claims = [without_plugin_requests(claim, shape.plugin_classes) for claim in question.claims]
+        return self.question(claims) if claims != list(question.claims) else question
 
     def resolved_request(
         self, question: Question, number: int, claim: int, request: str, alternative: Alternative

@@ -5,7 +5,7 @@ A ``Profile`` is what filters see of a device, without its name; devices that lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -25,6 +25,7 @@ from .requests import ALL_VISIBLE, VisibleAttributes
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 # Bit 0 of a group set says that there are groups at all.
 GROUPED = 1
+_NO_CLASSES: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +50,8 @@ class NodeType:
     pools: tuple[PoolType, ...]
     node_skips: bool
     """The node can do without the operations that a slice says to skip (DEV-9)."""
+    plugin_classes: frozenset[str]
+    """Device plugins of the node provide the extended resources of these classes: no devices are chosen for them."""
     profiles: tuple[Profile, ...]
     reachable: tuple[bool, ...]
     shared: frozenset[int]
@@ -88,8 +91,11 @@ class NodeViews:
     apart what is alike for another.
     """
 
-    def __init__(self, pools: PoolIndex, gates: FeatureGates) -> None:
+    def __init__(
+        self, pools: PoolIndex, gates: FeatureGates, plugin_classes: Mapping[str, frozenset[str]] | None = None
+    ) -> None:
         self._pools = pools
+        self._plugin_classes = plugin_classes or {}
         self._gates = gates
         self._numbers = count()
         self._groups = _GroupBits()
@@ -117,7 +123,9 @@ class NodeViews:
     def _lens(self, visible: VisibleAttributes) -> NodeProjection:
         projection = self._projections.get(visible)
         if projection is None:
-            projection = self._projections[visible] = NodeProjection(self._gates, visible, self._numbers, self._groups)
+            projection = self._projections[visible] = NodeProjection(
+                self._gates, visible, self._numbers, self._groups, self._plugin_classes
+            )
         return projection
 
 
@@ -129,8 +137,14 @@ class NodeProjection:
     """Shapes and profiles as far as certain questions can see them. Numbers are unique over all projections."""
 
     def __init__(
-        self, gates: FeatureGates, visible: VisibleAttributes, numbers: Iterator[int], groups: _GroupBits
+        self,
+        gates: FeatureGates,
+        visible: VisibleAttributes,
+        numbers: Iterator[int],
+        groups: _GroupBits,
+        plugin_classes: Mapping[str, frozenset[str]],
     ) -> None:
+        self._plugin_classes = plugin_classes
         self.profiles = Profiles(gates, visible, numbers)
         self._operations = gates.optional_node_operations
         self._numbers = numbers
@@ -156,7 +170,8 @@ class NodeProjection:
         declared = (node.status.declared_features if node.status else None) or ()
         skips = self._operations and OPTIONAL_NODE_OPERATIONS in declared
         parts = tuple(self._pool_shape(pool) for pool in pools)
-        key = (skips, *(part.index for part in parts))
+        plugin_classes = self._plugin_classes.get(node.metadata.name, _NO_CLASSES)
+        key = (skips, plugin_classes, *(part.index for part in parts))
         shape = self._shapes.get(key)
         if shape is None:
             profiles = tuple(profile for pool in parts for profile in pool.profiles)
@@ -164,6 +179,7 @@ class NodeProjection:
                 next(self._numbers),
                 parts,
                 skips,
+                plugin_classes,
                 profiles,
                 tuple(reachable for pool in parts for reachable in pool.reachable),
                 frozenset(number for number, profile in enumerate(profiles) if profile.shared),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 import msgspec
@@ -40,7 +40,11 @@ def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -
     that device classes back are not counted for pods that got devices in their place.
     """
     free_by_node = {name: allocatable_of(node) for name, node in cluster.nodes.items()}
-    backing = frozenset(backed_resources(cluster, gates))
+    backing, plugins = frozenset(backed_resources(cluster, gates)), plugin_resources(cluster, gates)
+    counted = frozenset[str]().union(*plugins.values())
+    for name, free in free_by_node.items() if counted else ():
+        if free is not None:
+            free.update(dict.fromkeys(counted - plugins.get(name, _NOTHING), UNLIMITED))
     known: dict[tuple[bytes, frozenset[str]], Requests] = {}
     for pod in running_pods(cluster).values():
         got_devices = pod.status is not None and pod.status.extended_resource_claim_status is not None
@@ -53,20 +57,38 @@ def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -
     return free_by_node
 
 
-def plugin_resources(cluster: Cluster, gates: FeatureGates | None = None) -> dict[str, frozenset[str]]:
+UNLIMITED = 1 << 62
+"""What is left of a resource of which a node gives devices, while others count it: any number of units have it."""
+
+
+def plugin_resources(cluster: Cluster, gates: FeatureGates | None = None) -> Mapping[str, frozenset[str]]:
     """Resources that a device class backs and that a device plugin of the node provides nevertheless, by the node.
 
     There the scheduler counts them as the node has them, and makes no claim (KEP-5004). Nodes without any are left out.
     """
     backing = backed_resources(cluster, gates)
-    found = {}
+    return cluster.memo(("plugin resources", bool(backing)), lambda: dict(_find_plugin_resources(cluster, backing)))
+
+
+def _find_plugin_resources(cluster: Cluster, backing: Mapping[str, str]) -> Iterator[tuple[str, frozenset[str]]]:
     for name, node in cluster.nodes.items() if backing else ():
-        allocatable = node.status.allocatable if node.status else None
-        provided = (resource for resource in allocatable or () if resource in backing)
-        amounts = integer_amounts({resource: (allocatable or {})[resource] for resource in provided})
+        written = (node.status.allocatable if node.status else None) or {}
+        amounts = integer_amounts({resource: text for resource, text in written.items() if resource in backing})
         if own := frozenset(resource for resource, amount in amounts.items() if amount > 0):
-            found[name] = own
-    return found
+            yield name, own
+
+
+def plugin_classes(cluster: Cluster, gates: FeatureGates | None = None) -> Mapping[str, frozenset[str]]:
+    """The device classes behind ``plugin_resources``, by the node: pods get no devices of these there."""
+    backing = backed_resources(cluster, gates)
+    found = plugin_resources(cluster, gates)
+    return {name: frozenset(backing[resource] for resource in own) for name, own in found.items()}
+
+
+def device_resources(cluster: Cluster, gates: FeatureGates | None = None) -> frozenset[str]:
+    """Resources that pods have as devices on every node, so that nothing of them is counted on nodes."""
+    counted = frozenset[str]().union(*plugin_resources(cluster, gates).values())
+    return frozenset(backed_resources(cluster, gates)) - counted
 
 
 def subtract_requests(free: Requests | None, requests: Mapping[str, int]) -> None:
@@ -74,13 +96,17 @@ def subtract_requests(free: Requests | None, requests: Mapping[str, int]) -> Non
     if free is None:
         return
     for resource, amount in requests.items():
-        if resource in free or resource != PODS:
+        if (resource in free or resource != PODS) and free.get(resource) != UNLIMITED:
             free[resource] = free.get(resource, 0) - amount
 
 
 def remaining_after(free: Requests | None, requests: Mapping[str, int], times: int = 1) -> Requests | None:
     """What a node has left of what it has any of, once a pod that fits is there so many times."""
-    return None if free is None else {name: amount - times * requests.get(name, 0) for name, amount in free.items()}
+    if free is None:
+        return None
+    return {
+        name: amount if amount == UNLIMITED else amount - times * requests.get(name, 0) for name, amount in free.items()
+    }
 
 
 def missing_resources(requests: Mapping[str, int], free: Mapping[str, int] | None) -> dict[str, int]:
@@ -95,15 +121,7 @@ def missing_resources(requests: Mapping[str, int], free: Mapping[str, int] | Non
 class PodDemand:
     """What a pod takes of a node; pods that take the same share one object."""
 
-    spec: PodSpec
-    backing: frozenset[str]
-    _known: dict[frozenset[str], Requests] = field(default_factory=dict)
-
-    def requests(self, plugins: frozenset[str] = _NOTHING) -> Requests:
-        """Count the requests on a node whose device plugins provide these of the resources that classes back."""
-        if plugins not in self._known:
-            self._known[plugins] = effective_requests(self.spec, self.backing - plugins)
-        return self._known[plugins]
+    requests: Requests
 
 
 class NodeRooms:
@@ -114,8 +132,7 @@ class NodeRooms:
 
     def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
         self.changes = 0
-        self._plugins = plugin_resources(cluster, gates)
-        self._backing = frozenset(backed_resources(cluster, gates))
+        self._uncounted = device_resources(cluster, gates)
         self._free = remaining_allocatable(cluster, gates)
         self._demands: dict[bytes, PodDemand] = {}
 
@@ -126,12 +143,8 @@ class NodeRooms:
         key = _counted_fields(spec)
         found = self._demands.get(key)
         if found is None:
-            found = self._demands[key] = PodDemand(spec, self._backing)
+            found = self._demands[key] = PodDemand(effective_requests(spec, self._uncounted))
         return found
-
-    def plugins_of(self, node: str) -> frozenset[str]:
-        """Find the resources that a class backs and that device plugins of the node provide."""
-        return self._plugins.get(node, _NOTHING)
 
     def misfit(self, demand: PodDemand | None, node: str, after: int = 0) -> Misfit | None:
         """Say in kube-scheduler's words what the node has too little of for the pod, ``after`` so many more of them.
@@ -140,7 +153,7 @@ class NodeRooms:
         """
         if demand is None:
             return None
-        requests, free = demand.requests(self.plugins_of(node)), self._free.get(node)
+        requests, free = demand.requests, self._free.get(node)
         if after:
             free = remaining_after(free, requests, after)
         missing = missing_resources(requests, free)
@@ -151,7 +164,7 @@ class NodeRooms:
         free = self._free.get(node)
         if demand is None or free is None:
             return None
-        requests = demand.requests(self.plugins_of(node))
+        requests = demand.requests
         lowered = {name: min(amount, free.get(name, 0)) for name, amount in requests.items() if name != PODS}
         no_place = free.get(PODS, 1) < 1 or any(amount < 0 for amount in lowered.values())
         return None if no_place else lowered
@@ -159,24 +172,17 @@ class NodeRooms:
     def fit_together(self, demands: Iterable[PodDemand | None], *nodes: str) -> bool:
         """Tell whether each of these nodes has room for all of these pods."""
         counts = Counter(demand for demand in demands if demand is not None)
-        totals: dict[frozenset[str], Requests] = {}
-        for node in nodes:
-            plugins = self.plugins_of(node)
-            if plugins not in totals:
-                totals[plugins] = sum_requests(
-                    {name: times * amount for name, amount in demand.requests(plugins).items()}
-                    for demand, times in counts.items()
-                )
-            if missing_resources(totals[plugins], self._free.get(node)):
-                return False
-        return True
+        total = sum_requests(
+            {name: times * amount for name, amount in demand.requests.items()} for demand, times in counts.items()
+        )
+        return not any(missing_resources(total, self._free.get(node)) for node in nodes)
 
     def left_for(self, demands: Iterable[PodDemand | None], node: str) -> tuple[int, ...] | None:
         """What is left of all that these pods ask for, as far as they could need it; None: the node takes anything."""
-        free, plugins = self._free.get(node), self.plugins_of(node)
+        free = self._free.get(node)
         if free is None:
             return None
-        total = sum_requests(demand.requests(plugins) for demand in demands if demand is not None)
+        total = sum_requests(demand.requests for demand in demands if demand is not None)
         return tuple(min(amount, free.get(name, amount if name == PODS else 0)) for name, amount in total.items())
 
     def copies(self, demand: PodDemand | None, node: str) -> int | None:
@@ -184,7 +190,7 @@ class NodeRooms:
         free = self._free.get(node)
         if demand is None or free is None:
             return None
-        requests = demand.requests(self.plugins_of(node))
+        requests = demand.requests
         counts = [
             max(0, free.get(name, 0)) // amount for name, amount in requests.items() if name in free or name != PODS
         ]
@@ -194,7 +200,7 @@ class NodeRooms:
         """Count such a pod as placed on the node."""
         if demand is not None:
             self.changes += 1
-            subtract_requests(self._free.get(node), demand.requests(self.plugins_of(node)))
+            subtract_requests(self._free.get(node), demand.requests)
 
 
 ROOM = "room"

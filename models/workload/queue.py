@@ -19,7 +19,7 @@ from ..manifests.writer import is_allocated
 from . import unit_classes
 from .controllers import MissingPods, read_controllers
 from .gangs import GangCollector, GangKey, split_by_groups
-from .node_room import running_pods
+from .node_room import device_resources, running_pods
 from .pod_sets import KindGang, check_number_of_units
 from .requests import backed_resources
 from .units import is_deleting, is_finished_or_deleting
@@ -75,7 +75,9 @@ class _QueueReader:
         self._read: dict[tuple[str | None, ...], extensions.PlanAnnotations] = {}
         self._controllers = read_controllers(cluster, natural_gangs=natural_gangs)
         self._gangs = GangCollector(cluster)
-        self._shapes = unit_classes.UnitShapes(cluster, backed_resources(cluster, gates))
+        self._shapes = unit_classes.UnitShapes(
+            cluster, backed_resources(cluster, gates), device_resources(cluster, gates)
+        )
         self._claims = unit_classes.ClaimShapeResolver(cluster, self._shapes.claims, self._copies())
 
     def sets(self) -> list[unit_classes.UnitSet]:

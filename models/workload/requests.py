@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from ..cluster.cluster import Cluster
 from ..formats.decode import QuantityText
 from ..kubernetes.claims import (
@@ -165,6 +167,20 @@ def extended_claim(namespace: str, name: str, spec: ResourceClaimSpec) -> Resour
     """The claim of this name, marked as the scheduler marks it."""
     metadata = ObjectMeta(name=name, namespace=namespace, annotations={EXTENDED_CLAIM_ANNOTATION: "true"})
     return ResourceClaim(metadata=metadata, spec=spec)
+
+
+def is_extended_claim(claim: ResourceClaim) -> bool:
+    """The claim is for the extended resources of a pod."""
+    return (claim.metadata.annotations or {}).get(EXTENDED_CLAIM_ANNOTATION) == "true"
+
+
+def without_plugin_requests(claim: ResourceClaim, plugin_classes: Collection[str]) -> ResourceClaim:
+    """A claim for extended resources as it is on a node whose device plugins provide those of these classes."""
+    requests = claim.spec.devices.requests or ()
+    if not plugin_classes or not is_extended_claim(claim):
+        return claim
+    kept = tuple(one for one in requests if one.exactly and one.exactly.device_class_name not in plugin_classes)
+    return replace(claim, spec=replace(claim.spec, devices=replace(claim.spec.devices, requests=kept)))
 
 
 def _device_requests(spec: PodSpec, backing: Mapping[str, str]) -> Iterator[DeviceRequest]:

@@ -6,7 +6,7 @@ pods are numbers of claim shapes: own claims by content, shared and allocated cl
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -214,11 +214,12 @@ class ClaimShapes:
 
 
 class UnitShapes:
-    """Shapes of pods and of loose claims."""
+    """Shapes of pods and of loose claims; ``uncounted`` are resources that pods have as devices on all nodes."""
 
-    def __init__(self, cluster: Cluster, backing: Mapping[str, str]) -> None:
+    def __init__(self, cluster: Cluster, backing: Mapping[str, str], uncounted: Collection[str]) -> None:
         self.claims = ClaimShapes()
         self._backing = backing
+        self._uncounted = uncounted
         self._classes = cluster.priority_classes
         self._default = default_priority(cluster.priority_classes)
         self._known: dict[Hashable, UnitShape] = {}
@@ -256,7 +257,7 @@ class UnitShapes:
         extended = None if has_extended_claim else extended_claim_spec(spec, self._backing)
         if extended is not None:
             claims = (*claims, self.claims.number(extended))
-        requests = effective_requests(spec, self._backing)
+        requests = effective_requests(spec, self._uncounted)
         return self._shape_of(requests, priority_of(spec, self._classes, self._default), value, claims, spec)
 
     def _shape_of(

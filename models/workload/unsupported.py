@@ -11,7 +11,6 @@ from ..kubernetes.kinds import WORKLOAD_MODELS, ApiObject
 from ..kubernetes.meta import ObjectMeta, key_of
 from ..kubernetes.workloads import FieldPath, PodGroup, PriorityClass, Workload, pod_specs, raw_part
 from ..manifests.reader import Manifest
-from .requests import backing_classes, integer_amounts
 
 RawObject: TypeAlias = Mapping[str, Any]
 FieldFinder: TypeAlias = Callable[[RawObject], object]
@@ -35,7 +34,7 @@ def unsupported_fields(cluster: Cluster) -> tuple[str, ...]:
         f" (such as {names[0]})"
         for (field, kind), names in sorted(found.items(), key=lambda one: (order.index(one[0][0]), one[0][1]))
     ]
-    return (*lines, *_devices_with_node_resources(cluster), *_resources_with_two_providers(cluster))
+    return (*lines, *_devices_with_node_resources(cluster))
 
 
 def _fields_in_use(manifest: Manifest) -> Iterator[str]:
@@ -124,19 +123,6 @@ def _devices_with_node_resources(cluster: Cluster) -> Iterator[str]:
     )
     consequence = "what devices take of the node is not counted"
     yield from _summary_line(names, "devices", "nodeAllocatableResources", consequence)
-
-
-def _resources_with_two_providers(cluster: Cluster) -> Iterator[str]:
-    """Nodes with a device plugin for a resource that a class backs, too: the scheduler would count there."""
-    backing = backing_classes(cluster.classes)
-    names = (
-        f"{resource} of {name}"
-        for name, node in cluster.nodes.items()
-        for resource, amount in integer_amounts(node.status.allocatable if node.status else None).items()
-        if amount and resource in backing
-    )
-    consequence = "resources that a DeviceClass backs are had from that only"
-    yield from _summary_line(names, "Nodes", "status.allocatable", consequence)
 
 
 def _summary_line(names: Iterable[str], kind: str, field: str, consequence: str) -> Iterator[str]:

@@ -17,7 +17,8 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
-from ...models.workload.node_room import NodeRooms, PodDemand
+from ...models.workload.node_room import NodeRooms, PodDemand, plugin_classes
+from ...models.workload.requests import is_extended_claim
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text
 from ...problem.node_state import AllocatedState
@@ -27,6 +28,7 @@ from ..engines.outcome import (
     Objective,
     UnitOutcome,
     bound_over_nodes,
+    device_class_names,
     device_reasons,
     is_zero_objective,
     misfit_reasons,
@@ -172,10 +174,14 @@ class Placer:
             )
         )
         keys = [(unit.namespace, unit.name) for unit in group.units]
+        # Claims of coupled units are the same on all nodes.
+        plugins = plugin_classes(self._session.cluster, self._session.gates)
+        wanted = {name for claim in group.claims if is_extended_claim(claim) for name in device_class_names(claim)}
         nodes = (
             position
             for position in sorted(common)
-            if not any((key, self._names[position]) in self._excluded_nodes for key in keys)
+            if wanted.isdisjoint(plugins.get(self._names[position], ()))
+            and not any((key, self._names[position]) in self._excluded_nodes for key in keys)
         )
         return AdmissibleNodes(tuple(self._nodes[position] for position in nodes), tuple(reasons))
 

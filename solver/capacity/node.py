@@ -153,7 +153,7 @@ class CopyEngine(NodeEngine):
 
     def build(self, query: CopyProblem, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
         """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
-        asks = self.compiler.resolved_requests(query.question)
+        asks = self.compiler.resolved_requests(query.question, query.view.shape)
         return self.builder.build(unit.claims_to_allocate, asks, picks, query.view)
 
     def display(self, query: CopyProblem, found: Justification, copies: int) -> str:

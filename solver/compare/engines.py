@@ -27,7 +27,8 @@ from ...models.kubernetes.slices import Device
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason, Status
 from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation, LeftOver
-from ...models.workload.node_room import NodeRooms, PodDemand, unknown_room_notices
+from ...models.workload.node_room import NodeRooms, PodDemand, plugin_resources, unknown_room_notices
+from ...models.workload.requests import is_extended_claim
 from ...models.workload.units import ClaimRef, Unit
 from ...peers.answers import PodVerdict
 from ...peers.errors import PeerError
@@ -139,7 +140,7 @@ def compare(
 
     def run(name: str) -> EngineRun:
         version = ""
-        if name == KUBE_SCHEDULER and is_listable(requested):
+        if name == KUBE_SCHEDULER and is_listable(requested) and not _differ_by_node(cluster, gates, requested):
             nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
             units = UnitList(cluster, gates, requested, nodes, seed)
             with KubeScheduler() as peer:
@@ -312,6 +313,12 @@ class _ListedUnit:
 def is_listable(units: Sequence[Unit]) -> bool:
     """Tell whether units can be in one ``UnitList``: all claims of a pod must be in its namespace."""
     return all(ref.key[0] == unit.namespace for unit in units for ref in unit.claims)
+
+
+def _differ_by_node(cluster: Cluster, gates: FeatureGates, units: Sequence[Unit]) -> bool:
+    """Tell whether units need a claim on some nodes for what device plugins of other nodes provide (KEP-5004)."""
+    claims = (claim for unit in units for claim in unit.claims_to_allocate)
+    return bool(plugin_resources(cluster, gates)) and any(map(is_extended_claim, claims))
 
 
 class UnitList:

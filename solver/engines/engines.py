@@ -18,6 +18,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import key_of
 from ...models.results.common import Reason, Status
 from ...models.topology.places import Axis, TopologyError, place_devices
+from ...models.workload.node_room import plugin_classes
 from ...problem.compiler import Compiler, Question
 from ...problem.filters import EXPRESSION_FILTERS
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, Justification, ProblemNames, claim_text
@@ -61,7 +62,7 @@ class NodeCompiler(Compiler):
     def __init__(self, session: Session) -> None:
         cluster, gates = session.cluster, session.gates
         self.evaluator = ExpressionEvaluator()
-        self.views = NodeViews(cluster.pools(gates), gates)
+        self.views = NodeViews(cluster.pools(gates), gates, plugin_classes(cluster, gates))
         super().__init__(
             cluster.classes,
             gates,
@@ -166,7 +167,7 @@ class NodeEngine:
             return self._build_result(query, problem, other)
 
     def _build_result(self, query: NodeQuery, problem: Problem, decision: Decision) -> NodeResult:
-        asks = self.compiler.resolved_requests(query.question)
+        asks = self.compiler.resolved_requests(query.question, query.view.shape)
         made = self.builder.build(query.claims, asks, decision.picks, query.view)
         return NodeResult(
             Status.ALLOCATED,

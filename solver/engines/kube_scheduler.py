@@ -25,6 +25,8 @@ from ...models.kubernetes.meta import ObjectKey, ObjectMeta, PoolId
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.common import Status
+from ...models.workload.node_room import plugin_classes
+from ...models.workload.requests import without_plugin_requests
 from ...peers.answers import AllocatorVerdict
 from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
@@ -55,6 +57,7 @@ class KubeSchedulerEngine:
         self._peer = peer or KubeScheduler()
         self._supply = NodeSlices(session.cluster)
         self._features = features_of_gates(session.gates)
+        self._plugin_classes = plugin_classes(session.cluster, session.gates)
 
     def allocate_on(
         self, node: Node, claims: Sequence[ResourceClaim], allocated_state: AllocatedState, deadline: float | None
@@ -64,15 +67,17 @@ class KubeSchedulerEngine:
         if left is not None and left <= 0:
             return NodeResult(Status.UNKNOWN, rule=TIME_LIMIT_RULE, message=_TIME_OVER)
         slices = self._supply.slices(node)
+        provided = self._plugin_classes.get(node.metadata.name, frozenset())
+        asked = [without_plugin_requests(claim, provided) for claim in claims]
         cluster = self._session.cluster
         answer = self._peer.allocate(
             AllocateRequest(
                 node=node,
-                classes=named_classes(claims, cluster),
+                classes=named_classes(asked, cluster),
                 slices=slices,
                 taint_rules=cluster.taint_rules,
                 allocated=claims_in_use(allocated_state.usage, slices),
-                claims=claims,
+                claims=asked,
                 features=self._features,
                 time_limit_seconds=left or 0.0,
             )

@@ -164,7 +164,7 @@ def _lowered_requests(what_if: WhatIf, node: Node) -> Change | None:
     lowered = rooms.lowered_requests(demand, node.metadata.name)
     if demand is None or lowered is None:
         return None
-    requests = demand.requests(rooms.plugins_of(node.metadata.name))
+    requests = demand.requests
     less = [
         f"{format_amount(name, amount)} instead of {format_amount(name, requests[name])} of {name}"
         for name, amount in lowered.items()

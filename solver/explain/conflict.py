@@ -100,7 +100,7 @@ class ExplanationCompiler:
         view = self._compiler.view(node, question)
         try:
             problem = self._compiler.problem(question, view.shape)
-            asks = tuple(self._compiler.resolved_requests(question))
+            asks = tuple(self._compiler.resolved_requests(question, view.shape))
             holders, gates = _holders_by_device(view, allocated_state), self.session.gates
             obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
             in_use = allocated_state.in_use(view)

@@ -19,7 +19,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedNode, PlanStage, plan_stage
-from ...models.workload.node_room import unknown_room_notices
+from ...models.workload.node_room import plugin_classes, unknown_room_notices
 from ...models.workload.units import ClaimRef
 from ...problem.shapes import NodeView, NodeViews
 from ..engines.result import ResultBuilder
@@ -158,7 +158,7 @@ class SlotAllocator:
                 continue
             claims = [ref.claim for ref in requested if ref.claim is not None]
             picks = tuple(replace(pick, device=dealt.get(pick.device, pick.device)) for pick in picks)
-            requests = compiler.resolved_requests(compiler.question(unit_class.claims))
+            requests = compiler.resolved_requests(compiler.question(unit_class.claims), view.shape)
             found = self.builder.build(claims, requests, picks, view)
             made.update((ref.key, (ref, allocation)) for ref, allocation in zip(requested, found, strict=True))
         return made
@@ -200,7 +200,9 @@ def assign_plan(request: PlanRequest, instance: PlanInstance, solution: PlanSolu
     placed = assign_slots(instance, solution.plan)
     cluster, bought, nodes = _with_purchased_nodes(request, instance, placed)
     gates = request.session.gates
-    views = NodeViews(cluster.pools(gates), gates) if bought else instance.compiler.views
+    views = (
+        NodeViews(cluster.pools(gates), gates, plugin_classes(cluster, gates)) if bought else instance.compiler.views
+    )
     assigned = {place: (cluster.node(name), made) for place, (name, made) in request.earlier.assigned.items()}
     allocator = SlotAllocator(instance, views, nodes, ResultBuilder(gates, request.session.seed))
     assigned.update(unit for slot in placed for unit in allocator.placed(slot))

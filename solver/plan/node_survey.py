@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -276,6 +276,6 @@ class UnitDemand:
         return dataclasses.replace(self, unit=dataclasses.replace(self.unit, claims=refs))
 
 
-def unit_demand(unit: Unit, made: Mapping[ObjectKey, AllocationResult], backing: Mapping[str, str]) -> UnitDemand:
-    """Return the demand of a unit; ``made`` is what the plan allocates, ``backing`` are resources that classes back."""
-    return UnitDemand(unit, effective_requests(unit.pod.spec, backing) if unit.pod else {}).after(made)
+def unit_demand(unit: Unit, made: Mapping[ObjectKey, AllocationResult], uncounted: Collection[str]) -> UnitDemand:
+    """Return the demand of a unit; ``made`` is what the plan allocates, ``uncounted`` as in ``device_resources``."""
+    return UnitDemand(unit, effective_requests(unit.pod.spec, uncounted) if unit.pod else {}).after(made)

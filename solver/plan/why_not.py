@@ -24,8 +24,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.node_room import remaining_after, remaining_allocatable, subtract_requests
-from ...models.workload.requests import backed_resources
+from ...models.workload.node_room import device_resources, remaining_after, remaining_allocatable, subtract_requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import DeadlineExceededError, check_deadline, claim_text
@@ -138,7 +137,7 @@ class UnplacedExplainer:
         self._cluster = cluster
         self._gates = gates
         self._screening = NodeScreening(cluster, gates, cel_errors, seed, usable, deadline)
-        self._backing = backed_resources(cluster, gates)
+        self._uncounted = device_resources(cluster, gates)
         self._equivalence = equivalence or {}
         self._before = RemainingResources(
             AllocatedState(cluster.usage(gates)), remaining_allocatable(cluster, gates), self._equivalence
@@ -213,13 +212,13 @@ class UnplacedExplainer:
         members: Sequence[Unit],
         made: Mapping[ObjectKey, AllocationResult],
     ) -> Iterator[Reason]:
-        demand = unit_demand(unit, made, self._backing)
+        demand = unit_demand(unit, made, self._uncounted)
         if gang is None:
             yield from self._single_unit_reasons(demand, after, range(len(self._screening.nodes)))
         elif gang.problem:
             yield Reason(GANG, "", gang.problem)
         else:
-            demands = [unit_demand(one, made, self._backing) for one in members] or [demand]
+            demands = [unit_demand(one, made, self._uncounted) for one in members] or [demand]
             yield from self._gang_reasons(gang, demand, demands, after)
 
     def _gang_reasons(

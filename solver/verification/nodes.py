@@ -11,10 +11,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import node_matches, tolerates
 from ...models.formats.decode import QuantityText
+from ...models.kubernetes.claims import DeviceClass, ResourceClaim
 from ...models.kubernetes.core import Container, Node, NodeSelector, Pod, PodSpec, ResourceRequirements, Taint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
@@ -25,6 +27,7 @@ from .published import Finding
 POD_ROOM = "POD-ROOM"
 _CORDONED = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _IMPLICIT = "deviceclass.resource.kubernetes.io/"
+_EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 _MADE_FOR_ENTRY = "resource.kubernetes.io/pod-claim-name"
 _ENDED = ("Succeeded", "Failed")
 
@@ -99,6 +102,21 @@ class NodeLoads:
             over = taken[resource] - offered[resource]
             if amount and over > 0 and (resource in offered or resource != "pods"):
                 yield resource, format_amount(resource, over)
+
+    def claim_on(self, claim: ResourceClaim, node: Node) -> ResourceClaim:
+        """A claim for extended resources, less what device plugins of the node provide; any other as it is."""
+        offered = _offered(node) if _is_extended(claim) else None
+        if offered is None:
+            return claim
+        provided = {
+            one.metadata.name
+            for one in self._cluster.classes.values()
+            if any(offered[name] > 0 for name in _names_backed_by(one) if name in self._backed)
+        }
+        asked = claim.spec.devices.requests or ()
+        kept = tuple(one for one in asked if one.exactly is None or one.exactly.device_class_name not in provided)
+        devices = replace(claim.spec.devices, requests=kept)
+        return claim if len(kept) == len(asked) else replace(claim, spec=replace(claim.spec, devices=devices))
 
     def _needs(self, pod: Pod, node: Node) -> Counter[str]:
         takes, offered = self._takes(pod), _offered(node) or Counter()
@@ -234,5 +252,14 @@ def _offered(node: Node) -> Counter[str] | None:
 
 def _backed_names(cluster: Cluster) -> frozenset[str]:
     """The resources that device classes back: by the name that a class gives, and by that of the class itself."""
-    named: Iterable[str] = (one.spec.extended_resource_name or "" for one in cluster.classes.values())
-    return frozenset({name for name in named if name}.union(f"{_IMPLICIT}{name}" for name in cluster.classes))
+    return frozenset(name for one in cluster.classes.values() for name in _names_backed_by(one))
+
+
+def _names_backed_by(one: DeviceClass) -> Iterator[str]:
+    yield f"{_IMPLICIT}{one.metadata.name}"
+    if one.spec.extended_resource_name:
+        yield one.spec.extended_resource_name
+
+
+def _is_extended(claim: ResourceClaim) -> bool:
+    return (claim.metadata.annotations or {}).get(_EXTENDED) == "true"

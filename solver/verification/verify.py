@@ -151,7 +151,8 @@ class _Replay:
             key, context = key_of(claim.metadata), ClaimContext(placement.node, usage, number)
             if self._allocation(key) is not None:
                 yield Violation("SCHED-2", "/".join(key), "the claim is allocated already")
-            for finding in self._rules.findings(claim, allocation, context, placement.costs.get(key)):
+            asked = self._loads.claim_on(claim, placement.node)
+            for finding in self._rules.findings(asked, allocation, context, placement.costs.get(key)):
                 yield Violation(finding.rule, "/".join(key), finding.message)
         for claim, allocation in placement.claims:
             key = key_of(claim.metadata)

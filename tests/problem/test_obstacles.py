@@ -22,7 +22,7 @@ class Asked:
         question = compiler.question(claims)
         self.shape = NodeViews(cluster.pools(ALL), ALL).of(cluster.node("n1"), question.visible).shape
         self.problem = compiler.problem(question, self.shape)
-        self.asks = compiler.resolved_requests(question)
+        self.asks = compiler.resolved_requests(question, self.shape)
         self.table = SelectorTable(expressions)
         self.expressions = expressions
         self.found = find_obstacles(self.problem, self.asks, self.shape, holders or {}, self.table, ALL)

@@ -159,7 +159,7 @@ class Bench:
             changed(one, metadata=changed(one.metadata, name=f"{one.metadata.name}-{suffix}"), status=None)
             for one in self.units[number]
         ]
-        asks = self._engine.compiler.resolved_requests(self._asked[number])
+        asks = self._engine.compiler.resolved_requests(self._asked[number], self._views[number].shape)
         made = self._engine.builder.build(claims, asks, picks, self._views[number])
         return Placement(self.node, tuple(zip(claims, made, strict=True)))
 
