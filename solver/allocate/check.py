@@ -33,13 +33,16 @@ def check_allocations(
     given: Sequence[CallerConstraint] = (),
     *,
     groups: bool = False,
+    extended: bool = True,
 ) -> None:
     """Check all allocations jointly, in the order in which they were made. Raises ``VerificationError``.
 
-    With ``groups`` ConstraintGroups are to be kept, too.
+    With ``groups`` ConstraintGroups are to be kept, too; with ``extended`` claims have all extended resources of pods.
     """
     placements = list(_placements_of_outcomes(cluster, outcomes))
-    violations = verify(cluster, placements, gates, cel_errors=cel_errors, caller_constraints=given, groups=groups)
+    violations = verify(
+        cluster, placements, gates, cel_errors=cel_errors, caller_constraints=given, groups=groups, extended=extended
+    )
     if violations:
         raise VerificationError(violations)
 

@@ -15,7 +15,9 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DEFAULT_NAMESPACE, ObjectKey, ObjectMeta, key_of
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason
+from ...models.workload.expansion import UnitExpander
 from ...models.workload.requested import all_units
+from ...models.workload.requests import backed_resources, extended_claim_spec
 from ...models.workload.units import ClaimRef, PodClaims, Unit, generated_claim_name, is_deleting
 from ..allocate.unsupported import groups_of_claims
 from ..engines.engine import Counts
@@ -129,7 +131,12 @@ class CopySource:
 
 
 def find_copy_source(
-    cluster: Cluster, *, claim: str | None = None, template: str | None = None, pod: str | None = None
+    cluster: Cluster,
+    *,
+    claim: str | None = None,
+    template: str | None = None,
+    pod: str | None = None,
+    gates: FeatureGates | None = None,
 ) -> CopySource:
     """Find what copies are made of, by ``[namespace/]name``; without a name the only thing in the input that asks.
 
@@ -138,10 +145,12 @@ def find_copy_source(
     given = [(kind, name) for kind, name in ((CLAIM, claim), (TEMPLATE, template), (POD, pod)) if name is not None]
     if len(given) > 1:
         raise ValueError("copies are made of one claim, one template or one pod: give only one of them")
-    kind, key = (given[0][0], _parse_key(given[0][1])) if given else _only_candidate(list(_copy_candidates(cluster)))
+    kind, key = (
+        (given[0][0], _parse_key(given[0][1])) if given else _only_candidate(list(_copy_candidates(cluster, gates)))
+    )
     if key not in {CLAIM: cluster.claims, TEMPLATE: cluster.templates, POD: cluster.pods}[kind]:
         raise ValueError(f"{kind} {key[0]}/{key[1]} not found")
-    return _source_of_pod(cluster, key) if kind == POD else _source_of_claims(cluster, kind, key)
+    return _source_of_pod(cluster, gates, key) if kind == POD else _source_of_claims(cluster, kind, key)
 
 
 def ignored_group_notices(cluster: Cluster, source: CopySource) -> tuple[str, ...]:
@@ -179,9 +188,14 @@ def _only_candidate(found: Sequence[tuple[str, ObjectKey]]) -> tuple[str, Object
     return found[0]
 
 
-def _copy_candidates(cluster: Cluster) -> Iterator[tuple[str, ObjectKey]]:
-    """Yield pods with claims, and templates and claims without allocation that are no pod's."""
-    pods = {key: pod for key, pod in cluster.pods.items() if pod.spec.resource_claims and not _is_finished(pod)}
+def _copy_candidates(cluster: Cluster, gates: FeatureGates | None) -> Iterator[tuple[str, ObjectKey]]:
+    """Yield pods that ask for devices, and templates and claims without allocation that are no pod's."""
+    backing = backed_resources(cluster, gates)
+    pods = {
+        key: pod
+        for key, pod in cluster.pods.items()
+        if not _is_finished(pod) and (pod.spec.resource_claims or extended_claim_spec(pod.spec, backing))
+    }
     yield from ((POD, key) for key in pods)
     named: set[tuple[str, ObjectKey]] = set()
     for (namespace, _), pod in pods.items():
@@ -221,19 +235,20 @@ def _source_of_claims(cluster: Cluster, kind: str, key: ObjectKey) -> CopySource
     return CopySource(kind, *key, lambda _: stem, make)
 
 
-def _source_of_pod(cluster: Cluster, key: ObjectKey) -> CopySource:
+def _source_of_pod(cluster: Cluster, gates: FeatureGates | None, key: ObjectKey) -> CopySource:
     """Make pods like this one: where it runs, and which claims were made for it, does not matter to them.
 
     Claims from templates are made anew for each; those that it names are shared by all, and only restrict the nodes.
     Raises ``ValueError`` for a named claim that has no allocation yet: it is not known which nodes it would leave.
     """
     pod, resolver = cluster.pods[key], PodClaims(cluster)
+    expander = UnitExpander(cluster, gates, resolver)
     spec = replace(pod.spec, node_name=None)
 
     def make(number: int) -> Unit:
         metadata = ObjectMeta(name=f"{key[1]}-copy-{number}", namespace=key[0], labels=pod.metadata.labels)
         copy = Pod(metadata=metadata, spec=spec)
-        return Unit(copy, resolver.claims_of(copy), key[0], metadata.name)
+        return Unit(copy, (*resolver.claims_of(copy), *expander.extended_claims(copy)), key[0], metadata.name)
 
     made = CopySource(POD, *key, lambda ref: generated_claim_name(key[1], ref.entry), make)
     for ref in made.copy(0).claims:

@@ -210,7 +210,9 @@ class WhatIfTrials:
             return False
         pairs = tuple(zip(what_if.unit.requested_claims, attempt.allocations, strict=True))
         answer = UnitOutcome(what_if.unit, Status.ALLOCATED, node.metadata.name, allocations=pairs)
-        check_allocations(what_if.cluster, [answer], what_if.gates, self._session.policy, what_if.caller_constraints)
+        given = what_if.caller_constraints
+        # A changed claim may ask for less than the pod.
+        check_allocations(what_if.cluster, [answer], what_if.gates, self._session.policy, given, extended=False)
         return True
 
     def _engine_for(self, what_if: WhatIf) -> Engine:

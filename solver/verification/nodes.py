@@ -25,6 +25,7 @@ from ...models.workload.requests import format_amount
 from .published import Finding
 
 POD_ROOM = "POD-ROOM"
+POD_DEVICES = "POD-DEVICES"
 _CORDONED = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _IMPLICIT = "deviceclass.resource.kubernetes.io/"
 _EXTENDED = "resource.kubernetes.io/extended-resource-claim"
@@ -117,6 +118,22 @@ class NodeLoads:
         kept = tuple(one for one in asked if one.exactly is None or one.exactly.device_class_name not in provided)
         devices = replace(claim.spec.devices, requests=kept)
         return claim if len(kept) == len(asked) else replace(claim, spec=replace(claim.spec, devices=devices))
+
+    def device_findings(self, pod: Pod, claims: Iterable[ResourceClaim], node: Node) -> Iterator[Finding]:
+        """Extended resources of the pod that are neither the node's nor in a claim.
+
+        What became of a pod that is on its node already is not known.
+        """
+        if not self._backed or pod.spec.node_name:
+            return
+        offered = _offered(node) or Counter()
+        asked = (_asked(one) for one in (*(pod.spec.init_containers or ()), *(pod.spec.containers or ())))
+        wanted = sum(n for own in asked for name, n in own.items() if name in self._backed and offered[name] <= 0)
+        requests = (one for claim in claims if _is_extended(claim) for one in claim.spec.devices.requests or ())
+        claimed = sum(one.exactly.count or 0 for one in requests if one.exactly is not None)
+        if wanted > claimed:
+            what = f"pod {'/'.join(key_of(pod.metadata))} has {claimed} devices for {wanted} of extended resources"
+            yield Finding(POD_DEVICES, f"node {node.metadata.name}: {what}")
 
     def _needs(self, pod: Pod, node: Node) -> Counter[str]:
         takes, offered = self._takes(pod), _offered(node) or Counter()

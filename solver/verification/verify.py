@@ -57,6 +57,7 @@ def verify(
     groups: bool = False,
     requested: Sequence[Unit] | None = None,
     rooms: bool = True,
+    extended: bool = True,
 ) -> list[Violation]:
     """Check placements in the order in which they were made, each on top of those before.
 
@@ -79,6 +80,8 @@ def verify(
         The units whose claims may be members of groups; None: those of the cluster.
     rooms
         Whether nodes must have room for pods beside those that run (POD-ROOM).
+    extended
+        Whether claims must have devices for all extended resources of pods (POD-DEVICES).
 
     Returns
     -------
@@ -86,7 +89,7 @@ def verify(
         Empty for a valid answer.
 
     """
-    replay = _Replay(cluster, gates, cel_errors, caller_constraints, rooms)
+    replay = _Replay(cluster, gates, cel_errors, caller_constraints, rooms, extended)
     found = [found for placement in placements for found in replay.unit(placement)]
     return [*found, *replay.groups(cluster, requested)] if groups and cluster.constraint_groups else found
 
@@ -112,6 +115,7 @@ class _Replay:
         cel_errors: str,
         caller_constraints: Sequence[CallerConstraint],
         counts_rooms: bool,
+        counts_extended: bool,
     ) -> None:
         # The cluster keeps what every verification starts from.
         self._inventory = cluster.slice_memo(
@@ -123,6 +127,7 @@ class _Replay:
         self._claims = cluster.claims
         self._loads = NodeLoads(cluster, gates)
         self._counts_rooms = counts_rooms
+        self._counts_extended = counts_extended
         self._made: dict[ObjectKey, AllocationResult] = {}
         context = VerificationContext(
             cluster.classes,
@@ -177,6 +182,8 @@ class _Replay:
         if pod is not None:
             yield from node_findings(pod, node)
             yield from self._loads.enter(pod, node) if self._counts_rooms else ()
+            claims = (*(self._loads.claim_on(claim, node) for claim, _ in placement.claims), *placement.earlier)
+            yield from self._loads.device_findings(pod, claims, node) if self._counts_extended else ()
         for claim in placement.earlier:
             key = key_of(claim.metadata)
             allocation = self._allocation(key)
