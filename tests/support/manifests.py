@@ -49,6 +49,13 @@ def pod(name, *entries, cpu=None, **options):
     return obj("Pod", name, spec, **options)
 
 
+def asking(name, **amounts):
+    """A pod with one container that asks for these amounts; of extended resources as limits, too."""
+    texts = {resource: str(amount) for resource, amount in amounts.items()}
+    limits = {resource: text for resource, text in texts.items() if "/" in resource}
+    return pod(name, spec={"containers": [{"name": "c", "resources": {"requests": texts, "limits": limits}}]})
+
+
 def maker(kind, name, *entries, cpu=None, marks=None, pod_spec=None, labels=None, **options):
     """A controller; ``marks`` are annotations of the template, ``spec`` more fields of the controller's spec."""
     made = pod("x", *entries, cpu=cpu, spec=pod_spec or {}, labels=labels, **(marks or {}))

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.manifests import cluster, container, device_class, maker, node, obj, pod
+from support.manifests import cluster, container, maker, obj, pod
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.core import Pod
@@ -88,12 +88,6 @@ def test_amounts_that_devices_take_of_the_node():
         "devices": [{"name": "x", "nodeAllocatableResources": {"cpu": {}}}, {"name": "y"}],
     }
     assert told(obj("ResourceSlice", "s", spec)) == ["nodeAllocatableResources of 1 devices"]
-
-
-def test_resources_that_nodes_and_classes_both_have():
-    objects = [device_class("gpu", "example.com/gpu"), node("n", **{"example.com/gpu": 8}), node("m", cpu=1)]
-    assert told(*objects) == ["status.allocatable of 1 Nodes"]
-    assert told(*objects[1:]) == []
 
 
 def test_objects_made_in_python_have_no_other_fields():
