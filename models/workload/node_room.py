@@ -206,6 +206,11 @@ class NodeRooms:
 ROOM = "room"
 
 
+def shortage_words(missing: Iterable[str]) -> str:
+    """Name missing resources as kube-scheduler does."""
+    return ", ".join("Too many pods" if name == PODS else f"Insufficient {name}" for name in sorted(missing))
+
+
 def room_misfit(requests: Mapping[str, int], missing: Mapping[str, int]) -> Misfit:
     """Say in kube-scheduler's words that resources are missing for these requests."""
     texts = [

@@ -15,6 +15,7 @@ from ...models.kubernetes.claims import RequestSpec
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
+from ...models.workload.node_room import shortage_words
 from ...models.workload.requests import format_amount
 from ...problem.messages import claim_text
 from ..engines.outcome import DemandTable, deletion_filter, device_reasons
@@ -187,7 +188,7 @@ def shortage_reasons(
         suitable = sum(len(screened.nodes) for screened in (*found.with_room, *found.without_room))
         have = "have the devices, but no room" if with_devices and demand.claims else "have no room"
         node, missing = least_missing(screening, demand, state, nodes)
-        least = f"{amounts_text(missing)} missing on node {screening.name(node)}"
+        least = f"{shortage_words(missing)}: {amounts_text(missing)} missing on node {screening.name(node)}"
         yield Reason(ROOM, "", f"{len(nodes)} of {suitable} nodes {have}: {least}")
 
 

@@ -124,7 +124,7 @@ def test_every_change_that_helps_lets_the_search_find_an_allocation_too(family, 
 
 
 def test_an_allocation_that_breaks_a_rule_is_no_relaxation(monkeypatch):
-    def broken(*_args):
+    def broken(*_args, **_options):
         raise VerificationError([Violation("DEV-1", "ns/c", "made up")])
 
     cluster = load(one_node.QUESTIONS["32 of 31 devices"].objects())

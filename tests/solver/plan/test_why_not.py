@@ -24,7 +24,7 @@ def room_is_short():
 
 def test_room_is_what_ran_out():
     assert room_is_short().told("c") == [
-        ("room", "2 of 2 nodes have the devices, but no room: 500m of cpu missing on node n2"),
+        ("room", "2 of 2 nodes have the devices, but no room: Insufficient cpu: 500m of cpu missing on node n2"),
         ("outbid", "it fits 2 of 2 nodes before the plan: the queue took them"),
         ("relaxation", "it fits node n2 with 500m of cpu less"),
     ]
@@ -42,7 +42,11 @@ def test_several_resources_may_be_missing():
     big = pod("a", spec={"containers": [{"name": "m", "resources": {"requests": {"cpu": "6", "memory": "3Gi"}}}]})
     left = Left(Plan(scene(big, node("n1", memory="1Gi"), nodes={})))
     assert left.told("a") == [
-        ("room", "1 of 1 nodes have no room: 2 of cpu and 2Gi of memory missing on node n1"),
+        (
+            "room",
+            "1 of 1 nodes have no room: Insufficient cpu, Insufficient memory: "
+            "2 of cpu and 2Gi of memory missing on node n1",
+        ),
         ("outbid", "it fits none of 1 nodes before the plan, either"),
         ("relaxation", "it fits node n1 with 2 of cpu and 2Gi of memory less"),
     ]
@@ -51,7 +55,7 @@ def test_several_resources_may_be_missing():
 def test_a_number_of_pods_may_run_out():
     cluster = scene(pod("a"), pod("b"), node("n1", pods="1"), nodes={})
     left = Left(Plan(cluster, a=("n1",)))
-    assert left.told("b")[0] == ("room", "1 of 1 nodes have no room: 1 of pods missing on node n1")
+    assert left.told("b")[0] == ("room", "1 of 1 nodes have no room: Too many pods: 1 of pods missing on node n1")
 
 
 def test_where_room_and_devices_are_on_different_nodes_both_are_told():
@@ -63,7 +67,7 @@ def test_where_room_and_devices_are_on_different_nodes_both_are_told():
     assert left.ids("b")[:3] == ["inUse", "room", "outbid"]
     assert left.told("b")[:2] == [
         ("inUse", "1 of 1 nodes: request r needs 1, 0 fit of 4 devices: 4 in use"),
-        ("room", "1 of 2 nodes have the devices, but no room: 2 of cpu missing on node n1"),
+        ("room", "1 of 2 nodes have the devices, but no room: Insufficient cpu: 2 of cpu missing on node n1"),
     ]
     less, freed = left.relaxations("b")
     assert less == "it fits node n1 with 2 of cpu less"
@@ -217,7 +221,7 @@ def test_a_claim_that_the_plan_gave_away_ties_its_other_pods_to_a_node():
     cluster = scene(claim("s"), pod("a", entry("g", claim="s"), cpu="3"), pod("b", entry("g", claim="s"), cpu="2"))
     left = Left(Plan(cluster, a=("n1", "gpu-0")))
     assert left.told("b") == [
-        ("room", "1 of 1 nodes have no room: 1 of cpu missing on node n1"),
+        ("room", "1 of 1 nodes have no room: Insufficient cpu: 1 of cpu missing on node n1"),
         ("allocatedClaim", "3 of 4 nodes: a claim of the pod is allocated for other nodes"),
         ("outbid", "it fits 1 of 1 nodes before the plan: the queue took them"),
         ("relaxation", "it fits node n1 with 1 of cpu less"),
@@ -298,7 +302,7 @@ def test_a_gang_is_placed_whole_or_not_at_all():
     left = Left(Plan(gang(user("x", cpu="4")), x=("n2", "gpu-0")))
     assert left.told("a") == [
         ("gang", "Gang default/g is placed whole or not at all: 2 of 3 find a place beside the plan"),
-        ("room", "2 of 2 nodes have the devices, but no room: 2 of cpu missing on node n1"),
+        ("room", "2 of 2 nodes have the devices, but no room: Insufficient cpu: 2 of cpu missing on node n1"),
         ("outbid", "the gang fits before the plan: the queue took its places"),
         ("relaxation", "it fits node n1 with 2 of cpu less"),
     ]
@@ -310,7 +314,7 @@ def test_a_gang_in_one_domain_is_tried_in_each():
     head = "Gang default/g is placed whole or not at all: 2 of 3 find a place beside the plan with zone=a"
     assert left.told("a")[0] == ("gang", head)
     assert left.told("a")[1:3] == [
-        ("room", "1 of 1 nodes have the devices, but no room: 2 of cpu missing on node n1"),
+        ("room", "1 of 1 nodes have the devices, but no room: Insufficient cpu: 2 of cpu missing on node n1"),
         ("outbid", "2 of 3 find a place before the plan, no more"),
     ]
 
@@ -370,7 +374,7 @@ def test_a_gang_that_is_there_leaves_the_others_their_domain():
     runs = pod("old", cpu="2", spec={**said, "nodeName": "n2"})
     left = Left(Plan(scene(made, runs, pod("a", cpu="3", spec=said), nodes={"n1": "a", "n2": "b"})))
     assert left.told("a") == [
-        ("room", "1 of 1 nodes have no room: 1 of cpu missing on node n2"),
+        ("room", "1 of 1 nodes have no room: Insufficient cpu: 1 of cpu missing on node n2"),
         ("outbid", "it fits none of 1 nodes before the plan, either"),
         ("relaxation", "it fits node n2 with 1 of cpu less"),
     ]
@@ -382,7 +386,7 @@ def test_members_that_share_a_claim_go_where_it_is():
     head = "Gang default/g is placed whole or not at all: 2 of 3 find a place beside the plan"
     assert left.told("c") == [
         ("gang", head),
-        ("room", "1 of 1 nodes have no room: 2 of cpu missing on node n1"),
+        ("room", "1 of 1 nodes have no room: Insufficient cpu: 2 of cpu missing on node n1"),
         ("allocatedClaim", "1 of 2 nodes: a claim of the pod is allocated for other nodes"),
         ("outbid", "2 of 3 find a place before the plan, no more"),
         ("relaxation", "it fits node n1 with 2 of cpu less"),
@@ -401,7 +405,7 @@ def test_nodes_with_neither_room_nor_devices_lack_both():
     left = Left(Plan(scene(user("a"), user("x", cpu="4"), node("n1"), gpus("n1", 1), nodes={}), x=("n1", "gpu-0")))
     assert left.told("a") == [
         ("inUse", "1 of 1 nodes: request r needs 1, 0 fit of 1 device: 1 in use"),
-        ("room", "1 of 1 nodes have no room: 1 of cpu missing on node n1"),
+        ("room", "1 of 1 nodes have no room: Insufficient cpu: 1 of cpu missing on node n1"),
         ("outbid", "it fits 1 of 1 nodes before the plan: the queue took them"),
     ]
 
@@ -467,7 +471,10 @@ def test_what_is_taken_meanwhile_is_seen():
 
 def test_nodes_that_may_not_be_used_do_not_count():
     left = Left(Plan(scene(pod("a", cpu="9"), nodes=SMALL)))
-    assert left.reasons("a", usable=["n2"])[0].message == "1 of 1 nodes have no room: 5 of cpu missing on node n2"
+    assert (
+        left.reasons("a", usable=["n2"])[0].message
+        == "1 of 1 nodes have no room: Insufficient cpu: 5 of cpu missing on node n2"
+    )
     assert left.reasons("a", usable=[])[0].message == "there are no nodes"
 
 
