@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from .output import Exit, UsageError, print_problems, print_result, print_table,
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
+    from ..models.results.comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument
     from ..verbs.compare import ComparisonResult, PlanComparisonResult, SweepResult
 
 Engines = Annotated[
@@ -102,7 +104,7 @@ def command(
 
     result, _ = run_verb(partial(compare, cluster, names, node=node, repeat=repeat, **common))
     told = dict.fromkeys(notice for engine in result.document.engines for notice in engine.notices)
-    print_problems(*(f"warning: {notice}" for notice in told))
+    print_problems(*(f"warning: {notice}" for notice in told), *_skipped_lines(result.document))
     print_result(result, output, {"table": _print_comparison_table, "wide": _print_comparison_wide})
     raise typer.Exit(_comparison_exit_code(result.identical if exact else result.same_verdict, result.document.decided))
 
@@ -111,8 +113,14 @@ def _run_sweep(text: str, engines: list[str], common: dict[str, Any], output: st
     from ..verbs.compare import parse_sweep, sweep
 
     grown, _ = run_verb(lambda: sweep(*parse_sweep(text), engines, **common))
+    print_problems(*_skipped_lines(grown.document))
     print_result(grown, output, {"table": _print_sweep_table, "wide": partial(_print_sweep_table, wide=True)})
     return _comparison_exit_code(grown.same_verdict, grown.decided)
+
+
+def _skipped_lines(document: ComparisonDocument | PlanComparisonDocument | SweepDocument) -> Iterator[str]:
+    """Say which engines or planners could not answer."""
+    return (f"warning: {one.name} could not answer: {one.reason}" for one in document.skipped)
 
 
 def _comparison_exit_code(same: bool, decided: bool) -> Exit:
@@ -212,7 +220,7 @@ def run_plan_comparison(
     from ..verbs.compare import compare_plans
 
     result, _ = run_verb(partial(compare_plans, cluster, **plan_options.arguments(), **common))
-    print_problems(*_plan_comparison_warnings(cluster, result))
+    print_problems(*_plan_comparison_warnings(cluster, result), *_skipped_lines(result.document))
     wide = partial(_print_plan_comparison_table, wide=True)
     print_result(result, output, {"table": _print_plan_comparison_table, "wide": wide})
     if result.document.beaten:

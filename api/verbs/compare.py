@@ -97,7 +97,7 @@ def compare(
     ValueError
         One line, for fewer than two engines, and as ``allocate`` does.
     PeerError
-        One line, if the real allocator is not built, or fails.
+        One line, if the real allocator is not built, or fails, and no other engine could answer.
 
     """
     from ..solver.compare.engines import compare as solve
@@ -118,12 +118,17 @@ def _comparison_document(found: EngineComparison, timings: bool) -> records.Comp
         decided=found.all_decided,
         asked=len(found.units),
         engines=tuple(map(_engine_answer, found.runs)),
+        skipped=_skipped_answers(found.skipped),
         parting=_compared_unit(found.parting, names) if found.parting else None,
         units=tuple(_compared_unit(unit, names) for unit in found.units),
         feature_gates=first.gates.to_dict(),
         cel_errors=first.cel_errors,
         timings={run.engine: list(run.seconds) for run in found.runs} if timings else msgspec.UNSET,
     )
+
+
+def _skipped_answers(skipped: Mapping[str, str]) -> tuple[records.SkippedAnswer, ...]:
+    return tuple(records.SkippedAnswer(name=name, reason=reason) for name, reason in skipped.items())
 
 
 def _engine_answer(run: EngineRun) -> records.EngineAnswer:
@@ -242,10 +247,9 @@ def compare_plans(
     Raises
     ------
     ValueError
-        One line, for unknown planners or orders, as ``plan`` does, and for rules beyond the Kubernetes API that a
-        planner does not know.
+        One line, for unknown planners or orders, as ``plan`` does, and if no planner knows the rules of the question.
     PeerError
-        One line, if the real allocator is asked for and is not built, or fails.
+        One line, if the real allocator is not built, or fails, and no other planner could answer.
 
     """
     from ..solver.compare.plans import compare_plans as solve
@@ -268,6 +272,7 @@ def _plan_comparison_document(
         asked=found.asked,
         gangs=found.gangs,
         planners=tuple(map(_planner_answer, found.runs)),
+        skipped=_skipped_answers(found.skipped),
         gap=gap,
         seed=seed,
         feature_gates=found.gates.to_dict(),
@@ -348,6 +353,7 @@ def sweep(name: str, sizes: Sequence[int], engines: Sequence[str], **options: An
     from ..solver.allocate.load import load
 
     points, found, running = [], [], list(engines)
+    skipped: dict[str, str] = {}
     for size in sizes:
         result = compare(load(SWEEPS[name](size)), running, **options)
         found.append(result)
@@ -362,9 +368,14 @@ def sweep(name: str, sizes: Sequence[int], engines: Sequence[str], **options: An
             for one in result.document.engines
         )
         points.append(records.SweepPoint(size=size, asked=result.document.asked, engines=engine_points))
+        skipped |= {one.name: one.reason for one in result.document.skipped}
         slow = {one.engine for one in result.document.engines if one.outcome == "Unknown"}
-        running = [engine for engine in running if engine not in slow]
+        running = [engine for engine in running if engine not in slow and engine not in skipped]
         if len(running) < 2:
             break
     same, decided = all(one.same_verdict for one in found), all(one.document.decided for one in found)
-    return SweepResult(records.SweepDocument(sweep=name, same_verdict=same, decided=decided, points=tuple(points)))
+    return SweepResult(
+        records.SweepDocument(
+            sweep=name, same_verdict=same, decided=decided, points=tuple(points), skipped=_skipped_answers(skipped)
+        )
+    )

@@ -65,11 +65,19 @@ class UnitSides(Model, omit_defaults=False):
     sides: tuple[UnitSide, ...]
 
 
+class SkippedAnswer(Model, omit_defaults=False):
+    """An engine or a planner that could not answer, and why."""
+
+    name: str
+    reason: str
+
+
 class ComparisonDocument(Model, kw_only=True, omit_defaults=False):
     """What ``compare -o json`` prints. ``parting`` is the first unit with which the answers part.
 
     ``sameVerdict``: outcome and number of admitted units agree among the engines that were done in time (``decided``:
-    all were); ``identical``: every unit got the same node and devices everywhere.
+    all were, and there are at least two); ``identical``: every unit got the same node and devices everywhere.
+    ``skipped`` engines could not answer.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -79,6 +87,7 @@ class ComparisonDocument(Model, kw_only=True, omit_defaults=False):
     decided: bool
     asked: int
     engines: tuple[EngineAnswer, ...]
+    skipped: tuple[SkippedAnswer, ...]
     parting: UnitSides | None
     units: tuple[UnitSides, ...]
     feature_gates: dict[str, bool]
@@ -113,6 +122,7 @@ class SweepDocument(Model, kw_only=True, omit_defaults=False):
     same_verdict: bool
     decided: bool
     points: tuple[SweepPoint, ...]
+    skipped: tuple[SkippedAnswer, ...]
 
 
 QueueOrder = Literal["given", "random", "priority"]
@@ -158,8 +168,8 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
 class PlanComparisonDocument(Model, kw_only=True, omit_defaults=False):
     """What ``compare --plan -o json`` prints; ``asked`` units and ``gangs`` are in the queue.
 
-    ``beaten``: some planner admits more units than ``plan``; ``decided``: all were done in time. ``timings`` are
-    seconds, by label.
+    ``beaten``: some planner admits more units than ``plan``; ``decided``: all were done in time. ``skipped`` planners
+    could not answer. ``timings`` are seconds, by label.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -169,6 +179,7 @@ class PlanComparisonDocument(Model, kw_only=True, omit_defaults=False):
     asked: int
     gangs: int
     planners: tuple[PlannerAnswer, ...]
+    skipped: tuple[SkippedAnswer, ...]
     gap: float
     seed: int
     feature_gates: dict[str, bool]

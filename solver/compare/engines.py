@@ -75,10 +75,14 @@ class EngineRun:
 
 @dataclass(frozen=True, slots=True)
 class EngineComparison:
-    """The answers of all engines in the order asked for, and every unit's against that of the first engine."""
+    """The answers of all engines in the order asked for, and every unit's against that of the first engine.
+
+    ``skipped`` has the engines that could not answer, each with the reason.
+    """
 
     runs: tuple[EngineRun, ...]
     units: tuple[UnitComparison, ...]
+    skipped: Mapping[str, str]
 
     @property
     def same_verdict(self) -> bool:
@@ -92,8 +96,8 @@ class EngineComparison:
 
     @property
     def all_decided(self) -> bool:
-        """Whether no engine ran into the time limit."""
-        return len(self.decided) == len(self.runs)
+        """Whether no engine ran into the time limit, and there is something to compare."""
+        return len(self.decided) == len(self.runs) > 1
 
     @property
     def identical(self) -> bool:
@@ -124,7 +128,8 @@ def compare(
     """Answer ``drasat.compare``, which describes the arguments.
 
     Answers are taken to be the same each time. Times are of the search alone: without reading, start-up and talking to
-    peers, and without the verifier. Raises ``ValueError``, one line, and ``PeerError`` if a peer fails.
+    peers, and without the verifier. Raises ``ValueError``, one line, and ``PeerError`` if a peer fails and nothing else
+    could answer.
     """
     names = [check_engine(name) for name in engines]
     if len(set(names)) < 2 or len(set(names)) < len(names):
@@ -135,8 +140,6 @@ def compare(
         check_peer_policy(cel_errors)
     gates = gates_of(feature_gates)
     requested = units_to_place(cluster, node, namespace, selector, gates=gates)
-    for name in names:
-        check_engine_support(name, cluster, requested)
 
     def run(name: str) -> EngineRun:
         version = ""
@@ -166,8 +169,22 @@ def compare(
             answer, seconds = answers[0], tuple(one.seconds["search"] for one in answers)
         return EngineRun(name, answer, seconds, leftover_devices(cluster, answer), version)
 
-    runs = tuple(run(name) for name in names)
-    return EngineComparison(runs, compare_units(cluster, [one.answer for one in runs]))
+    runs: list[EngineRun] = []
+    skipped: dict[str, Exception] = {}
+    for name in names:
+        try:
+            check_engine_support(name, cluster, requested)
+        except ValueError as error:
+            skipped[name] = error
+            continue
+        try:
+            runs.append(run(name))
+        except PeerError as error:
+            skipped[name] = error
+    if not runs:
+        raise next(iter(skipped.values()))
+    reasons = {name: str(error) for name, error in skipped.items()}
+    return EngineComparison(tuple(runs), compare_units(cluster, [one.answer for one in runs]), reasons)
 
 
 def _listed_outcome(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import monotonic
 
 from ...models.cluster.cluster import Cluster
@@ -14,7 +14,8 @@ from ...models.results.plan import PlanStage
 from ...models.workload.expansion import expand_units
 from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.queue import read_queue
-from ...peers.kube_scheduler import KubeScheduler, find_program
+from ...peers.errors import PeerError
+from ...peers.kube_scheduler import KubeScheduler
 from ...problem.messages import KUBE, check_policy
 from ..allocate.allocate import gates_of
 from ..allocate.unsupported import check_engine_support, check_planner_support, ignored_soft_entries
@@ -59,7 +60,8 @@ class PlannerRun:
 class PlanComparison:
     """All runs, each checked; ``asked`` units and ``gangs`` are in the queue.
 
-    ``late`` are labels of runs for which there was no time.
+    ``skipped`` has the planners that could not answer and the labels of runs for which there was no time (``late``),
+    each with the reason.
     """
 
     asked: int
@@ -67,7 +69,8 @@ class PlanComparison:
     runs: tuple[PlannerRun, ...]
     gates: FeatureGates
     cel_errors: str
-    late: tuple[str, ...] = ()
+    skipped: Mapping[str, str]
+    late: bool = False
 
     @property
     def sequential(self) -> tuple[PlannerRun, ...]:
@@ -108,7 +111,7 @@ def compare_plans(
 ) -> PlanComparison:
     """Answer ``drasat.compare_plans``, which describes the arguments.
 
-    Raises ``ValueError``, one line, ``PeerError`` if the real scheduler is asked for and not built, or fails, and
+    Raises ``ValueError``, one line, ``PeerError`` if the real scheduler fails and nothing else could answer, and
     ``VerificationError`` if an answer is wrong.
     """
     shares = TimeShares(time_limit)
@@ -119,18 +122,23 @@ def compare_plans(
     units = tuple(expand_units(cluster, sets, gates))
     inputs = SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
     asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares)
-    names = asker.all() if planners is None else planners
-    for name in names:
-        asker.check(name)
+    skipped: dict[str, Exception] = {}
+    names = [name for name in planners or PLANNERS if asker.can_answer(name, skipped)]
     gangs = {unit.unit_set.gang for unit in units if unit.unit_set.gang is not None}
     # ``plan`` comes first, for it knows what is wrong with the question.
     shares.parts = sum(_PLAN_PARTS if name == PLAN else len(orders) for name in names)
-    runs = {name: list(asker.runs(name)) for name in sorted(names, key=lambda name: name != PLAN)}
-    ordered = tuple(run for name in names for run in runs[name])
-    if asker.late:
-        said = f"the time limit left no time for {', '.join(asker.late)}"
-        ordered = (replace(ordered[0], notices=(*ordered[0].notices, said)), *ordered[1:])
-    return PlanComparison(len(units), len(gangs), ordered, gates, cel_errors, tuple(asker.late))
+    runs: dict[str, list[PlannerRun]] = {}
+    for name in sorted(names, key=lambda name: name != PLAN):
+        try:
+            runs[name] = list(asker.runs(name))
+        except PeerError as error:
+            skipped[name] = error
+    if not runs:
+        raise next(iter(skipped.values()))
+    ordered = tuple(run for name in names for run in runs.get(name, ()))
+    reasons = {name: str(error) for name, error in skipped.items()}
+    reasons.update((label, "the time limit left no time") for label in asker.late)
+    return PlanComparison(len(units), len(gangs), ordered, gates, cel_errors, reasons, bool(asker.late))
 
 
 def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:
@@ -195,16 +203,13 @@ class _PlannerRunner:
     shares: TimeShares
     late: list[str] = field(default_factory=list)
 
-    def all(self) -> list[str]:
-        """All planners that are there; the real scheduler only if it can be asked this."""
-        return [name for name in default_planners() if name != KUBE_SCHEDULER or self._knows(name)]
-
-    def _knows(self, planner: str) -> bool:
+    def can_answer(self, planner: str, skipped: dict[str, Exception]) -> bool:
+        """Whether a planner knows what all claims demand; the error is put among the skipped ones otherwise."""
         try:
             self.check(planner)
-        except ValueError:
-            return False
-        return True
+        except ValueError as error:
+            skipped[planner] = error
+        return planner not in skipped
 
     def check(self, planner: str) -> None:
         """Raise ``ValueError`` for a planner that does not know what some claims demand (SOFT-3, CEL-6)."""
@@ -295,11 +300,6 @@ class SequentialSchedule:
     in_time: bool
     seconds: float
     version: str = ""
-
-
-def default_planners() -> tuple[str, ...]:
-    """All planners that are there: the real scheduler only where it is built."""
-    return tuple(name for name in PLANNERS if name != KUBE_SCHEDULER or find_program() is not None)
 
 
 def check_planner(name: str) -> str:

@@ -221,9 +221,15 @@ def test_without_the_peer_one_line_says_what_to_do(drasat, manifests, monkeypatc
             """Never entered."""
 
     monkeypatch.setattr(module, "KubeScheduler", Missing)
+    reason = "the kube-scheduler peer is not built: run 'drasat peers build'"
     done = drasat("compare", "-f", manifests(1))
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "drasat: the kube-scheduler peer is not built: run 'drasat peers build'\n"
+    # One answer is no comparison.
+    assert (done.code, done.err) == (3, f"drasat: warning: kube-scheduler could not answer: {reason}\n")
+    assert "backtracking" in done.out
+    both = drasat("compare", "-f", manifests(1), "--engines", "kube-scheduler,backtracking,cp-sat", "-o", "json")
+    document = json.loads(both.out)
+    assert (both.code, document["skipped"]) == (0, [{"name": "kube-scheduler", "reason": reason}])
+    assert [one["engine"] for one in document["engines"]] == ["backtracking", "cp-sat"]
 
 
 def test_a_sweep_shows_how_steps_grow(drasat, other):

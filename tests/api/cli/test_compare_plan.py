@@ -184,7 +184,8 @@ def test_a_rival_without_time_leaves_it_open(drasat, written, planned):
     assert done.code == 3
     assert "out of time" in done.out
     assert "?" in done.out
-    assert "the time limit left no time for fgd/random, fgd/priority" in done.err
+    assert "fgd/random could not answer: the time limit left no time" in done.err
+    assert "fgd/priority could not answer: the time limit left no time" in done.err
 
 
 def test_without_plan_nobody_is_beaten(drasat, written):
@@ -308,23 +309,26 @@ def test_only_groups_that_demand_something_of_the_queue_are_refused(written, pod
         assert solve(cluster, ["fgd"], orders=["given"]).runs[0].figures.admitted == 2
 
 
-def test_by_default_the_real_scheduler_is_asked_where_it_can_be(written, planned, monkeypatch):
+def test_planners_that_cannot_answer_are_named_with_the_reason(drasat, written, planned, monkeypatch, tmp_path):
     planned()
-    monkeypatch.setattr("drasat.solver.compare.plans.find_program", lambda: None)
-    cluster = load(written(*PAIRS))
-    told = [one.planner for one in compare_plans(cluster, orders=["given"]).planners]
-    assert told == [*OURS, "plan"]
-    monkeypatch.setattr("drasat.solver.compare.plans.find_program", lambda: "there")
-    told = [one.planner for one in compare_plans(cluster, orders=["given"], cel_errors="strict").planners]
-    assert told == [*OURS, "plan"]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = compare_plans(load(written(*PAIRS)), orders=["given"])
+    assert [one.planner for one in found.planners] == [*OURS, "plan"]
+    (skipped,) = found.document.skipped
+    assert (skipped.name, "drasat peers build" in skipped.reason or "needs Go" in skipped.reason) == (
+        *("kube-scheduler", True),
+    )
+    strict = compare_plans(load(written(*PAIRS)), orders=["given"], cel_errors="strict")
+    assert [one.planner for one in strict.planners] == [*OURS, "plan"]
+    assert "only as 'kube'" in strict.document.skipped[0].reason
 
 
-def test_what_the_real_scheduler_does_not_know_it_is_not_asked(drasat, written, planned, monkeypatch):
+def test_what_the_real_scheduler_does_not_know_it_is_not_asked(drasat, written, planned):
     planned()
-    monkeypatch.setattr("drasat.solver.compare.plans.find_program", lambda: "there")
     path = written([1, 1], [1], more=CLAIM)
-    told = [one.planner for one in compare_plans(load(path), orders=["given"]).planners]
-    assert told == [*OURS, "plan"]
+    found = compare_plans(load(path), orders=["given"])
+    assert [one.planner for one in found.planners] == [*OURS, "plan"]
+    assert [one.name for one in found.document.skipped] == ["kube-scheduler"]
     done = drasat("compare", "--plan", "--planners", "kube-scheduler", "-f", path)
     assert done.code == 2
     assert "engine kube-scheduler cannot honour entry #0 of claim default/tied" in done.err
