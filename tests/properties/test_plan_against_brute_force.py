@@ -15,7 +15,7 @@ from random import Random
 import pytest
 from support.plan_by_force import Force, TooLargeError
 from support.plan_monolith import Monolith, UndecidedError
-from support.random_plans import FAMILIES, plan_manifests
+from support.random_plans import CHAINS, FAMILIES, plan_manifests
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
@@ -128,7 +128,7 @@ def tell(family, seed, large=False):
         return [f"{type(error).__name__}: {error}"]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, *CHAINS])
 def test_plans_are_the_best_there_are(family):
     found = Counter()
     for seed in range(_SEEDS):

@@ -37,6 +37,10 @@ class Force:
         self._budget = budget
         self._remote = [device for device in devices if not device.is_local]
         self.names = [name for stage in stages for name in self._named(stage)]
+        weighed = [name.partition("=")[2] for name in self.names if name.startswith("admitted=")]
+        if weighed and not {"admitted", "admitted=count"} & set(self.names):
+            # As many as possible of those that count nothing.
+            self.names += ["admitted"] * any(not self._weight(unit, weighed[-1]) for unit in self.units)
         self._signs = [1 if name.startswith(("priority", "admitted")) else -1 for name in self.names]
         self._least, self._steps = {}, 0
         self._worth = [self._unit_worth(unit) for unit in self.units]

@@ -10,6 +10,7 @@ GPU, MIG, NIC, FABRIC = "gpu.x", "mig.x", "nic.x", "fabric.x"
 APIS = {
     "Pod": "v1",
     "Node": "v1",
+    "Namespace": "v1",
     "Job": "batch/v1",
     "Deployment": "apps/v1",
     "StatefulSet": "apps/v1",
@@ -41,6 +42,14 @@ FAMILIES = {
     "buy-gangs": ("buy", "gangs", "domains"),
     "mixed": (),
 }
+# What brute force knows, but ``mixed`` has not: pods that are linked by claims which they share with others.
+CHAINS = {"claim-chains": ("chains", "nic", "earlier")}
+# Brute force does not know admin access, whose place in the order of units matters.
+ADMIN = {
+    "admin-network": ("admin", "network", "used"),
+    "admin-partitions": ("admin", "network", "mig", "used"),
+    "admin-chains": ("admin", "chains", "network", "mig"),
+}
 _MIXED = tuple(sorted({feature for features in FAMILIES.values() for feature in features} - {"buy"}))
 
 
@@ -68,7 +77,11 @@ class _Maker:
 
     def __init__(self, family, random, large):
         self._random, self._large = random, large
-        features = FAMILIES[family] if family != "mixed" else [one for one in _MIXED if random.random() < 0.35]
+        features = (
+            (FAMILIES | CHAINS | ADMIN)[family]
+            if family != "mixed"
+            else [one for one in _MIXED if random.random() < 0.35]
+        )
         self._features = set(features)
         self._small = bool({"network", "buy"} & self._features)
         self._gangs, self._groups, self._queue, self._claims, self._templates = [], [], [], [], {}
@@ -107,6 +120,8 @@ class _Maker:
             for name, spec in self._templates.items()
         ]
         objects = [*self._classes(), *priorities, *nodes, *slices, *templates, *specs, *self._held, *self._claims]
+        if self.has("admin"):
+            objects.append(made("Namespace", "default", labels={"resource.kubernetes.io/admin-access": "true"}))
         return [*objects, *self._groups, *running, *self._queue]
 
     def _node_count(self):
@@ -333,6 +348,9 @@ class _Maker:
     def _entries(self, number):
         if self.has("shared-claims") and self.chance(0.6):
             return [{"name": "shared", "resourceClaimName": self._shared()}, *self._own(number, 0.3)]
+        if self.has("chains") and self.chance(0.7):
+            names = self._random.sample(["s0", "s1", "s2", "s3"], self.pick(1, 2, 2))
+            return [{"name": name, "resourceClaimName": self._shared(name)} for name in names]
         # A pod on a node without a claim that waits runs already.
         return self._own(number, 0.85 if not self.has("pinned") else 1)
 
@@ -344,8 +362,8 @@ class _Maker:
             self._templates[name] = self._request()
         return [{"name": "own", "resourceClaimTemplateName": name}]
 
-    def _shared(self):
-        name = self.pick("s0", "s1")
+    def _shared(self, name=None):
+        name = name or self.pick("s0", "s1")
         if not any(one["metadata"]["name"] == name for one in self._claims):
             self._claims.append(made("ResourceClaim", name, self._request()))
         return name
@@ -381,6 +399,8 @@ class _Maker:
                 one["capacity"] = {"requests": {"width": self.pick("1", "3", "4", "5", "6")}}
         elif self.chance(0.3):
             one["selectors"] = [cel(f'device.attributes["{FABRIC}"].rail == "{self.pick("r", "s")}"')]
+        if self.has("admin") and self.chance(0.5):
+            one["adminAccess"] = True
         if all_:
             one = {**one, "allocationMode": "All"}
             del one["count"]
