@@ -11,9 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("api", "cel", "encoders", "integrations", "models", "peers", "problem", "scenarios", "solver")
 
 LIMITS = {
-    "modules": 300,
-    # 60,000 for what there was when the source was reorganised, and what features since then take.
-    "lines": 68_000,
+    # 300 and 60,000 for what there was when the source was reorganised, and what features since then take.
+    "modules": 320,
+    "lines": 76_000,
     "import lines in percent": 6.0,
     "lines of the largest module": 500,
     "modules entered by allocate": 140,
