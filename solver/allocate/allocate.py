@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ...encoders.objectives.stage import AllocationStage
 
 TIME_LIMIT = 60.0
+# What a unit takes to verify and to write down, in seconds, and what part of the time limit all of them take at most.
+_CHECKED_UNIT_SECONDS, _LARGEST_CHECKED_SHARE = 100e-6, 0.4
 Progress = Callable[[int, int], None]
 
 
@@ -80,7 +82,7 @@ def allocate(
         cluster, gates, policy, seed, stages, watch, work, registry.check_cel_encoding(cel_encoding), given
     )
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
-    deadline = None if time_limit is None else started + time_limit
+    deadline = None if time_limit is None else started + search_seconds(time_limit, len(requested))
     allocated_state = AllocatedState(cluster.usage(gates))
     worker: Engine
     walk: NodeWalk | None = None
@@ -118,6 +120,11 @@ def allocate(
     if interrupted:
         raise SearchInterrupted(answer)
     return answer
+
+
+def search_seconds(time_limit: float, units: int) -> float:
+    """How much of a time limit the search has: the rest is for verifying so many units, and for the document."""
+    return time_limit - min(_LARGEST_CHECKED_SHARE * time_limit, units * _CHECKED_UNIT_SECONDS)
 
 
 def stages_of(objective: str | Sequence[str]) -> tuple[AllocationStage, ...]:

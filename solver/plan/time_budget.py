@@ -29,7 +29,7 @@ _REASONS_SHARE, _MOST_REASONS_SECONDS = 0.1, 10.0
 _COUPLING_SHARE, _LEAST_SEARCH_SHARE = 0.5, 0.1
 # First fit takes so many steps for a unit, or so many seconds where devices are hard to find, but no more than this
 # part of the time that is left for the search.
-_FIRST_FIT_STEPS, _FIRST_FIT_SECONDS, _FIRST_FIT_SHARE = 12.0, 3.0, 0.4
+_FIRST_FIT_STEPS, _FIRST_FIT_SECONDS, _FIRST_FIT_SHARE = 12.0, 3.0, 0.55
 # A limit may be missed by this part of it and so many seconds, rather than lose the plan that was found.
 _TOLERANCE, _TOLERANCE_SECONDS = 0.05, 0.25
 

@@ -9,7 +9,7 @@ from drasat.models.kubernetes.claims import ResourceClaimTemplate, ResourceClaim
 from drasat.models.kubernetes.core import NodeSpec, Taint
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.allocate import allocate, search_seconds
 from drasat.solver.engines.outcome import worst_outcome
 
 
@@ -325,3 +325,11 @@ def test_a_wrong_answer_is_never_returned(monkeypatch):
     monkeypatch.setattr(check, "verify", lambda *_args, **_options: [Violation("DEV-1", "ns/a", "made up")])
     with pytest.raises(check.VerificationError, match="DEV-1"):
         ask(gpus("n1"), named("a"))
+
+
+def test_a_search_leaves_time_for_the_verification_of_many_units():
+    """SCHED-7: the limit is for everything."""
+    assert search_seconds(60.0, 1) > 59.99
+    assert 50 < search_seconds(60.0, 48_000) < 56
+    assert search_seconds(2.0, 48_000) == 1.2
+    assert search_seconds(0.0, 5) == 0.0
