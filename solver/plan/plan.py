@@ -37,6 +37,8 @@ from .time_budget import PlanTimeBudget
 
 TIME_LIMIT = 300.0
 GAP = 0.001
+# Prices have at most 12 digits before the point and 6 behind it, and nodes are no more than units.
+_BUDGET_DIGITS = 40
 PlanWatch = Callable[[str, float, float | None], None]
 
 
@@ -89,7 +91,7 @@ def plan(
     refused.update(earlier.reasons)
     nothing = no_earlier_placements(session)
     catalogue = build_node_catalogue(cluster, _single_host_gangs(queue)) if buy else None
-    limit = None if budget is None else Fraction(budget)
+    limit = None if budget is None else _spendable(budget)
     target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
     whole = PlanRequest(session, queue, positions, stages, nothing, catalogue, only_new, limit, target)
     open_positions = [place for place in positions if place not in earlier.positions]
@@ -230,6 +232,13 @@ def _check_options(gap: float, buy: bool, only_new: bool, budget: Decimal | None
         raise ValueError("new nodes only, or a budget, make sense with buy alone")
     if budget is not None and not (budget.is_finite() and budget >= 0):
         raise ValueError(f"budget {budget} is not a number that is at least 0")
+
+
+def _spendable(budget: Decimal) -> Fraction:
+    """A budget as a fraction; one that is beyond all prices, or below them, need not be written out."""
+    if not budget or budget.adjusted() < -_BUDGET_DIGITS:
+        return Fraction(0)
+    return Fraction(10) ** _BUDGET_DIGITS if budget.adjusted() > _BUDGET_DIGITS else Fraction(budget)
 
 
 def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stages: Sequence[str]) -> list[QueuedUnit]:

@@ -103,7 +103,11 @@ class PlanTimeBudget:
     def last_first_fit(self, units: Sequence[QueuedUnit], nodes: int) -> float | None:
         """When it is too late to begin with first fit, which looks at all nodes before the first unit."""
         ends = self.first_fit_ends(units)
-        return None if ends is None else ends - nodes * _NODE_STEPS * self._step
+        if ends is None or self._limit is None:
+            return None
+        # A plan by first fit is worth half of the tolerance.
+        tolerance = (self._limit * _TOLERANCE + _TOLERANCE_SECONDS) / 2
+        return ends + tolerance - nodes * _NODE_STEPS * self._step
 
     def reasons_end(self, placed: Sequence[QueuedUnit]) -> float | None:
         """When to stop looking for reasons, so that time remains to verify what is placed."""
