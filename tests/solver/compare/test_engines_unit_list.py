@@ -8,7 +8,7 @@ from support.peers import allocation, result
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import DeviceClass
-from drasat.models.kubernetes.core import Node, NodeSpec, Taint
+from drasat.models.kubernetes.core import Container, Node, NodeSpec, NodeStatus, ResourceRequirements, Taint
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.workload.requested import requested_units
 from drasat.peers.answers import PodVerdict, ScheduleAnswer
@@ -170,3 +170,49 @@ def test_loose_claims_of_several_namespaces_on_one_node_cannot_be_listed():
     cluster = Cluster.of([device_class(), *SUPPLY, *claims])
     assert is_listable(requested_units(cluster))
     assert not is_listable(with_joined_loose_claims(requested_units(cluster), "n1"))
+
+
+class FirstNode(Canned):
+    """Puts each pod on the first of its nodes, with a device of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.requests = []
+
+    def schedule(self, request):
+        self.requests.append(request)
+        return super().schedule(request)
+
+    def _verdict(self, asked):
+        number = sum(len(request.pods) for request in self.requests[:-1]) + list(self.requests[-1].pods).index(asked)
+        where = "n1" if asked.nodes is None else next(iter(asked.nodes), None)
+        if where is None:
+            self.verdicts = {asked.name: {"nodes_tried": 0}}
+            return super()._verdict(asked)
+        made = (allocation(result(f"d{number}")),)
+        self.verdicts = {
+            asked.name: {"outcome": "allocated", "claims": asked.claims, "node": where, "allocations": made}
+        }
+        return super()._verdict(asked)
+
+
+def test_a_question_ends_where_room_depends_on_the_answers():
+    """The allocator knows devices only: a pod is listed with the nodes that have room beside the pods before it."""
+    rooms = [
+        replace(there(name), status=NodeStatus(allocatable={"cpu": cpu})) for name, cpu in (("n1", "4"), ("n2", "2"))
+    ]
+    half = (Container(resources=ResourceRequirements(requests={"cpu": "2"})),)
+    pods = [pod(f"c{number}", name=f"p{number}", containers=half) for number in range(4)]
+    claims = [claim(want(), name=f"c{number}") for number in range(4)]
+    cluster = Cluster.of([device_class(), *rooms, pool(*(device(f"d{n}") for n in range(4))), *claims, *pods])
+    peer = FirstNode()
+    found = UnitList(cluster, ALL, requested_units(cluster), list(cluster.nodes.values()), 0).schedule(peer, None)
+    assert [unit.node for unit in found.units] == ["n1", "n1", "n2", None]
+    assert [[(one.name, one.nodes) for one in request.pods] for request in peer.requests] == [
+        [("p0", None)],
+        [("p1", None)],
+        [("p2", ("n2",))],
+        [("p3", ())],
+    ]
+    assert [len(request.allocated) for request in peer.requests] == [0, 1, 2, 3]
+    assert "Insufficient cpu (2 requested, 0 left)" in found.units[-1].reasons[0].message
