@@ -2,10 +2,12 @@
 
 from itertools import product
 from random import Random
+from time import monotonic
 
 import pytest
 
 from drasat.encoders.rows import COEFFICIENT_LIMIT, CoefficientError, CpSatRows
+from drasat.problem.messages import DeadlineExceededError
 from drasat.solver.engines.cp_sat import CONFIRMING, QUICK, Limits, SolverStatus, run_solver
 
 GIB = 1 << 30
@@ -190,3 +192,31 @@ def test_variables_are_written_in_order_as_they_come():
             rows.fix(0, 1)
     written = [tuple(variable.domain) for variable in rows.proto.variables]
     assert written == [(1, 1), *bounds[1:]]
+
+
+def test_posting_many_rows_ends_at_the_deadline():
+    """SRCH-10: a large model takes longer to write than to look at the clock."""
+    rows = CpSatRows()
+    literals = [rows.boolean() for _ in range(300)]
+
+    def post():
+        for number in range(300):
+            rows.at_most([(one, 1) for one in literals], number)
+
+    rows.deadline = monotonic() + 1000
+    post()
+    rows.deadline = monotonic() - 1
+    with pytest.raises(DeadlineExceededError):
+        post()
+    rows.deadline = None
+    post()
+
+
+def test_an_objective_beyond_64_bits_is_refused_and_one_below_is_not():
+    rows = CpSatRows()
+    pair = [rows.integer(0, 4) for _ in range(2)]
+    for factor in (2**62, -(2**60)):
+        with pytest.raises(CoefficientError, match="an objective of 2 terms is too large"):
+            rows.minimize([(one, factor) for one in pair])
+    rows.minimize([(one, -(2**57)) for one in pair])
+    assert run_solver(rows, Limits()).objective == -(2**60)

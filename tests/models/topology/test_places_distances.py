@@ -32,6 +32,15 @@ def test_distances_are_shortest_paths():
         assert {device: dict(places.distances(device)) for device in places.devices} == lengths
 
 
+def test_the_walk_ends_at_the_most_steps_that_are_asked_for():
+    places = place_devices(topology("Torus", 2, size=(3, 5)), chips(*CELLS))
+    for device in places.devices:
+        whole = places.distances(device)
+        for most in range(4):
+            near = {other: steps for other, steps in whole.items() if steps <= most}
+            assert {other: steps for other, steps in places.distances(device, most).items() if steps <= most} == near
+
+
 def test_what_is_not_connected_has_no_distance():
     places = place_devices(topology("Line", 1), chips((0,), (1,), (3,)))
     assert by_name(places, "0") == {"0": 0, "1": 1}

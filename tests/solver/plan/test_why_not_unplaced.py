@@ -1,5 +1,7 @@
 """Reasons for all units that a plan leaves out."""
 
+from time import monotonic
+
 from support.gates import ALL
 from support.manifests import claim
 from support.plan_reasons import Left, of
@@ -13,13 +15,13 @@ from drasat.solver.plan.why_not import UnplacedExplainer, unplaced_reasons
 SMALL = {"n1": "a", "n2": "b"}
 
 
-def asked(plan):
+def asked(plan, deadline=None):
     """The queue, where its units went by place, and the reasons of the others by name."""
     assert Left(plan)
     queue = list(expand_units(plan.cluster, read_queue(plan.cluster, gates=ALL), ALL))
     pairs = enumerate(plan.units)
     where = {place: (plan.cluster.node(one.node), one.allocations) for place, one in pairs if one.node}
-    found = unplaced_reasons(plan.cluster, queue, where, ALL)
+    found = unplaced_reasons(plan.cluster, queue, where, ALL, deadline=deadline)
     assert sorted([*found, *where]) == list(range(len(queue)))
     return {plan.units[place].unit.name: reasons for place, reasons in found.items()}
 
@@ -84,3 +86,19 @@ def test_pods_that_share_a_claim_which_is_given_away_follow_it():
     cluster = scene(claim("s"), *(pod(name, entry("g", claim="s"), cpu="3") for name in "ab"), nodes=SMALL)
     found = asked(Plan(cluster, a=("n1", "gpu-0")))
     assert [one.id for one in found["b"]] == ["room", "allocatedClaim", "outbid", "relaxation"]
+
+
+def test_after_the_deadline_units_have_that_as_their_reason():
+    """SRCH-10: the time limit of a plan holds for reasons, too."""
+    plan = Plan(scene(user("a", cpu="3"), user("b", cpu="9"), claim("d", of(5)), nodes=SMALL), a=("n1", "gpu-0"))
+    late = asked(plan, monotonic() - 1)
+    assert {name: [one.id for one in reasons] for name, reasons in late.items()} == {
+        "b": ["unexplained"],
+        "d": ["unexplained"],
+    }
+    assert "unexplained" not in {one.id for reasons in asked(plan, monotonic() + 1000).values() for one in reasons}
+
+
+def test_an_explainer_whose_time_is_over_says_so():
+    left = Left(Plan(scene(user("a", cpu="9"), nodes=SMALL)))
+    assert [one.id for one in left.reasons("a", deadline=monotonic() - 1)] == ["unexplained"]
