@@ -102,6 +102,13 @@ def _candidates(request: PlanRequest, assignment: PlanAssignment, deadline: floa
     if request.only_new:
         return
     nothing = PlanAssignment(request.session.cluster, {}, {}, (), {})
+    if request.earlier.positions and request.node_names is None:
+        # Few clusters have groups.
+        from .build.groups import place_in_queue_order
+
+        positions = sorted([*request.open_positions, *request.earlier.positions])
+        found = place_in_queue_order(request.session, queue, positions, deadline)
+        yield _Candidate(found, _assignment(nothing, found))
     start, usable = request.earlier.assigned, request.node_names
     for arriving, shuffle in _orders(request):
         if is_past(deadline):

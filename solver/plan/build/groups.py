@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....models.cluster.cluster import Cluster
 from ....models.kubernetes.core import Node
@@ -22,9 +22,10 @@ from ....problem.node_state import AllocatedState
 from ...allocate.coupling import CoupledUnits, SameNodeUnits, find_coupled_units
 from ...allocate.placement import Placer
 from ...engines.copies import connected_groups
-from ...engines.engine import Session
+from ...engines.engine import Engine, Session
 from ...engines.outcome import UnitOutcome
 from ...engines.registry import ENGINES
+from ..first_fit import FirstFit, first_fit, remaining_beside
 from . import EarlierPlacements, ExcludedNode, MutableRoomByNode, no_earlier_placements, unit_key
 
 _NO_ROOM = (Reason("room", "", "no nodes with room for all that belongs together were found"),)
@@ -45,28 +46,62 @@ def place_coupled_units(
     session: Session, queue: Sequence[QueuedUnit], left: Iterable[int], deadline: float | None, *, only_new: bool
 ) -> EarlierPlacements:
     """Place what groups couple on the nodes there are. Raises ``ValueError`` for a group that is wrong."""
-    cluster = session.cluster
     found = no_earlier_placements(session)
-    nodes = {} if only_new else cluster.nodes
+    nodes = {} if only_new else session.cluster.nodes
     engine = ENGINES["auto"](session)
-    for one in _coupled_sets(cluster, queue, left):
-        answers: Sequence[UnitOutcome] = ()
-        for candidates, barred in _placement_attempts(found, one, queue, nodes):
-            trial = AllocatedState(found.allocated_state.usage)
-            placer = Placer(session, engine, trial, candidates, deadline, excluded_nodes=barred)
-            answers = placer.place_together(one.coupled)
-            units = _units_by_node(queue, one, answers)
-            excluded = found.exclusion_for_crowded_node(units)
-            if units and not excluded:
-                found.allocated_state = trial
-                _commit(found, queue, one, answers)
-                found.notices += placer.notices
-                break
-            barred |= excluded
-        else:
-            reasons = {id(answer.unit): answer.reasons for answer in answers}
-            found.reasons.update((place, reasons.get(id(queue[place].unit)) or _NO_ROOM) for place in one.places)
+    for one in _coupled_sets(session.cluster, queue, left):
+        _place_set(session, engine, queue, one, nodes, deadline, found)
     return found
+
+
+def place_in_queue_order(
+    session: Session, queue: Sequence[QueuedUnit], left: Sequence[int], deadline: float | None
+) -> FirstFit:
+    """Place units by first fit as ``allocate`` does: what groups couple when the first unit of it arrives."""
+    found = no_earlier_placements(session)
+    engine = ENGINES["auto"](session)
+    sets = {place: one for one in _coupled_sets(session.cluster, queue, left) for place in one.places}
+    done: set[int] = set()
+    result, run = FirstFit({}, in_time=True), list[int]()
+    for number, place in enumerate(left, 1):
+        one = sets.get(place)
+        if one is None:
+            run.append(place)
+        if run and (one is not None or number == len(left)):
+            result = first_fit(session, queue, run, deadline, placed=found.assigned)
+            found.allocated_state, found.room_by_node = remaining_beside(session, queue, result.assigned)
+            found.assigned, run = dict(result.assigned), []
+        if one is not None and place not in done:
+            done.update(one.places)
+            _place_set(session, engine, queue, one, session.cluster.nodes, deadline, found)
+    return replace(result, assigned=found.assigned)
+
+
+def _place_set(
+    session: Session,
+    engine: Engine,
+    queue: Sequence[QueuedUnit],
+    one: _CoupledSet,
+    nodes: Mapping[str, Node],
+    deadline: float | None,
+    found: EarlierPlacements,
+) -> None:
+    """Place a set, or say why not."""
+    answers: Sequence[UnitOutcome] = ()
+    for candidates, barred in _placement_attempts(found, one, queue, nodes):
+        trial = AllocatedState(found.allocated_state.usage)
+        placer = Placer(session, engine, trial, candidates, deadline, excluded_nodes=barred)
+        answers = placer.place_together(one.coupled)
+        units = _units_by_node(queue, one, answers)
+        excluded = found.exclusion_for_crowded_node(units)
+        if units and not excluded:
+            found.allocated_state = trial
+            _commit(found, queue, one, answers)
+            found.notices += placer.notices
+            return
+        barred |= excluded
+    reasons = {id(answer.unit): answer.reasons for answer in answers}
+    found.reasons.update((place, reasons.get(id(queue[place].unit)) or _NO_ROOM) for place in one.places)
 
 
 def _units_by_node(

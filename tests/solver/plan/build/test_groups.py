@@ -205,3 +205,24 @@ def test_nothing_together_is_what_there_is():
     found = no_earlier_placements(Session(ask.session.cluster, ALL, "strict", 0))
     assert found.room_by_node == {"n1": {"cpu": 3000, "pods": 9}}
     assert (found.assigned, found.positions) == ({}, set())
+
+
+def test_units_before_a_coupled_set_in_the_queue_are_not_given_up_for_it():
+    """Placed first, the set takes all four devices for two units. Three others come before it."""
+    pair = [claim(name, of(2)) for name in "xy"]
+    coupled = [
+        sharing("p", "x"),
+        sharing("q", "y"),
+        group("x", "y", constraints=[{"matchAttribute": f"{DRIVER}/rack"}]),
+    ]
+    rack = [node("n1"), published("n1", *(device(f"gpu-{number}", rack=1) for number in range(4)))]
+    found = planning(*rack, *pair, *(user(name) for name in "abc"), *coupled)
+    assert placed(found) == ["a", "b", "c"]
+    assert found.outcome == "Optimal"
+
+
+def test_a_coupled_set_that_comes_first_in_the_queue_and_fits_stays():
+    pair = [claim(name, of(1)) for name in "xy"]
+    coupled = [sharing("p", "x"), sharing("q", "y"), group("x", "y")]
+    found = planning(*indexed("n1"), *pair, *coupled, user("a"))
+    assert placed(found) == ["p", "q"]
