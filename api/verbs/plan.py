@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -15,6 +15,7 @@ from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
 from ..models.kubernetes.claims import AllocationResult
 from ..models.kubernetes.core import Node
+from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import ObjectKey
 from ..models.results.plan import BoughtNodes, Number, PlanDocument, PlannedNode, PlannedUnit, PlanVerdict
@@ -103,6 +104,7 @@ def plan(
     budget: Decimal | float | str | None = None,
     mix: Cluster | None = None,
     executor: Executor | None = None,
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     timings: bool = False,
     watch: PlanWatch | None = None,
 ) -> PlanResult:
@@ -145,6 +147,8 @@ def plan(
     executor
         Where parts of the work run side by side; threads serve best, for they share models. Any number of workers has
         the same plan.
+    constraints
+        Constraints for every claim of the queue, beside its own, as for ``allocate``.
     timings
         Put wall times into the document.
     watch
@@ -165,7 +169,7 @@ def plan(
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     try:
-        found = ask(time_limit=time_limit, seed=seed, executor=executor, watch=watch)
+        found = ask(time_limit=time_limit, seed=seed, executor=executor, watch=watch, constraints=constraints)
     except SearchInterrupted as interrupted:
         raise PlanInterrupted(_plan_result(interrupted.answer, cluster, timings)) from None
     return _plan_result(found, cluster, timings)

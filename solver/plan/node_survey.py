@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.core import Node, PodSpec
-from ...models.kubernetes.extensions import annotated_entries
+from ...models.kubernetes.extensions import CallerConstraint, annotated_entries
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Status
@@ -85,6 +85,7 @@ class NodeScreening:
     """Screens the nodes of a cluster for one unit at a time; ``usable`` names the nodes to look at, None: all.
 
     After ``deadline``, a reading of ``time.monotonic``, its methods raise ``DeadlineExceededError`` (SRCH-10).
+    ``given`` are constraints of all claims, beside their own.
     """
 
     def __init__(
@@ -95,12 +96,14 @@ class NodeScreening:
         seed: int,
         usable: Container[str] | None,
         deadline: float | None = None,
+        given: Sequence[CallerConstraint] = (),
     ) -> None:
         self.deadline = deadline
         nodes = cluster.nodes.items()
         self.nodes: Sequence[Node] = [node for name, node in nodes if usable is None or name in usable]
         policy = effective_policy("auto", cel_errors)
-        self._engine = auto_engine(Session(cluster, gates, policy, seed, work=SCREENING_WORK))
+        session = Session(cluster, gates, policy, seed, work=SCREENING_WORK, caller_constraints=tuple(given))
+        self._engine = auto_engine(session)
         self._suited: dict[Hashable, tuple[SuitableNodes, list[int]]] = {}
 
     def name(self, position: int) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedNode, PlanStage
@@ -127,11 +129,11 @@ def check_plan(
     order: Sequence[int] | None = None,
     namespace: str | None = None,
     selector: str = "",
+    given: Sequence[CallerConstraint] = (),
 ) -> None:
     """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``."""
+    check = partial(plan_violations, cluster, units, gates, cel_errors=cel_errors, order=order)
     with gc_paused():
-        violations = plan_violations(
-            cluster, units, gates, cel_errors=cel_errors, order=order, namespace=namespace, selector=selector
-        )
+        violations = check(namespace=namespace, selector=selector, caller_constraints=given)
     if violations:
         raise VerificationError(violations)

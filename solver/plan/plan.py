@@ -8,14 +8,17 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from math import ceil
+from typing import Any
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import HOSTNAME_LABEL
-from ...models.kubernetes.extensions import VALUE_ANNOTATION
+from ...models.kubernetes.extensions import VALUE_ANNOTATION, Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason
+from ...models.validation.entries import read_caller_constraints
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
 from ...models.workload.unit_classes import Gang, UnitShape
@@ -60,6 +63,7 @@ def plan(
     mix: Cluster | None = None,
     executor: Executor | None = None,
     watch: PlanWatch | None = None,
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 
@@ -85,7 +89,8 @@ def plan(
     refused = _refused_units(cluster, queue)
     time.lap("queue")
     time.measure_pace(len(queue))
-    session = Session(cluster, gates, policy, seed)
+    given = read_caller_constraints(constraints)
+    session = Session(cluster, gates, policy, seed, caller_constraints=given)
     positions = [place for place in range(len(queue)) if place not in refused]
     earlier = _earlier_placements(session, queue, positions, time.coupling_ends(), only_new=only_new)
     refused.update(earlier.reasons)
@@ -121,15 +126,13 @@ def plan(
 
         alike, assigned = assignment.equivalence, assignment.assigned
         ends = time.reasons_end([queue[place] for place in assigned])
-        reasons = unplaced_reasons(
-            assignment.cluster, queue, assigned, gates, policy, seed, usable, alike, known=refused, deadline=ends
-        )
+        explain = partial(unplaced_reasons, assignment.cluster, queue, assigned, gates, policy, seed, usable, alike)
+        reasons = explain(known=refused, deadline=ends, given=given)
     time.lap("explain")
     answer = build_plan_outcome(request, instance, solution, assignment, {**reasons, **refused}, gap, relaxed_bounds)
     answer = replace(answer, notices=(*answer.notices, *_time_notices(whole, request)))
-    check_plan(
-        assignment.cluster, answer.units, gates, policy, order=answer.order, namespace=namespace, selector=selector
-    )
+    check = partial(check_plan, assignment.cluster, answer.units, gates, policy, order=answer.order, given=given)
+    check(namespace=namespace, selector=selector)
     time.lap("verify")
     answer = replace(answer, verified=True, seconds=time.laps)
     if solution.interrupted:

@@ -20,6 +20,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
@@ -50,12 +51,14 @@ def unplaced_reasons(
     equivalence: Mapping[str, Hashable] | None = None,
     known: Container[int] = (),
     deadline: float | None = None,
+    given: Sequence[CallerConstraint] = (),
 ) -> dict[int, tuple[Reason, ...]]:
     """Return the reasons for each position in the queue that has no node.
 
     ``cluster`` has the nodes that are to be bought; ``usable`` names those that the plan may use, None: all.
     ``equivalence`` is as for ``UnplacedExplainer``; positions that are ``known`` have their reasons elsewhere. Units
-    that are not looked into before ``deadline``, a reading of ``time.monotonic``, have that as their reason.
+    that are not looked into before ``deadline``, a reading of ``time.monotonic``, have that as their reason. ``given``
+    are constraints of all claims, beside their own.
     """
     classes: dict[bytes, list[int]] = defaultdict(list)
     members: dict[Gang, list[Unit]] = defaultdict(list)
@@ -80,7 +83,7 @@ def unplaced_reasons(
         rooms = remaining_allocatable(cluster, gates)
         for position, (node, _) in assigned.items():
             subtract_requests(rooms.get(node.metadata.name), queue[position].unit_set.shape.requests)
-        explainer = UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence, deadline)
+        explainer = UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence, deadline, given)
         for positions in asked:
             check_deadline(deadline)
             first = queue[positions[0]]
@@ -133,10 +136,11 @@ class UnplacedExplainer:
         usable: Container[str] | None = None,
         equivalence: Mapping[str, Hashable] | None = None,
         deadline: float | None = None,
+        given: Sequence[CallerConstraint] = (),
     ) -> None:
         self._cluster = cluster
         self._gates = gates
-        self._screening = NodeScreening(cluster, gates, cel_errors, seed, usable, deadline)
+        self._screening = NodeScreening(cluster, gates, cel_errors, seed, usable, deadline, given)
         self._uncounted = device_resources(cluster, gates)
         self._equivalence = equivalence or {}
         self._before = RemainingResources(

@@ -9,6 +9,7 @@ of allocation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Pod
+from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
@@ -36,6 +38,7 @@ def plan_violations(
     order: Sequence[int] | None = None,
     namespace: str | None = None,
     selector: str = "",
+    caller_constraints: Sequence[CallerConstraint] = (),
 ) -> list[Violation]:
     """Check that a plan can be carried out, and that it is about the queue.
 
@@ -57,7 +60,7 @@ def plan_violations(
         What was read, with the nodes that are to be bought.
     units
         All units of the queue, placed or not.
-    gates, cel_errors
+    gates, cel_errors, caller_constraints
         As for ``verify``.
     order
         The order in which units were placed, as positions in ``units``; None: in their own. A claim that units share
@@ -76,7 +79,8 @@ def plan_violations(
     placements = [_placement_of_unit(cluster, units[number]) for number in _placement_order(units, order)]
     # Groups may be about claims of pods that are still to be made.
     requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
-    broken = verify(cluster, placements, gates, cel_errors=cel_errors, groups=True, requested=requested, rooms=False)
+    check = partial(verify, cluster, placements, gates, cel_errors=cel_errors, caller_constraints=caller_constraints)
+    broken = check(groups=True, requested=requested, rooms=False)
     return [*(Violation(finding.rule, "", finding.message) for finding in found), *broken]
 
 

@@ -32,6 +32,7 @@ from support.plan_building import (
     where,
 )
 
+from drasat.models.kubernetes.extensions import Predicate
 from drasat.solver.engines.outcome import SearchInterrupted
 from drasat.solver.plan.plan import plan
 
@@ -49,6 +50,30 @@ def mixed():
         *(sharing(name, "s", cpu="1") for name in "ab"),
         user("big", spec="t2", cpu="3"),
     ]
+
+
+ALIKE = "gpu.example.com/kind"
+
+
+@pytest.mark.parametrize(
+    ("entry_of_all", "admitted"),
+    [
+        ({"matchAttribute": ALIKE}, 2),
+        ({"cel": {"expression": "devices.all(d, d.attributes['gpu.example.com'].kind == 0)"}}, 1),
+        (Predicate(lambda devices: len({one.attributes[ALIKE] for one in devices}) == 2, name="mixed"), 2),
+        (Predicate(lambda devices: False), 0),
+    ],
+    ids=["matchAttribute", "cel", "predicate", "never"],
+)
+def test_constraints_of_the_caller_hold_for_every_claim(entry_of_all, admitted):
+    """CELC-1: pods ask for two of three devices of one kind and two of another; a plan is proven as ever."""
+    kinds = [device(f"gpu-{number}", kind=number // 3) for number in range(5)]
+    there = [node("n1"), published("n1", *kinds), *(user(name, spec="t2") for name in "abc")]
+    given = cluster(*classes(), *there)
+    assert plan(given).placed == 2
+    found = plan(given, constraints=[entry_of_all])
+    assert (found.placed, found.outcome, found.verified) == (admitted, "Optimal", True)
+    assert len([one for one in found.units if one.node is None and one.reasons]) == 3 - admitted
 
 
 def test_a_plan_is_verified_and_says_what_it_was_asked():
