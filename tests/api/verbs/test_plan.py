@@ -255,6 +255,7 @@ def test_options_reach_the_solver(solver):
         "mix": object(),
         "executor": object(),
         "watch": print,
+        "constraints": [{"matchAttribute": "d.x/numa"}],
     }
     package.plan(priced(), budget="12.5", **given)
     assert solver.asked == given | {"budget": Decimal("12.5")}
