@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
@@ -19,6 +20,7 @@ from ..models.kubernetes.meta import ObjectKey
 from ..models.manifests.reader import Manifest
 from ..models.manifests.writer import RESOURCE_API, claim_manifest
 from ..models.results import common as records
+from ..models.workload.requests import is_extended_claim
 from ..models.workload.units import ClaimRef, Unit
 from . import Interrupted, ResultWithManifests
 
@@ -236,6 +238,20 @@ def claim_answers(unit: Unit, allocations: Mapping[ObjectKey, ClaimAllocation]) 
     )
 
 
+def _claim_as_made(ref: ClaimRef, allocation: ClaimAllocation) -> ClaimRef | None:
+    """The claim as the scheduler would make it: that for extended resources is for those that the node has not itself.
+
+    None: the node has all of them, and there is no claim (KEP-5004).
+    """
+    claim = ref.claim
+    if claim is None or not ref.generated or not is_extended_claim(claim):
+        return ref
+    served = {result.request for result in allocation.devices.results or ()}
+    kept = tuple(one for one in claim.spec.devices.requests or () if one.name in served)
+    spec = replace(claim.spec, devices=replace(claim.spec.devices, requests=kept))
+    return dataclasses.replace(ref, claim=replace(claim, spec=spec)) if kept else None
+
+
 def _is_certified(unit: UnitOutcome) -> bool:
     """Tell whether a no is certain: by a proof, by an exhaustive search, or by two solver runs that agree."""
     return unit.outcome is not records.Status.UNALLOCATABLE or all(failure.certified for failure in unit.failures)
@@ -243,7 +259,8 @@ def _is_certified(unit: UnitOutcome) -> bool:
 
 def allocated_manifests(outcome: AllocationOutcome | PlanOutcome) -> list[dict[str, Any]]:
     """The claims that were allocated, as read (or as made from a template) plus ``status.allocation``."""
-    return [_allocated_manifest(ref, allocation) for unit in outcome.units for ref, allocation in unit.allocations]
+    pairs = ((_claim_as_made(ref, made), made) for unit in outcome.units for ref, made in unit.allocations)
+    return [_allocated_manifest(ref, allocation) for ref, allocation in pairs if ref is not None]
 
 
 def _allocated_manifest(ref: ClaimRef, allocation: ClaimAllocation) -> dict[str, Any]:

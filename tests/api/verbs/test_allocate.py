@@ -5,6 +5,7 @@ import json
 
 import jsonschema
 import pytest
+from support import manifests
 
 import drasat
 from drasat import scenarios
@@ -153,3 +154,21 @@ def test_the_last_releases_name_of_the_encoding_works_with_a_warning(cluster, ol
 def test_an_unknown_encoding_is_refused(cluster):
     with pytest.raises(ValueError, match="unknown encoding 'tabulate' of CEL constraints, known are: auto, lower"):
         drasat.allocate(cluster, cel_encoding="tabulate")
+
+
+def test_no_claim_is_made_for_what_a_device_plugin_provides():
+    """KEP-5004: the node that lists an extended resource counts it, and devices of the class serve it elsewhere."""
+    resource, driver = "example.com/gpu", "d.x"
+    pools = {"name": "m", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": driver, "pool": pools, "nodeName": "m", "devices": [{"name": "a"}, {"name": "b"}]}
+    objects = [
+        manifests.device_class("gpu", resource),
+        manifests.node("m", cpu="1"),
+        manifests.obj("ResourceSlice", "s", spec),
+        manifests.asking("p", **{resource: 2}),
+    ]
+    here = drasat.allocate(drasat.load(*objects))
+    assert [one["spec"]["devices"]["requests"][0]["exactly"]["count"] for one in here.manifests()] == [2]
+    there = drasat.allocate(drasat.load(*objects, manifests.node("a", **{resource: 2})))
+    assert [(unit.node, unit.outcome) for unit in there.units] == [("a", "Allocated")]
+    assert there.manifests() == []
