@@ -18,8 +18,8 @@ from .build.weights import requested_devices
 # (measured on 10,000 nodes with 48,000 pods).
 _NODE_STEPS = 13.0
 _ASSIGNED_STEPS = 2.0
-_VERIFIED_STEPS = 3.5
-_VERIFIED_DEVICE_STEPS = 3.0
+_VERIFIED_STEPS = 4.5
+_VERIFIED_DEVICE_STEPS = 3.5
 _REREAD_STEPS = 1.6
 # The pace is not trusted where queues are short, and is never measured slower or faster than this, in seconds.
 _SLOWEST_STEP, _FASTEST_STEP = 60e-6, 8e-6
