@@ -29,6 +29,7 @@ def command(
     cel_errors: options.CelErrorPolicy = "strict",
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
+    natural_gangs: options.NaturalGangs = False,
     timings: options.Timings = False,
     output: options.Output = "table",
 ) -> None:
@@ -46,6 +47,7 @@ def command(
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
     cluster = load_cluster(filename, reading, gates, node)
     ask = partial(explain, cluster, node=node, namespace=namespace, selector=selector, feature_gates=gates)
+    ask = partial(ask, natural_gangs=natural_gangs)
     result, interrupted = run_verb(partial(ask, cel_errors=cel_errors, time_limit=limit, seed=seed, timings=timings))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     if not result.units:

@@ -117,6 +117,13 @@ CelErrorPolicy = Annotated[CelErrors, typer.Option("--cel-errors", help=CEL_ERRO
 TimeLimit = Annotated[
     str, typer.Option("--time-limit", metavar="DURATION", help="Stop after this time, e.g. 30s or 1m30s.")
 ]
+NaturalGangs = Annotated[
+    bool,
+    typer.Option(
+        "--natural-gangs",
+        help="Place pods that are of no use alone together or not at all, such as a group of a LeaderWorkerSet.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Use this random seed; equal input and seed give an equal answer.")]
 Objective = Annotated[
     str,

@@ -78,6 +78,7 @@ def command(
     only_new: OnlyNew = False,
     budget: Budget = None,
     mix: Mix = None,
+    natural_gangs: options.NaturalGangs = False,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -108,6 +109,7 @@ def command(
     # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
     target = reading.load(mix, gates).cluster if mix else None
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
+    ask = partial(ask, natural_gangs=natural_gangs)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
     line = progress_line()
     ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=line and line.report_plan)

@@ -64,6 +64,7 @@ def explain(
     cel_errors: str = "strict",
     time_limit: float | None = 60.0,
     seed: int = 0,
+    natural_gangs: bool = False,
     timings: bool = False,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     progress: Callable[[int, int], None] | None = None,
@@ -82,6 +83,8 @@ def explain(
         As for ``allocate``.
     time_limit
         Seconds for everything; None for no limit. What is not done in time is marked as not ``complete``.
+    natural_gangs
+        As for ``plan``: a notice names the gangs that lack members, and the members that stop them.
     timings
         Put wall times into the document.
 
@@ -98,6 +101,7 @@ def explain(
 
     ask = partial(solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, seed=seed)
     ask = partial(ask, feature_gates=feature_gates, cel_errors=cel_errors, constraints=constraints)
+    ask = partial(ask, natural_gangs=natural_gangs)
     try:
         document = ask(time_limit=time_limit, progress=progress)
     except SearchInterrupted as interrupted:

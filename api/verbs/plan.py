@@ -103,6 +103,7 @@ def plan(
     only_new: bool = False,
     budget: Decimal | float | str | None = None,
     mix: Cluster | None = None,
+    natural_gangs: bool = False,
     executor: Executor | None = None,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     timings: bool = False,
@@ -110,7 +111,7 @@ def plan(
 ) -> PlanResult:
     """Plan everything that waits at once: which units go to which nodes with which devices, as good as can be.
 
-    Units are pods, the pods that Jobs, Deployments, StatefulSets and ReplicaSets still have to make, and claims of no
+    Units are pods, the pods that controllers such as Jobs, Deployments and JobSets still have to make, and claims of no
     pod. What runs is given. The whole plan is verified jointly, and every stage of the objective has a bound that no
     plan exceeds.
 
@@ -144,6 +145,9 @@ def plan(
         With ``buy``: the most that may be spent, in the unit of the templates' prices; then the best for that.
     mix
         The queue for which ``fragmentation`` leaves room; default that of the cluster.
+    natural_gangs
+        Pods that are of no use alone are placed together or not at all: a group of a LeaderWorkerSet, all pods of a
+        JobSet, of a job of kubeflow.org or of a RayCluster (KND-8).
     executor
         Where parts of the work run side by side; threads serve best, for they share models. Any number of workers has
         the same plan.
@@ -167,6 +171,7 @@ def plan(
 
     most = None if budget is None else _decimal_budget(budget)
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
+    ask = partial(ask, natural_gangs=natural_gangs)
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     try:
         found = ask(time_limit=time_limit, seed=seed, executor=executor, watch=watch, constraints=constraints)

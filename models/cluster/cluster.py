@@ -16,6 +16,7 @@ from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplat
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.kinds import WORKLOAD_MODELS, ApiObject, WorkloadObject, kind_of
 from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of
+from ..kubernetes.serving import ComputeDomain, channel_template
 from ..kubernetes.slices import DescribedDevice, ResourceSlice
 from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, StatefulSet, Workload
 from ..manifests.reader import Manifest
@@ -89,7 +90,7 @@ class Cluster:
             slices=slices,
             classes=by_key(DeviceClass),
             claims=by_key(ResourceClaim),
-            templates=by_key(ResourceClaimTemplate),
+            templates=_with_channel_templates(by_key(ResourceClaimTemplate), objects[ComputeDomain]),
             pods=by_key(Pod),
             nodes=by_key(Node) or _inferred_nodes(slices),
             namespaces=by_key(Namespace),
@@ -259,6 +260,15 @@ class Cluster:
                 if model not in (Job, Deployment, StatefulSet)
             },
         }
+
+
+def _with_channel_templates(
+    templates: dict[ObjectKey, ResourceClaimTemplate], domains: Iterable[ApiObject]
+) -> dict[ObjectKey, ResourceClaimTemplate]:
+    """The claim templates, with those that ComputeDomains name and that are not there yet (KND-9)."""
+    made = (channel_template(domain) for domain in domains if isinstance(domain, ComputeDomain))
+    missing = {key_of(one.metadata): one for one in made if one is not None}
+    return dict(sorted({**missing, **templates}.items())) if missing.keys() - templates.keys() else templates
 
 
 def inferred_node(name: str) -> Node:

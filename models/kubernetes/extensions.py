@@ -185,11 +185,19 @@ class NodeTemplate(KubernetesObject):
     spec: NodeTemplateSpec = NodeTemplateSpec()
 
 
+# On nodes that are not there yet: the NodeTemplate that they are made from.
+NODE_TEMPLATE_ANNOTATION = "drasat.dev/node-template"
+
+
 def node_from_template(template: NodeTemplate, name: str) -> Node:
     """The node of this name as it would be if it were bought; its host name is its own."""
     spec = template.spec
     return Node(
-        metadata=ObjectMeta(name=name, labels={**(spec.labels or {}), HOSTNAME_LABEL: name}),
+        metadata=ObjectMeta(
+            name=name,
+            labels={**(spec.labels or {}), HOSTNAME_LABEL: name},
+            annotations={NODE_TEMPLATE_ANNOTATION: template.metadata.name},
+        ),
         spec=NodeSpec(taints=spec.taints),
         status=NodeStatus(allocatable=spec.allocatable),
     )

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from ..formats.decode import Int64, Model
+from .claims import (
+    DeviceClaim,
+    DeviceRequest,
+    ExactDeviceRequest,
+    ResourceClaimSpec,
+    ResourceClaimTemplate,
+    ResourceClaimTemplateSpec,
+)
 from .core import PodSpec
-from .meta import KubernetesObject
+from .meta import KubernetesObject, ObjectMeta
 
 
 class PackConstraint(Model):
@@ -195,6 +203,21 @@ class ComputeDomain(KubernetesObject):
     """Nodes that share memory over NVLink while pods of the domain run there (KND-9)."""
 
     spec: ComputeDomainSpec = ComputeDomainSpec()
+
+
+CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
+
+
+def channel_template(domain: ComputeDomain) -> ResourceClaimTemplate | None:
+    """The claim template that the controller makes for the pods of a ComputeDomain; None if the domain names none."""
+    channel = domain.spec.channel
+    if channel is None or not channel.resource_claim_template.name:
+        return None
+    exactly = ExactDeviceRequest(device_class_name=CHANNEL_CLASS, allocation_mode="ExactCount", count=1)
+    claim = DeviceClaim(requests=(DeviceRequest(name="channel", exactly=exactly),))
+    metadata = ObjectMeta(name=channel.resource_claim_template.name, namespace=domain.metadata.namespace)
+    spec = ResourceClaimTemplateSpec(spec=ResourceClaimSpec(devices=claim))
+    return ResourceClaimTemplate(metadata=metadata, spec=spec)
 
 
 class MinMemberSpec(Model):

@@ -13,6 +13,7 @@ from ..kubernetes.core import Namespace, Pod, PodSpec
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology
 from ..kubernetes.kinds import WORKLOAD_MODELS, kind_of
 from ..kubernetes.meta import DEFAULT_NAMESPACE, DeviceId
+from ..kubernetes.serving import ComputeDomain, channel_template
 from ..kubernetes.slices import ResourceSlice
 from ..kubernetes.workloads import BUILT_IN_PRIORITIES, PriorityClass, pod_specs
 from ..manifests.reader import Manifest
@@ -63,12 +64,18 @@ class _KnownObjects:
 
     objects: dict[ObjectId, list[Manifest]] = field(default_factory=lambda: defaultdict(list))
     devices: set[DeviceId] = field(default_factory=set)
+    # What controllers make of objects of the input.
+    made: set[ObjectId] = field(default_factory=set)
 
     @classmethod
     def of(cls, manifests: list[Manifest]) -> _KnownObjects:
         known = cls()
         for manifest in manifests:
             known.objects[identify(manifest)].append(manifest)
+            if isinstance(manifest.object, ComputeDomain) and (made := channel_template(manifest.object)):
+                known.made.add(
+                    (ResourceClaimTemplate, made.metadata.namespace or DEFAULT_NAMESPACE, made.metadata.name)
+                )
         if any(isinstance(manifest.object, ResourceClaim) and any(_results(manifest.object)) for manifest in manifests):
             slices = (one.object for one in manifests if isinstance(one.object, ResourceSlice))
             known.devices = {
@@ -79,7 +86,7 @@ class _KnownObjects:
         return known
 
     def has(self, model: type[Any], namespace: str, name: str) -> bool:
-        return (model, namespace, name) in self.objects
+        return (model, namespace, name) in self.objects or (model, namespace, name) in self.made
 
 
 def _typed_object(manifest: Manifest) -> Any:

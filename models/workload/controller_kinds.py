@@ -14,9 +14,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ..cluster.cluster import Cluster
 from ..cluster.node_fit import pod_fits
 from ..kubernetes import operators, serving, workloads
-from ..kubernetes.core import Container, PodSpec, ResourceRequirements, Toleration
+from ..kubernetes.core import Container, Node, PodSpec, ResourceRequirements, Toleration
+from ..kubernetes.extensions import NODE_TEMPLATE_ANNOTATION
 from ..kubernetes.kinds import kind_of
 from ..kubernetes.meta import KubernetesObject, ObjectMeta, key_of
 from ..kubernetes.workloads import PodTemplateSpec
@@ -145,19 +147,28 @@ _DAEMON_TOLERATIONS = tuple(
 )
 
 
-def daemon_template(made: workloads.DaemonSet) -> PodTemplateSpec:
+def _daemon_template(made: workloads.DaemonSet) -> PodTemplateSpec:
     """The template of a DaemonSet with the tolerations that the controller adds."""
     template = made.spec.template
     tolerations = (*(template.spec.tolerations or ()), *_DAEMON_TOLERATIONS)
     return replace(template, spec=replace(template.spec, tolerations=tolerations))
 
 
+def daemon_specs(cluster: Cluster, node: Node) -> Iterator[PodSpec]:
+    """The specs of the pods that DaemonSets run on a node, whether they are there or not."""
+    for made in cluster.objects(workloads.DaemonSet).values():
+        spec = _daemon_template(made).spec
+        if not pod_fits(spec, node):
+            yield spec
+
+
 def _daemon_set(made: workloads.DaemonSet, reader: ControllerContext) -> Parts:
-    """One pod on each node that admits it and has none."""
-    template = daemon_template(made)
+    """One pod on each node that admits it and has none; what they take of new nodes is counted there."""
+    template = _daemon_template(made)
     there = {name for pod in reader.pods_of(made) for name in runtimes.pinned_nodes(pod.spec)}
     for number, (name, node) in enumerate(reader.cluster.nodes.items()):
-        if name and name not in there and not pod_fits(template.spec, node):
+        is_new = NODE_TEMPLATE_ANNOTATION in (node.metadata.annotations or ())
+        if name and not is_new and name not in there and not pod_fits(template.spec, node):
             pinned = runtimes.pinned_template(template, name)
             prefix = f"{made.metadata.name}-{name}"
             yield PodSet(maker_of(made), pinned, (number,), prefix, is_numbered=False, is_named=True, node=name)

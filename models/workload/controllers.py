@@ -16,6 +16,7 @@ from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod
 from ..kubernetes.kinds import GroupKind, group_of, kind_of
 from ..kubernetes.meta import KubernetesObject, ObjectKey, OwnerReference, key_of
+from ..kubernetes.serving import ComputeDomain
 from .pod_sets import MOST_UNITS, Child, KindGang, Maker, PodSet
 from .units import is_finished_or_deleting
 
@@ -106,6 +107,8 @@ class ControllerReader:
             named = tuple(self._with_own_prefix(one, kind_of(model).name, prefixes) for one in left)
             if named:
                 found.missing[model, key] = MissingPods(model, key, named, len(sets) == 1 and sets[0].is_numbered)
+        for domain in self.cluster.objects(ComputeDomain).values():
+            self.note(_DOMAIN_NOTICE, domain)
         found.notices = tuple(_notice_line(text, names) for text, names in self._notices.items())
         return found
 
@@ -233,6 +236,11 @@ class ControllerReader:
 
 
 _POD = GroupKind("", "Pod")
+# KND-9: the object itself keeps nobody in one NVLink domain.
+_DOMAIN_NOTICE = (
+    "keeps no pods in one NVLink domain by itself, for which a gang needs a domain or claims a constraint, "
+    "and its daemons take no devices here"
+)
 
 
 def _pods_by_owner(cluster: Cluster) -> dict[tuple[str, str, str], list[ObjectKey]]:

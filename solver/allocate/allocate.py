@@ -25,7 +25,7 @@ from ..engines.outcome import AllocationOutcome, SearchInterrupted, Statistics, 
 from .check import check_allocations
 from .coupling import CoupledUnits, find_coupled_units, in_request_order
 from .placement import NodeWalk, Placer, unplaced_outcome
-from .unsupported import check_engine_support, ignored_soft_entries
+from .unsupported import check_engine_support, ignored_soft_entries, incomplete_gang_notices, placed_pods
 
 if TYPE_CHECKING:
     from ...encoders.objectives.stage import AllocationStage
@@ -115,6 +115,7 @@ def allocate(
         *ignored_soft_entries(name, cluster, requested, given),
         *unknown_room_notices(nodes.values(), requested),
         *placer.notices,
+        *incomplete_gang_notices(cluster, gates, placed_pods((one.unit, one.outcome) for one in outcomes)),
     )
     answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import SEMANTICS_FIELDS, ResourceClaim
 from ...models.kubernetes.extensions import CallerConstraint, ConstraintGroup, Entry, annotated_entries
+from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
+from ...models.results.common import Status
 from ...models.workload.groups import group_members
+from ...models.workload.unit_classes import Gang
 from ...models.workload.units import Unit
 from ...problem.messages import claim_text
 from ..engines.registry import OPTIMIZERS, is_upstream
@@ -50,6 +53,49 @@ def check_planner_support(planner: str, cluster: Cluster, requested: Sequence[Un
     for group in cluster.constraint_groups.values():
         if _has_hard_demands(group) and own.intersection(group_members(group, cluster, requested)):
             raise ValueError(f"planner {planner} cannot honour {_group_label(group)}")
+
+
+def placed_pods(outcomes: Iterable[tuple[Unit, Status]]) -> dict[str, bool]:
+    """Say of each pod that was asked about, by namespace and name, whether it is placed."""
+    return {unit.pod_label: outcome == Status.ALLOCATED for unit, outcome in outcomes if unit.pod_label}
+
+
+def incomplete_gang_notices(
+    cluster: Cluster, gates: FeatureGates, placed: Mapping[str, bool], *, natural_gangs: bool = False
+) -> tuple[str, ...]:
+    """Name the gangs of which too few members are placed, and the members that stop them.
+
+    ``placed`` holds by namespace and name which pods found a place. Units are placed one by one here: a gang is only
+    looked at in the end.
+    """
+    if all(placed.values()):
+        return ()
+    # Most questions need nothing of the queue.
+    from ...models.workload.queue import read_queue
+
+    members: dict[Gang, list[str]] = {}
+    for one in read_queue(cluster, gates=gates, natural_gangs=natural_gangs):
+        if one.gang is not None:
+            members.setdefault(one.gang, []).extend(
+                f"{one.namespace}/{one.unit_name(number)}" for number in one.numbers
+            )
+    return tuple(
+        line
+        for gang, names in members.items()
+        if (line := _incomplete_gang(gang, [*filter(placed.get, names)], names, placed))
+    )
+
+
+def _incomplete_gang(gang: Gang, there: Sequence[str], names: Sequence[str], placed: Mapping[str, bool]) -> str:
+    stops = [name for name in names if not placed.get(name, True)]
+    asked = sum(name in placed for name in names)
+    enough = asked if gang.minimum is None else gang.minimum - len(gang.running_nodes)
+    if not stops or len(there) >= enough:
+        return ""
+    more = f" and {len(stops) - _MAX_NAMED} more" if len(stops) > _MAX_NAMED else ""
+    need = "all" if gang.minimum is None else f"at least {gang.minimum}"
+    found = f"{len(there)} of {asked} members find a place beside the others"
+    return f"{gang.label} is a gang of {need}: {found}; it is stopped by {', '.join(stops[:_MAX_NAMED])}{more}"
 
 
 def _requested_claims(requested: Iterable[Unit]) -> dict[ObjectKey, ResourceClaim]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -15,9 +15,12 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DEFAULT_NAMESPACE, ObjectKey, ObjectMeta, key_of
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason
+from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import UnitExpander
+from ...models.workload.pod_sets import PodSet
 from ...models.workload.requested import all_units
 from ...models.workload.requests import backed_resources, extended_claim_spec
+from ...models.workload.unit_classes import signature_of
 from ...models.workload.units import ClaimRef, PodClaims, Unit, generated_claim_name, is_deleting
 from ..allocate.unsupported import groups_of_claims
 from ..engines.engine import Counts
@@ -140,6 +143,9 @@ def find_copy_source(
 ) -> CopySource:
     """Find what copies are made of, by ``[namespace/]name``; without a name the only thing in the input that asks.
 
+    Pods that controllers still have to make can be copied by the names that they get. ``gates`` decides whether classes
+    back extended resources.
+
     Raises ``ValueError``, one line, for several names, one that is not there, and no name where several things ask.
     """
     given = [(kind, name) for kind, name in ((CLAIM, claim), (TEMPLATE, template), (POD, pod)) if name is not None]
@@ -148,9 +154,19 @@ def find_copy_source(
     kind, key = (
         (given[0][0], _parse_key(given[0][1])) if given else _only_candidate(list(_copy_candidates(cluster, gates)))
     )
-    if key not in {CLAIM: cluster.claims, TEMPLATE: cluster.templates, POD: cluster.pods}[kind]:
+    copied = cluster.pods.get(key) or _pod_to_make(cluster, key) if kind == POD else None
+    if copied is not None:
+        return _source_of_pod(cluster, key, copied, gates)
+    if key not in {CLAIM: cluster.claims, TEMPLATE: cluster.templates, POD: {}}[kind]:
         raise ValueError(f"{kind} {key[0]}/{key[1]} not found")
-    return _source_of_pod(cluster, gates, key) if kind == POD else _source_of_claims(cluster, kind, key)
+    return _source_of_claims(cluster, kind, key)
+
+
+def _pod_to_make(cluster: Cluster, key: ObjectKey) -> Pod | None:
+    """The template of a pod of this name that a controller still has to make."""
+    sets = (one for missing in read_controllers(cluster).missing.values() for one in missing.sets)
+    near = (one for one in sets if one.maker.namespace == key[0] and key[1].startswith(one.prefix))
+    return next((one.pod() for one in near if key[1] in map(one.pod_name, one.numbers)), None)
 
 
 def ignored_group_notices(cluster: Cluster, source: CopySource) -> tuple[str, ...]:
@@ -189,12 +205,17 @@ def _only_candidate(found: Sequence[tuple[str, ObjectKey]]) -> tuple[str, Object
 
 
 def _copy_candidates(cluster: Cluster, gates: FeatureGates | None) -> Iterator[tuple[str, ObjectKey]]:
-    """Yield pods that ask for devices, and templates and claims without allocation that are no pod's."""
+    """Yield pods that ask for devices, and templates and claims without allocation that are no pod's.
+
+    Of the pods that a controller still has to make of one template it is the first.
+    """
+    sets = [one for missing in read_controllers(cluster).missing.values() for one in missing.sets]
+    made = {(one.maker.namespace, one.pod_name(one.numbers[0])): one.pod() for one in _first_of_each_template(sets)}
     backing = backed_resources(cluster, gates)
     pods = {
         key: pod
-        for key, pod in cluster.pods.items()
-        if not _is_finished(pod) and (pod.spec.resource_claims or extended_claim_spec(pod.spec, backing))
+        for key, pod in (*cluster.pods.items(), *made.items())
+        if (pod.spec.resource_claims or extended_claim_spec(pod.spec, backing)) and not _is_finished(pod)
     }
     yield from ((POD, key) for key in pods)
     named: set[tuple[str, ObjectKey]] = set()
@@ -206,6 +227,18 @@ def _copy_candidates(cluster: Cluster, gates: FeatureGates | None) -> Iterator[t
     for key, claim in cluster.claims.items():
         if (CLAIM, key) not in named and not is_allocated(claim) and not is_deleting(claim.metadata):
             yield CLAIM, key
+
+
+def _first_of_each_template(sets: Iterable[PodSet]) -> Iterator[PodSet]:
+    """Sets that have other names only are one."""
+    seen: set[bytes] = set()
+    for one in sets:
+        content = signature_of(
+            one.maker.namespace, replace(one.template.spec, affinity=None) if one.node else one.template.spec
+        )
+        if content not in seen:
+            seen.add(content)
+            yield one
 
 
 def _is_finished(pod: Pod) -> bool:
@@ -235,13 +268,13 @@ def _source_of_claims(cluster: Cluster, kind: str, key: ObjectKey) -> CopySource
     return CopySource(kind, *key, lambda _: stem, make)
 
 
-def _source_of_pod(cluster: Cluster, gates: FeatureGates | None, key: ObjectKey) -> CopySource:
+def _source_of_pod(cluster: Cluster, key: ObjectKey, pod: Pod, gates: FeatureGates | None) -> CopySource:
     """Make pods like this one: where it runs, and which claims were made for it, does not matter to them.
 
     Claims from templates are made anew for each; those that it names are shared by all, and only restrict the nodes.
     Raises ``ValueError`` for a named claim that has no allocation yet: it is not known which nodes it would leave.
     """
-    pod, resolver = cluster.pods[key], PodClaims(cluster)
+    resolver = PodClaims(cluster)
     expander = UnitExpander(cluster, gates, resolver)
     spec = replace(pod.spec, node_name=None)
 

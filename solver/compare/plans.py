@@ -11,6 +11,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.plan import PlanStage
+from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import expand_units
 from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.queue import read_queue
@@ -238,7 +239,8 @@ class _PlannerRunner:
         found = schedule(self.inputs, planner, order, self.shares.search_ends(deadline))
         units = [one.unit for one in self.inputs.units]
         unknown_rooms = unknown_room_notices(self.inputs.cluster.nodes.values(), units)
-        notices = (*ignored_soft_entries(planner, self.inputs.cluster, units), *unknown_rooms)
+        ignored = ignored_soft_entries(planner, self.inputs.cluster, units)
+        notices = (*read_controllers(self.inputs.cluster).notices, *ignored, *unknown_rooms)
         counted = self._figures(found.units, deadline)
         return PlannerRun(
             planner, order, found.units, counted, found.in_time, found.seconds, found.version, notices=notices

@@ -27,6 +27,7 @@ from ..allocate.allocate import TIME_LIMIT, gates_of, place_units, units_to_plac
 from ..allocate.check import check_allocations
 from ..allocate.coupling import find_coupled_units
 from ..allocate.placement import Placer
+from ..allocate.unsupported import incomplete_gang_notices, placed_pods
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import SearchInterrupted, UnitOutcome, worst_outcome
 from ..engines.registry import auto_engine, effective_policy
@@ -49,6 +50,7 @@ def explain(
     cel_errors: str = "strict",
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
+    natural_gangs: bool = False,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     progress: Progress | None = None,
 ) -> ExplanationDocument:
@@ -79,7 +81,14 @@ def explain(
     document = ExplanationDocument(
         outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in units])),
         units=units,
-        notices=(*read_controllers(cluster).notices, *unknown_room_notices(nodes.values(), requested), *placer.notices),
+        notices=(
+            *read_controllers(cluster, natural_gangs=natural_gangs).notices,
+            *unknown_room_notices(nodes.values(), requested),
+            *placer.notices,
+            *incomplete_gang_notices(
+                cluster, gates, placed_pods((one.unit, one.outcome) for one in run.placed), natural_gangs=natural_gangs
+            ),
+        ),
         feature_gates=gates.to_dict(),
         cel_errors=policy,
         timings={"explain": monotonic() - started},

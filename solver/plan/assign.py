@@ -299,7 +299,8 @@ def _spread_with_earlier_units(request: PlanRequest, assignment: PlanAssignment,
     """The value of a stage with earlier placements, where it is not the sum of both."""
     if result.name != SPREAD.id or not request.earlier.assigned:
         return result
-    units = Counter(node.metadata.name for node, _ in assignment.assigned.values())
+    own = (node for place, (node, _) in assignment.assigned.items() if place not in request.earlier.daemons)
+    units = Counter(node.metadata.name for node in own)
     return replace(result, value=sum(number**2 for number in units.values()))
 
 

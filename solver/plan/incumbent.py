@@ -102,12 +102,13 @@ def _candidates(request: PlanRequest, assignment: PlanAssignment, deadline: floa
     if request.only_new:
         return
     nothing = PlanAssignment(request.session.cluster, {}, {}, (), {})
-    if request.earlier.positions and request.node_names is None:
+    if request.earlier.coupled and request.node_names is None:
         # Few clusters have groups.
         from .build.groups import place_in_queue_order
 
-        positions = sorted([*request.open_positions, *request.earlier.positions])
-        found = place_in_queue_order(request.session, queue, positions, deadline)
+        positions = sorted([*request.open_positions, *request.earlier.coupled])
+        daemons = {place: own for place, own in request.earlier.assigned.items() if place in request.earlier.daemons}
+        found = place_in_queue_order(request.session, queue, positions, daemons, deadline)
         yield _Candidate(found, _assignment(nothing, found))
     start, usable = request.earlier.assigned, request.node_names
     for arriving, shuffle in _orders(request):
@@ -155,7 +156,9 @@ class _PlanValues:
         self._request = request
         self._instance = instance
         self._assignment = assignment
-        self._nodes = Counter(node.metadata.name for node, _ in assignment.assigned.values())
+        daemons = request.earlier.daemons
+        self._own = [pair for place, pair in assignment.assigned.items() if place not in daemons]
+        self._nodes = Counter(node.metadata.name for node, _ in self._own)
 
     def all(self) -> list[int | None]:
         """The value of each stage; None for ``fragmentation``, which takes a search."""
@@ -184,7 +187,7 @@ class _PlanValues:
         compiler = NodeCompiler(replace(self._request.session, cluster=cluster))
         contexts = NodeContextBuilder(cluster) if name == COMPACT else None
         total = 0
-        for node, made in self._assignment.assigned.values():
+        for node, made in self._own:
             claims = [ref.claim for ref, _ in made if ref.claim is not None]
             if not claims:
                 continue

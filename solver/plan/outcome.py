@@ -130,10 +130,13 @@ def check_plan(
     namespace: str | None = None,
     selector: str = "",
     given: Sequence[CallerConstraint] = (),
+    natural_gangs: bool = False,
 ) -> None:
     """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``."""
     check = partial(plan_violations, cluster, units, gates, cel_errors=cel_errors, order=order)
     with gc_paused():
-        violations = check(namespace=namespace, selector=selector, caller_constraints=given)
+        violations = check(
+            namespace=namespace, selector=selector, caller_constraints=given, natural_gangs=natural_gangs
+        )
     if violations:
         raise VerificationError(violations)

@@ -17,8 +17,10 @@ from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, Predicate
 from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.workloads import DaemonSet
 from ...models.results.common import Reason
 from ...models.validation.entries import read_caller_constraints
+from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
 from ...models.workload.unit_classes import Gang, UnitShape
@@ -61,6 +63,7 @@ def plan(
     only_new: bool = False,
     budget: Decimal | None = None,
     mix: Cluster | None = None,
+    natural_gangs: bool = False,
     executor: Executor | None = None,
     watch: PlanWatch | None = None,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
@@ -84,7 +87,9 @@ def plan(
     policy = effective_policy("cp-sat", cel_errors)
     time = PlanTimeBudget(time_limit)
     value = value_annotation(stages) or VALUE_ANNOTATION
-    sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, value=value)
+    sets = read_queue(
+        cluster, namespace=namespace, selector=selector, gates=gates, value=value, natural_gangs=natural_gangs
+    )
     queue = list(expand_units(cluster, sets, gates))
     refused = _refused_units(cluster, queue)
     time.lap("queue")
@@ -92,13 +97,14 @@ def plan(
     given = read_caller_constraints(constraints)
     session = Session(cluster, gates, policy, seed, caller_constraints=given)
     positions = [place for place in range(len(queue)) if place not in refused]
-    earlier = _earlier_placements(session, queue, positions, time.coupling_ends(), only_new=only_new)
+    before = _with_daemons(session, queue, positions, time.coupling_ends())
+    earlier = _with_coupled_units(session, queue, positions, before, time.coupling_ends(), only_new=only_new)
     refused.update(earlier.reasons)
-    nothing = no_earlier_placements(session)
+    positions = [place for place in positions if place not in before.positions]
     catalogue = build_node_catalogue(cluster, _single_host_gangs(queue)) if buy else None
     limit = None if budget is None else _spendable(budget)
     target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
-    whole = PlanRequest(session, queue, positions, stages, nothing, catalogue, only_new, limit, target)
+    whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
     open_positions = [place for place in positions if place not in earlier.positions]
     request = _affordable_request(replace(whole, open_positions=open_positions, earlier=earlier), time)
     request, instance = _built(request, time.build_ends())
@@ -130,9 +136,16 @@ def plan(
         reasons = explain(known=refused, deadline=ends, given=given)
     time.lap("explain")
     answer = build_plan_outcome(request, instance, solution, assignment, {**reasons, **refused}, gap, relaxed_bounds)
-    answer = replace(answer, notices=(*answer.notices, *_time_notices(whole, request)))
+    answer = replace(
+        answer,
+        notices=(
+            *_controller_notices(cluster, natural_gangs, buy=buy),
+            *answer.notices,
+            *_time_notices(whole, request),
+        ),
+    )
     check = partial(check_plan, assignment.cluster, answer.units, gates, policy, order=answer.order, given=given)
-    check(namespace=namespace, selector=selector)
+    check(namespace=namespace, selector=selector, natural_gangs=natural_gangs)
     time.lap("verify")
     answer = replace(answer, verified=True, seconds=time.laps)
     if solution.interrupted:
@@ -160,11 +173,19 @@ def _affordable_request(request: PlanRequest, time: PlanTimeBudget) -> PlanReque
     return replace(request, open_positions=sorted(kept), node_names=names)
 
 
+def _controller_notices(cluster: Cluster, natural_gangs: bool, *, buy: bool) -> Iterator[str]:
+    """Say what controllers ask for and is not planned."""
+    yield from read_controllers(cluster, natural_gangs=natural_gangs).notices
+    daemons = cluster.objects(DaemonSet).values() if buy else ()
+    if any(one.spec.template.spec.resource_claims for one in daemons):
+        yield "claims of DaemonSet pods on new nodes are not made"
+
+
 def _time_notices(whole: PlanRequest, request: PlanRequest) -> Iterator[str]:
     """Say what was left out for lack of time."""
     if request.node_names is None:
         return
-    units, nodes = len(whole.open_positions) - len(request.earlier.positions), len(request.session.cluster.nodes)
+    units, nodes = len(whole.open_positions) - len(request.earlier.coupled), len(request.session.cluster.nodes)
     if not request.open_positions:
         yield "the time limit ended before anything could be planned"
         return
@@ -211,15 +232,36 @@ def _solved(
     return replace(solution, plan=plan, stages=tuple(kept))
 
 
-def _earlier_placements(
-    session: Session, queue: Sequence[QueuedUnit], positions: Sequence[int], deadline: float | None, *, only_new: bool
+def _with_daemons(
+    session: Session, queue: Sequence[QueuedUnit], positions: Sequence[int], deadline: float | None
+) -> EarlierPlacements:
+    """Place the pods of DaemonSets; most queues have none."""
+    found = no_earlier_placements(session)
+    if any(planned.unit_set.node for planned in queue):
+        from .build.groups import place_daemons
+
+        place_daemons(session, queue, positions, found, deadline)
+    return found
+
+
+def _with_coupled_units(
+    session: Session,
+    queue: Sequence[QueuedUnit],
+    positions: Sequence[int],
+    before: EarlierPlacements,
+    deadline: float | None,
+    *,
+    only_new: bool,
 ) -> EarlierPlacements:
     """Place what ConstraintGroups couple; few clusters have any, so that placing them is loaded only here."""
     if not session.cluster.constraint_groups:
-        return no_earlier_placements(session)
+        return before
     from .build.groups import place_coupled_units
 
-    return place_coupled_units(session, queue, positions, deadline, only_new=only_new)
+    found = before.copied()
+    left = [place for place in positions if place not in before.positions]
+    place_coupled_units(session, queue, left, found, deadline, only_new=only_new)
+    return found
 
 
 def _single_host_gangs(queue: Sequence[QueuedUnit]) -> int:

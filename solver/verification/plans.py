@@ -39,6 +39,7 @@ def plan_violations(
     namespace: str | None = None,
     selector: str = "",
     caller_constraints: Sequence[CallerConstraint] = (),
+    natural_gangs: bool = False,
 ) -> list[Violation]:
     """Check that a plan can be carried out, and that it is about the queue.
 
@@ -67,6 +68,8 @@ def plan_violations(
         is allocated for the first of them.
     namespace, selector
         What the queue was narrowed to.
+    natural_gangs
+        As for ``read_queue``.
 
     Returns
     -------
@@ -74,7 +77,7 @@ def plan_violations(
         Empty for a valid plan.
 
     """
-    queue = Queue(cluster, gates, namespace, selector)
+    queue = Queue(cluster, gates, namespace, selector, natural_gangs)
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
     placements = [_placement_of_unit(cluster, units[number]) for number in _placement_order(units, order)]
     # Groups may be about claims of pods that are still to be made.
@@ -158,8 +161,10 @@ _UnitKey: TypeAlias = tuple[str, str, str, int]
 class Queue:
     """The queue, read anew; ``namespace`` and ``selector`` narrow it as in ``models.queue.planned``."""
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates, namespace: str | None, selector: str) -> None:
-        sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates, namespace: str | None, selector: str, natural_gangs: bool = False
+    ) -> None:
+        sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
         self._requested: Mapping[_UnitKey, QueuedUnit] = {
             (one.unit_set.kind, one.unit_set.namespace, one.unit_set.name, one.number): one
             for one in expand_units(cluster, sets, gates)

@@ -26,7 +26,7 @@ BEYOND = [
     "torus-topology",
 ]
 # Queues, which are for plans.
-PLANS = ["plan-buy", "plan-queue"]
+PLANS = ["plan-buy", "plan-controllers", "plan-queue"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

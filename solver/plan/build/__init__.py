@@ -126,7 +126,7 @@ class _PlanInstanceBuilder:
         self._roles = GangRoles()
         self._apart = SharedClaims(request.relaxed)
         self._rows: list[CouplingRow] = []
-        self._narrowed = bool(request.earlier.positions) or request.node_names is not None
+        self._narrowed = bool(request.earlier.coupled) or request.node_names is not None
         offers = request.catalogue.offers if request.catalogue else {}
         there = (node for name, node in self._cluster.nodes.items() if name not in offers and self._may_use(name))
         self._busy = busy_nodes(self._cluster, session.gates, there)
@@ -419,7 +419,8 @@ ExcludedNode = tuple[ObjectKey, str]
 class EarlierPlacements:
     """Units placed before all others: by position in the queue a node and allocations, or reasons.
 
-    ``allocated_state`` and ``room_by_node`` are what these placements leave.
+    ``allocated_state`` and ``room_by_node`` are what these placements leave. ``daemons`` are the positions of pods of
+    DaemonSets, which are part of their nodes.
     """
 
     allocated_state: AllocatedState
@@ -427,6 +428,7 @@ class EarlierPlacements:
     assigned: dict[int, tuple[str, tuple[tuple[ClaimRef, AllocationResult], ...]]] = field(default_factory=dict)
     reasons: dict[int, tuple[Reason, ...]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
+    daemons: frozenset[int] = frozenset()
 
     @property
     def positions(self) -> set[int]:
@@ -434,9 +436,22 @@ class EarlierPlacements:
         return {*self.assigned, *self.reasons}
 
     @property
+    def coupled(self) -> set[int]:
+        """Those of them that are no pods of DaemonSets: a plan that places them later may be better."""
+        return self.positions - self.daemons
+
+    @property
     def nodes(self) -> set[str]:
-        """Names of the nodes that got units."""
-        return {name for name, _ in self.assigned.values()}
+        """Names of the nodes that got units other than pods of DaemonSets, which make no node a used one."""
+        return {name for place, (name, _) in self.assigned.items() if place not in self.daemons}
+
+    def copied(self) -> EarlierPlacements:
+        """The same, to be added to."""
+        rooms = {name: room and dict(room) for name, room in self.room_by_node.items()}
+        state = AllocatedState(self.allocated_state.usage)
+        return EarlierPlacements(
+            state, rooms, dict(self.assigned), dict(self.reasons), list(self.notices), self.daemons
+        )
 
     def lacks(self, requests: Mapping[str, int], node: str) -> bool:
         """Whether a node has no room for so much."""

@@ -1,4 +1,7 @@
-"""Units that ConstraintGroups couple: they are placed before all others, each set whole or not at all.
+"""Units that are placed before all others: pods of DaemonSets, and units that ConstraintGroups couple.
+
+Pods of DaemonSets come first, each on its node, and are part of the node from then on. A coupled set is placed whole or
+not at all.
 
 A group couples units on several nodes, which columns cannot express. A gang that has such a member is coupled as a
 whole. Bounds are then about everything else.
@@ -11,22 +14,28 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ....models.cluster.cluster import Cluster
+from ....models.cluster.node_fit import SelectorError, selector_test
+from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
+from ....models.kubernetes.meta import ObjectKey
 from ....models.results.common import Reason, Status
 from ....models.workload.expansion import QueuedUnit
-from ....models.workload.node_room import missing_resources, subtract_requests
+from ....models.workload.node_room import missing_resources, room_misfit, subtract_requests
 from ....models.workload.requested import all_units
 from ....models.workload.requests import sum_requests
 from ....models.workload.unit_classes import Gang
+from ....models.workload.units import ClaimRef, Unit
+from ....problem.messages import claim_text
 from ....problem.node_state import AllocatedState
 from ...allocate.coupling import CoupledUnits, SameNodeUnits, find_coupled_units
 from ...allocate.placement import Placer
 from ...engines.copies import connected_groups
-from ...engines.engine import Engine, Session
+from ...engines.engine import TIME_LIMIT_RULE, Engine, Session
 from ...engines.outcome import UnitOutcome
 from ...engines.registry import ENGINES
-from ..first_fit import FirstFit, first_fit, remaining_beside
-from . import EarlierPlacements, ExcludedNode, MutableRoomByNode, no_earlier_placements, unit_key
+from ..first_fit import AssignedUnits, FirstFit, first_fit, remaining_beside
+from ..master_problem import is_past
+from . import EarlierPlacements, ExcludedNode, MutableRoomByNode, unit_key
 
 _NO_ROOM = (Reason("room", "", "no nodes with room for all that belongs together were found"),)
 # How often units are moved from nodes that turn out to have too little room for all of them.
@@ -43,26 +52,37 @@ class _CoupledSet:
 
 
 def place_coupled_units(
-    session: Session, queue: Sequence[QueuedUnit], left: Iterable[int], deadline: float | None, *, only_new: bool
-) -> EarlierPlacements:
-    """Place what groups couple on the nodes there are. Raises ``ValueError`` for a group that is wrong."""
-    found = no_earlier_placements(session)
+    session: Session,
+    queue: Sequence[QueuedUnit],
+    left: Iterable[int],
+    found: EarlierPlacements,
+    deadline: float | None,
+    *,
+    only_new: bool,
+) -> None:
+    """Place what groups couple on the nodes there are, beside what was ``found``; it is added there.
+
+    Raises ``ValueError`` for a group that is wrong.
+    """
     nodes = {} if only_new else session.cluster.nodes
     engine = ENGINES["auto"](session)
     for one in _coupled_sets(session.cluster, queue, left):
         _place_set(session, engine, queue, one, nodes, deadline, found)
-    return found
 
 
 def place_in_queue_order(
-    session: Session, queue: Sequence[QueuedUnit], left: Sequence[int], deadline: float | None
+    session: Session, queue: Sequence[QueuedUnit], left: Sequence[int], placed: AssignedUnits, deadline: float | None
 ) -> FirstFit:
-    """Place units by first fit as ``allocate`` does: what groups couple when the first unit of it arrives."""
-    found = no_earlier_placements(session)
+    """Place units by first fit as ``allocate`` does: what groups couple when the first unit of it arrives.
+
+    ``placed`` is what is placed already.
+    """
+    state, rooms = remaining_beside(session, queue, placed)
+    found = EarlierPlacements(state, rooms, dict(placed))
     engine = ENGINES["auto"](session)
     sets = {place: one for one in _coupled_sets(session.cluster, queue, left) for place in one.places}
     done: set[int] = set()
-    result, run = FirstFit({}, in_time=True), list[int]()
+    result, run = FirstFit(dict(placed), in_time=True), list[int]()
     for number, place in enumerate(left, 1):
         one = sets.get(place)
         if one is None:
@@ -150,8 +170,10 @@ def _coupled_sets(cluster: Cluster, queue: Sequence[QueuedUnit], left: Iterable[
     """Yield the coupled sets; those that a gang connects are one."""
     units = {id(queue[place].unit): place for place in left}
     # Copies are no objects of the cluster yet.
-    copies = (planned.unit for planned in queue if planned.unit_set.is_copied)
-    sets = find_coupled_units(cluster, [queue[place].unit for place in units.values()], [*all_units(cluster), *copies])
+    copies = [planned.unit for planned in queue if planned.unit_set.is_copied]
+    made = {(copy.pod is None, copy.namespace, copy.name) for copy in copies}
+    others = [unit for unit in all_units(cluster) if (unit.pod is None, unit.namespace, unit.name) not in made]
+    sets = find_coupled_units(cluster, [queue[place].unit for place in units.values()], [*others, *copies])
     gangs: dict[Gang | None, list[int]] = defaultdict(list)
     for place in units.values():
         gangs[queue[place].unit_set.gang].append(place)
@@ -201,3 +223,67 @@ def _nodes_by_domain(gang: Gang, nodes: Mapping[str, Node]) -> Iterator[Mapping[
         if value is not None:
             values[value][name] = node
     yield from (part for _, part in sorted(values.items()) if part.keys() >= set(gang.running_nodes))
+
+
+_Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
+
+
+def place_daemons(
+    session: Session, queue: Sequence[QueuedUnit], left: Sequence[int], found: EarlierPlacements, deadline: float | None
+) -> None:
+    """Place the pods of DaemonSets among these positions, and add them to what was ``found``."""
+    own = [place for place in left if queue[place].unit_set.node]
+    if not own:
+        return
+    engine: Engine = ENGINES["auto"](session)
+    made: dict[ObjectKey, str] = {}
+    for place in own:
+        planned = queue[place]
+        node, requests = planned.unit_set.node, planned.unit_set.shape.requests
+        missing = missing_resources(requests, found.room_by_node.get(node))
+        answer: _Allocations | Reason
+        if missing:
+            misfit = room_misfit(requests, missing)
+            answer = Reason(misfit.id, "", f"node {node}: {misfit.message}")
+        elif is_past(deadline):
+            answer = Reason(TIME_LIMIT_RULE, "", "the time limit left no time to plan it")
+        else:
+            answer = _allocations(session, engine, planned.unit, node, found, made, deadline)
+        if isinstance(answer, Reason):
+            found.reasons[place] = (answer,)
+            continue
+        subtract_requests(found.room_by_node.get(node), requests)
+        found.allocated_state.commit((ref.key, allocation) for ref, allocation in answer)
+        made.update((ref.key, node) for ref, _ in answer)
+        found.assigned[place] = node, answer
+    found.daemons = frozenset(own)
+
+
+def _allocations(
+    session: Session,
+    engine: Engine,
+    unit: Unit,
+    name: str,
+    found: EarlierPlacements,
+    made: dict[ObjectKey, str],
+    deadline: float | None,
+) -> _Allocations | Reason:
+    """What the claims of a pod get on its node, or why they get nothing there."""
+    requested = [ref for ref in unit.requested_claims if ref.claim is not None]
+    taken = next((ref for ref in requested if ref.key in made), None)
+    if taken is not None:
+        return Reason("node", claim_text(taken.key), f"the claim is allocated on node {made[taken.key]}")
+    node = session.cluster.node(name)
+    try:
+        selectors = (one.node_selector for one in unit.existing_allocations())
+        if not all(selector_test(selector)(node) for selector in selectors if selector is not None):
+            return Reason("node", "", f"node {name} cannot use what its claims have")
+        if not requested:
+            return ()
+        claims = [ref.claim for ref in requested if ref.claim is not None]
+        answer = engine.allocate_on(node, claims, found.allocated_state, deadline)
+    except SelectorError as error:
+        return Reason("nodeSelector", "", str(error))
+    if answer.status is not Status.ALLOCATED:
+        return Reason(answer.rule or "devices", "", f"node {name}: {answer.message or 'too few devices'}")
+    return tuple(zip(requested, answer.allocations, strict=True))

@@ -17,18 +17,20 @@ from itertools import count, islice
 from math import gcd
 
 import msgspec
+from msgspec import structs
 
 from ....models.cluster.cluster import Cluster
 from ....models.cluster.node_fit import pod_fits, selector_test
 from ....models.cluster.pools import Pool, PoolIndex
-from ....models.kubernetes.core import HOSTNAME_LABEL, Node
+from ....models.kubernetes.core import HOSTNAME_LABEL, Node, NodeStatus
 from ....models.kubernetes.extensions import NodeTemplate, node_from_template, slices_from_template
 from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.meta import DeviceId, PoolId
 from ....models.kubernetes.slices import ResourceSlice
-from ....models.kubernetes.workloads import pod_specs
-from ....models.workload.node_room import running_pods
-from ....models.workload.requests import PODS, Requests
+from ....models.kubernetes.workloads import DaemonSet, pod_specs
+from ....models.workload.controller_kinds import daemon_specs
+from ....models.workload.node_room import allocatable_of, running_pods, subtract_requests
+from ....models.workload.requests import PODS, Requests, effective_requests, format_amount
 from ....problem.messages import check_deadline
 from ....problem.node_classes import group_equal, node_class_key
 from ....problem.node_state import AllocatedState
@@ -354,7 +356,7 @@ def build_node_catalogue(cluster: Cluster, apart: int = 0) -> NodeCatalogue:
         alone = apart if limit is None else min(apart, limit)
         names = new_names(cluster, name, alone + 1)
         offers.update((one, NodeTemplateOffer(template, place, place == alone)) for place, one in enumerate(names))
-    nodes = [node_from_template(offer.template, name) for name, offer in offers.items()]
+    nodes = [_new_node(cluster, offer.template, name) for name, offer in offers.items()]
     slices = [made for name, offer in offers.items() for made in slices_from_template(offer.template, name)]
     return NodeCatalogue(_with_new_nodes(cluster, nodes, slices), offers)
 
@@ -366,9 +368,21 @@ def with_bought_nodes(cluster: Cluster, counts: Mapping[str, int]) -> tuple[Clus
     for name, number in counts.items():
         template = cluster.node_templates[name]
         names = new_names(cluster, name, number)
-        bought[name] = tuple(node_from_template(template, one) for one in names)
+        bought[name] = tuple(_new_node(cluster, template, one) for one in names)
         slices += [made for one in names for made in slices_from_template(template, one)]
     return _with_new_nodes(cluster, [node for own in bought.values() for node in own], slices), bought
+
+
+def _new_node(cluster: Cluster, template: NodeTemplate, name: str) -> Node:
+    """The node with what DaemonSets leave of it: their pods are there before all others."""
+    node = node_from_template(template, name)
+    amounts = allocatable_of(node)
+    if amounts is None or not cluster.objects(DaemonSet):
+        return node
+    for spec in daemon_specs(cluster, node):
+        subtract_requests(amounts, effective_requests(spec))
+    left = {resource: format_amount(resource, max(0, amount)) for resource, amount in amounts.items()}
+    return structs.replace(node, status=NodeStatus(allocatable=dict(left)))
 
 
 def _with_new_nodes(cluster: Cluster, nodes: list[Node], slices: list[ResourceSlice]) -> Cluster:

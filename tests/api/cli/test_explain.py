@@ -192,3 +192,10 @@ def test_what_fits_needs_no_solver(manifests):
         "sys.exit(any(name.startswith('ortools') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program, str(manifests(a=1))], check=False).returncode == 0
+
+
+def test_the_members_that_stop_a_gang_are_named(drasat, examples):
+    done = drasat("explain", "-f", examples / "plan-controllers", "--natural-gangs")
+    assert done.code == 1
+    line = "JobSet ml/train is a gang of all: 2 of 4 members find a place beside the others"
+    assert f"{line}; it is stopped by ml/train-worker-0-2, ml/train-worker-0-3" in done.err

@@ -517,3 +517,36 @@ def test_all_that_is_bought_is_printed_even_if_no_node_was_there(drasat, manifes
     )
     done = drasat("plan", "-f", manifests(TEMPLATE), "--buy")
     assert "Optimal: 1 of 1 units placed on 1 nodes, 1 of them to be bought" in done.out
+
+
+def test_pods_of_daemon_sets_come_first_and_natural_gangs_are_an_option(drasat, examples):
+    """KND-8: without the option as many pods as fit, with it whole groups only."""
+    folder = examples / "plan-controllers"
+    plain = asked(drasat, "-f", folder, code=1)
+    gangs = asked(drasat, "-f", folder, "--natural-gangs", code=1)
+    assert (plain["asked"], plain["placed"], gangs["placed"]) == (15, 13, 12)
+    for document in (plain, gangs):
+        agents = [unit for unit in document["units"] if unit["kind"] == "DaemonSet"]
+        assert [(unit["unit"], unit["node"]) for unit in agents] == [
+            (f"agent-gpu-{number}", f"gpu-{number}") for number in range(1, 5)
+        ]
+    groups = {unit["gang"]: unit["outcome"] for unit in gangs["units"] if unit["kind"] == "LeaderWorkerSet"}
+    assert sorted(groups.values()) == ["NotPlaced", "Placed"]
+
+
+@pytest.mark.parametrize(("cpu", "nodes"), [("1", 2), ("33", 4)])
+def test_nodes_that_are_bought_have_what_daemon_sets_leave(drasat, tmp_path, cpu, nodes):
+    """Four pods of 31 cpu: two a node of 64 beside an agent of one cpu, and one beside an agent of 33."""
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    agent = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}}
+    agent["spec"] = {"selector": {"matchLabels": {"a": "b"}}}
+    agent["spec"]["template"] = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+    worker = {**container, "resources": {"requests": {"cpu": "31"}}}
+    jobs = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    jobs["spec"] = {"parallelism": 4, "template": {"spec": {"restartPolicy": "Never", "containers": [worker]}}}
+    shop = {"apiVersion": "drasat.dev/v1alpha1", "kind": "NodeTemplate", "metadata": {"name": "big"}}
+    shop["spec"] = {"price": 1, "allocatable": {"cpu": "64", "pods": "110"}}
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [agent, jobs, shop]}))
+    document = asked(drasat, "-f", path, "--buy", "--only-new")
+    assert (document["placed"], document["bought"][0]["count"]) == (4, nodes)

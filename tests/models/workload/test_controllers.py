@@ -5,7 +5,9 @@ from support.controllers import POD_TEMPLATE, SPECS, job_spec, replicated_job, t
 from support.kinds import BY_MODEL
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.kinds import kind_of
 from drasat.models.manifests.reader import read_manifests
+from drasat.models.validation.validate import validate_manifests
 from drasat.models.workload.controllers import read_controllers
 from drasat.models.workload.expansion import expand_units
 from drasat.models.workload.queue import read_queue
@@ -33,6 +35,10 @@ def reference(model, name):
 
 NODES = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}} for name in ("n1", "n2")]
 RUNTIME = made("ClusterTrainingRuntime", SPECS["ClusterTrainingRuntime"][0], "runtime")
+
+
+def cluster_of(objects):
+    return Cluster.build(read_manifests([objects])[0])
 
 
 def cluster(*objects):
@@ -304,3 +310,64 @@ def test_an_unknown_kind_with_a_pod_template_is_named():
         "<objects> document 1: Odd o: warning: spec.parts[0].template.spec: looks like the spec of a pod, but Odd of "
         "example.com/v1 is not read: no pods are planned"
     ]
+
+
+def test_a_compute_domain_makes_the_claim_template_of_its_channel():
+    """KND-9: unless the template is in the input."""
+    domain = made("ComputeDomain", {"channel": {"resourceClaimTemplate": {"name": "c"}}}, "d")
+    spec = {**POD_TEMPLATE["spec"], "resourceClaims": [{"name": "c", "resourceClaimTemplateName": "c"}]}
+    (one,) = queued(domain, made("Job", {"template": {"spec": spec}}))
+    (request,) = one.unit.claims[0].claim.spec.devices.requests
+    assert (request.name, request.exactly.device_class_name) == ("channel", "compute-domain-default-channel.nvidia.com")
+
+
+def test_the_patches_of_a_train_job_count():
+    """KND-3: node selectors and tolerations of all three spellings; resources of the trainer."""
+    patch = {"nodeSelector": {"a": "b"}}
+    target = [{"name": "node"}]
+    runtime_patch = {"template": {"spec": {"replicatedJobs": [
+        {"name": "node", "template": {"spec": {"template": {"spec": patch}}}}]}}}  # fmt: skip
+    for field, value in (
+        ("podSpecOverrides", {"targetJobs": target, **patch}),
+        ("podTemplateOverrides", {"targetJobs": target, "spec": patch}),
+        ("runtimePatches", {"manager": "m", "trainingRuntimeSpec": runtime_patch}),
+    ):
+        trainer = {"resourcesPerNode": {"requests": {"cpu": "7"}}}
+        job = made("TrainJob", {"runtimeRef": {"name": "runtime"}, "trainer": trainer, field: [value]})
+        (one,) = queued(job, RUNTIME)
+        assert (one.unit.pod.spec.node_selector, one.unit_set.shape.requests["cpu"]) == ({"a": "b"}, 7000)
+
+
+def test_a_level_of_a_topology_is_a_node_label():
+    """KND-4."""
+    template = {**GROVE["template"], "topologyConstraint": {"pack": {"required": "rack"}}}
+    binding = made("ClusterTopologyBinding", SPECS["ClusterTopologyBinding"][0], "t")
+    domains = {one.unit_set.gang.domain for one in queued(made("PodCliqueSet", {"template": template}), binding)}
+    assert domains == {"example.com/rack"}
+    assert "topology level rack" in notices(made("PodCliqueSet", {"template": template}))[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "spec"),
+    [
+        ("JobSet", {"replicatedJobs": [replicated_job("a", -1)]}),
+        ("LeaderWorkerSet", {**GROUPS, "replicas": -1}),
+        ("RayCluster", {**RAY, "workerGroupSpecs": [templated(numOfHosts=-1)]}),
+        ("TrainJob", {"runtimeRef": {"name": "r"}, "trainer": {"numNodes": -1}}),
+    ],
+)
+def test_negative_numbers_are_refused(model, spec):
+    manifests, _, _ = read_manifests([[made(model, spec)]])
+    (problem,) = validate_manifests(manifests)[:1]
+    assert problem.severity == "error"
+    assert "must be greater than or equal to 0" in problem.message
+
+
+@pytest.mark.parametrize("model", SPECS)
+def test_objects_are_written_as_they_were_read(model):
+    """Nothing is lost, whatever is not read here."""
+    given = made(model, {**SPECS[model][0], "unread": {"a": [1]}})
+    built = cluster_of([given])
+    (manifest,) = (one for one in built.manifests if one.kind == BY_MODEL[model].name)
+    assert manifest.raw == given
+    assert kind_of(type(manifest.object)) is BY_MODEL[model]

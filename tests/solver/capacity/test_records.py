@@ -5,7 +5,10 @@ from msgspec.structs import replace
 from support.objects import after, claim, device_class, devices, node, pod, pool, template, want
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import DeviceClass, DeviceClassSpec
+from drasat.models.kubernetes.core import Container, PodSpec, ResourceRequirements
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.kubernetes.workloads import Deployment, PodTemplateSpec, ReplicasSpec
 from drasat.solver.capacity.records import CLAIM, POD, TEMPLATE, find_copy_source
 
 
@@ -134,3 +137,20 @@ def test_a_pod_whose_claim_is_missing_is_no_bad_usage():
 
 def test_devices_of_the_cluster_are_not_needed_to_make_copies():
     assert names(find_copy_source(Cluster.of([claim(want())])), 1) == [["c-copy-0"]]
+
+
+def test_a_pod_that_is_still_to_be_made_is_copied_by_its_name():
+    """Also if it is the only thing that asks, and if its resources are extended ones that a class backs."""
+    container = Container(name="c", resources=ResourceRequirements(limits={"example.com/gpu": "1"}))
+    made = Deployment(
+        metadata=ObjectMeta(name="web", namespace="ns"),
+        spec=ReplicasSpec(replicas=3, template=PodTemplateSpec(spec=PodSpec(containers=(container,)))),
+    )
+    backing = DeviceClass(
+        metadata=ObjectMeta(name="gpu"), spec=DeviceClassSpec(extended_resource_name="example.com/gpu")
+    )
+    for name in (None, "ns/web-2"):
+        found = find_copy_source(Cluster.of([made, backing]), pod=name)
+        assert [ref.entry for ref in found.copy(0).claims] == ["extended-resources"]
+    with pytest.raises(ValueError, match="Pod ns/web-3 not found"):
+        find_copy_source(Cluster.of([made, backing]), pod="ns/web-3")

@@ -46,7 +46,8 @@ def indexed(*names, zones="", cpu="4", count=2):
 
 def ahead(*given, only_new=False):
     ask = asking(*given)
-    found = place_coupled_units(ask.session, ask.queue, ask.open_positions, None, only_new=only_new)
+    found = no_earlier_placements(ask.session)
+    place_coupled_units(ask.session, ask.queue, ask.open_positions, found, None, only_new=only_new)
     names = {place: ask.queue[place].unit.name for place in ask.open_positions}
     return (
         {names[place]: node for place, (node, _) in found.assigned.items()},
