@@ -91,14 +91,8 @@ def first_fit(
         Puts the nodes into a random order; None: they are by name.
 
     """
-    cluster, before = session.cluster, dict(placed or {})
-    state, rooms = remaining_beside(session, queue, before)
-    nodes = [node for name, node in cluster.nodes.items() if usable is None or name in usable]
-    if shuffle:
-        shuffle.shuffle(nodes)
-    bounded = replace(session, work=_FIRST_FIT_WORK)
-    units = [queue[position] for position in arriving]
-    context = SequentialContext(bounded, auto_engine(bounded), units, deadline, nodes, state, rooms)
+    before, units = dict(placed or {}), [queue[position] for position in arriving]
+    context = _context(session, queue, arriving, deadline, before, usable, shuffle)
     earlier = [(queue[position], name) for position, (name, _) in before.items()]
     made = {ref.key: allocation for _, own in before.values() for ref, allocation in own}
     scheduler = SequentialScheduler(context, FirstFitPolicy(), earlier=earlier, made=made)
@@ -110,6 +104,69 @@ def first_fit(
     positions = {id(queue[position].unit): position for position in arriving}
     found = {positions[id(unit.unit)]: (name, own) for unit, name, own in scheduler.placements()}
     return FirstFit({**before, **found}, scheduler.in_time and not interrupted, interrupted)
+
+
+def first_fit_placed(
+    session: Session,
+    queue: Sequence[QueuedUnit],
+    arriving: Sequence[int],
+    deadline: float | None = None,
+    *,
+    placed: AssignedUnits | None = None,
+    usable: Container[str] | None = None,
+) -> list[int] | None:
+    """Return the positions of the units that ``first_fit`` places; None where only ``first_fit`` itself can tell.
+
+    Devices are not chosen node by node: nodes in one state are so again after they got the same. That holds where no
+    two nodes reach the same devices, no units share claims, and none is of a gang.
+    """
+    shapes = {queue[position].unit_set.shape for position in arriving}
+    if any(claim.key is not None for shape in shapes for claim in shape.claims):
+        return None
+    if any(queue[position].unit_set.gang is not None for position in arriving):
+        return None
+    context = _context(session, queue, arriving, deadline, dict(placed or {}), usable)
+    states = context.node_states
+    if states.have_common_pools:
+        return None
+    chooser = NodeChooser(states, FirstFitPolicy(), context.trials)
+    following: dict[tuple[UnitRequirements, NodeState], NodeState] = {}
+    found = []
+    for place in arriving:
+        requirements = context.requirements.of(queue[place], {})
+        try:
+            position = None if requirements.refused else chooser.position(requirements)
+            if position is None:
+                continue
+            key = requirements, states.state(position)
+            if key not in following:
+                made = context.trials.of(requirements, key[1].devices).made
+                following[key] = states.state_with(key[1], requirements.requests, made)
+        except TrialAbortedError:
+            continue
+        except TimeOverError:
+            return None
+        states.move(position, following[key])
+        found.append(place)
+    return found
+
+
+def _context(
+    session: Session,
+    queue: Sequence[QueuedUnit],
+    arriving: Sequence[int],
+    deadline: float | None,
+    placed: AssignedUnits,
+    usable: Container[str] | None,
+    shuffle: Random | None = None,
+) -> SequentialContext:
+    state, rooms = remaining_beside(session, queue, placed)
+    nodes = [node for name, node in session.cluster.nodes.items() if usable is None or name in usable]
+    if shuffle:
+        shuffle.shuffle(nodes)
+    bounded = replace(session, work=_FIRST_FIT_WORK)
+    units = [queue[position] for position in arriving]
+    return SequentialContext(bounded, auto_engine(bounded), units, deadline, nodes, state, rooms)
 
 
 def remaining_beside(

@@ -8,8 +8,9 @@ leaves plans out, where gaps remain, or where time was up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 
 from ...problem.node_state import NodeContextBuilder
@@ -20,7 +21,8 @@ from ..engines.engines import NodeCompiler
 from .assign import PlanAssignment, bought_cost, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
 from .build.objectives import COMPACT, COST, FEWEST_NODES, FRAGMENTATION, Goal
-from .first_fit import AllocationsOfUnit, FirstFit, first_fit, remaining_beside
+from .build.weights import WeightFunction
+from .first_fit import AllocationsOfUnit, FirstFit, first_fit, first_fit_placed, remaining_beside
 from .master_problem import PlanLimits, PlanSolution, is_past
 from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD
@@ -41,7 +43,18 @@ def better_plan(
         return solution, assignment
     best, values = assignment, _PlanValues(request, instance, assignment).all()
     interrupted = solution.interrupted
-    for candidate in _candidates(request, assignment, limits.deadline):
+
+    def may_be_better(placed: Sequence[int]) -> bool:
+        """Whether a plan that places these units can be better, as far as stages count units."""
+        for goal, value in zip(instance.goals, values, strict=True):
+            if goal.weigh is None or value is None:
+                return True
+            reached = _weighed_value(request, goal, goal.weigh, placed)
+            if reached != value:
+                return (reached > value) == goal.stage.maximise
+        return False
+
+    for candidate in _candidates(request, assignment, limits.deadline, may_be_better):
         interrupted |= candidate.found.interrupted
         reached = _PlanValues(request, instance, candidate.assignment).all()
         if _is_better(instance.goals, reached, values):
@@ -88,8 +101,13 @@ class _Candidate:
     assignment: PlanAssignment
 
 
-def _candidates(request: PlanRequest, assignment: PlanAssignment, deadline: float | None) -> Iterator[_Candidate]:
-    """Yield the plan with what first fit adds to it, and first fit on an empty plan."""
+def _candidates(
+    request: PlanRequest,
+    assignment: PlanAssignment,
+    deadline: float | None,
+    may_be_better: Callable[[Sequence[int]], bool],
+) -> Iterator[_Candidate]:
+    """Yield the plan with what first fit adds to it, and first fit on an empty plan where it ``may_be_better``."""
     queue, session = request.queue, replace(request.session, cluster=assignment.cluster)
     bought = {node.metadata.name for nodes in assignment.bought.values() for node in nodes}
     in_order = ((place, assignment.assigned[place]) for place in assignment.order)
@@ -114,6 +132,10 @@ def _candidates(request: PlanRequest, assignment: PlanAssignment, deadline: floa
     for arriving, shuffle in _orders(request):
         if is_past(deadline):
             return
+        ask = partial(first_fit_placed, request.session, queue, arriving, deadline, placed=start, usable=usable)
+        places = None if shuffle else ask()
+        if places is not None and not may_be_better([*start, *places]):
+            continue
         found = first_fit(request.session, queue, arriving, deadline, placed=start, usable=usable, shuffle=shuffle)
         yield _Candidate(found, _assignment(nothing, found))
 
@@ -149,6 +171,10 @@ def _assignment(like: PlanAssignment, found: FirstFit) -> PlanAssignment:
     return replace(like, assigned=assigned, order=tuple(assigned), equivalence=alike)
 
 
+def _weighed_value(request: PlanRequest, goal: Goal, weigh: WeightFunction, placed: Iterable[int]) -> int:
+    return int(planned_weight(request, placed, weigh) * goal.scale) - goal.earlier
+
+
 class _PlanValues:
     """What the stages come to for any assignment, in the steps of the goals, without what came earlier."""
 
@@ -167,7 +193,7 @@ class _PlanValues:
     def _value(self, goal: Goal) -> int | None:
         name = goal.stage.name
         if goal.weigh is not None:
-            return int(planned_weight(self._request, self._assignment.assigned, goal.weigh) * goal.scale) - goal.earlier
+            return _weighed_value(self._request, goal, goal.weigh, self._assignment.assigned)
         if name == FRAGMENTATION:
             return None
         if name == COST:

@@ -127,15 +127,28 @@ class NodeStates:
         pools = self.allocated_state.changed_since(self._seen)
         self._seen = self.allocated_state.changes
         for other in {position}.union(*(self._watchers.get(pool, ()) for pool in pools)):
-            before, after = self._states[other], self._find(other)
-            if after is before:
-                continue
-            there = self.groups[before]
-            del there[bisect_left(there, other)]
-            if not there:
-                del self.groups[before]
-            insort(self.groups.setdefault(after, []), other)
-            self._states[other] = after
+            self.move(other, self._find(other))
+
+    @property
+    def have_common_pools(self) -> bool:
+        """Whether some pool is seen by several nodes."""
+        return any(len(watchers) > 1 for watchers in self._watchers.values())
+
+    def state(self, position: int) -> NodeState:
+        """Return the state of the node at a position."""
+        return self._states[position]
+
+    def move(self, position: int, after: NodeState) -> None:
+        """Put the node at a position into another state."""
+        before = self._states[position]
+        if after is before:
+            return
+        there = self.groups[before]
+        del there[bisect_left(there, position)]
+        if not there:
+            del self.groups[before]
+        insort(self.groups.setdefault(after, []), position)
+        self._states[position] = after
 
     def _find(self, position: int) -> NodeState:
         one = self._nodes[position]

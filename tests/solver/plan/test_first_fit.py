@@ -9,7 +9,7 @@ from support.sequential import given, given_of, needs, read, supply, taker
 
 from drasat.solver.compare.plans import schedule
 from drasat.solver.engines.engine import Session
-from drasat.solver.plan.first_fit import first_fit
+from drasat.solver.plan.first_fit import first_fit, first_fit_placed
 from drasat.solver.plan.outcome import PlannedUnitOutcome, check_plan
 
 
@@ -34,6 +34,21 @@ def test_first_fit_is_the_schedulers_and_passes_the_verifier(family):
         check_plan(what.cluster, units, what.gates, "strict", order=tuple(found.assigned))
         scheduled = schedule(what, "first-fit", "given", None)
         assert [node for node, _ in told] == [one.node for one in scheduled.units]
+
+
+def test_what_it_places_is_known_without_devices_or_not_at_all():
+    told = 0
+    for family in FAMILIES:
+        for seed in range(4):
+            cluster = read(plan_manifests(family, seed))
+            inputs = given_of(cluster)
+            session = Session(cluster, inputs.gates, "strict", 0)
+            arriving = range(len(inputs.units))
+            places = first_fit_placed(session, inputs.units, arriving)
+            if places is not None:
+                told += 1
+                assert sorted(places) == sorted(first_fit(session, inputs.units, arriving).assigned), (family, seed)
+    assert told > 10
 
 
 def test_what_is_placed_stays_where_it_is():
