@@ -253,6 +253,7 @@ def test_options_reach_the_solver(solver):
         "buy": True,
         "only_new": True,
         "mix": object(),
+        "natural_gangs": True,
         "executor": object(),
         "watch": print,
         "constraints": [{"matchAttribute": "d.x/numa"}],
