@@ -333,7 +333,7 @@ _RULES: dict[str, Rule] = {
         ),
         (_each(lambda pass_: pass_.name), "priorityClassName podGroup podGroupReplicaKey podGroupName claimName"),
         (_each(lambda pass_: pass_.name), "runtimeClassName groupName domain packDomain startsAfter cliqueNames"),
-        (_each(lambda pass_: pass_.name), "childCliqueNames childScalingGroupNames"),
+        (_each(lambda pass_: pass_.name), "childCliqueNames childScalingGroupNames parentCompositePodGroupName"),
         (_name_of_node, "nodeName"),
         (_labels_or_selector, "labels matchLabels nodeSelector clusterSelector"),
         (_by_role, "mpiReplicaSpecs pytorchReplicaSpecs paddleReplicaSpecs tfReplicaSpecs xgbReplicaSpecs"),

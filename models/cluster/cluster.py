@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
+from msgspec import structs
+
 from ..formats.errors import Source
 from ..formats.gc import gc_young_only
 from ..kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
@@ -147,6 +149,16 @@ class Cluster:
             pods=_without_keys(self.pods, pods),
             _usages={sharing: usage.without(gone_claims) for sharing, usage in self._usages.items()},
         )
+
+    def with_gates(self, gates: FeatureGates) -> Cluster:
+        """As an API server with these gates keeps it: claims of PodGroups are dropped while their gates are off."""
+        if gates.pod_group_claims or not any(group.spec.resource_claims for group in self.pod_groups.values()):
+            return self
+        groups = {
+            key: structs.replace(group, spec=structs.replace(group.spec, resource_claims=None))
+            for key, group in self.pod_groups.items()
+        }
+        return replace(self, pod_groups=groups)
 
     def node(self, name: str) -> Node:
         """The node of this name; an unknown name gives a node with nothing but its name and host name label."""

@@ -54,6 +54,11 @@ GATES: dict[str, tuple[GateRelease, ...]] = {
     "DRAResourceClaimDeviceStatus": (_BETA, _GA),
     "DRASchedulerFilterTimeout": (_BETA, _BETA),
     "DRAWorkloadResourceClaims": (_ALPHA, _BETA_OFF),
+    "CompositePodGroup": (_ABSENT, _ALPHA),
+    # In Kubernetes 1.37 gangs are a part of GenericWorkload.
+    "GangScheduling": (_ALPHA, _ABSENT),
+    "GenericWorkload": (_ALPHA, _BETA_OFF),
+    "TopologyAwareWorkloadScheduling": (_ALPHA, _ALPHA),
 }
 _GROUPS = {"AllAlpha": GateStage.ALPHA, "AllBeta": GateStage.BETA}
 _BOOLEANS = {word: value for value, words in ((True, "1 t true"), (False, "0 f false")) for word in words.split()}
@@ -168,7 +173,21 @@ class FeatureGates:
     cel_device_constraint = _Gate(
         "Constraints may be expressions over all devices of a claim (CELC-1).", "DRACELDeviceConstraint"
     )
+    pod_groups = _Gate("Pods may belong to PodGroups and groups of Workloads (groups 0).", "GenericWorkload")
+    pod_group_topology = _Gate(
+        "PodGroups may ask for one domain of a node label (WLG-12).",
+        "GenericWorkload",
+        "TopologyAwareWorkloadScheduling",
+    )
+    pod_group_claims = _Gate("PodGroups may have claims (PGC-9).", "GenericWorkload", "DRAWorkloadResourceClaims")
+    composite_pod_groups = _Gate("PodGroups may have a parent (WLG-16).", "GenericWorkload", "CompositePodGroup")
+    node_allocatable_resources = _Gate("Devices take resources of their node (NAR-1).", "DRANodeAllocatableResources")
     compatibility_groups = _Gate("Devices may declare compatibility groups (GRP-5).", "DRADeviceCompatibilityGroups")
+
+    @property
+    def gangs(self) -> bool:
+        """PodGroups and Workloads may have a ``minCount``; from Kubernetes 1.37 on wherever there are groups."""
+        return self.pod_groups and (self.version != VERSIONS[0] or "GangScheduling" in self.enabled)
 
     @property
     def variant(self) -> str:

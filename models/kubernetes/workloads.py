@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..formats.decode import Int64, Model, api_name
-from .core import PodResourceClaim, PodSpec
+from .core import PodResourceClaim, PodResourceClaimStatus, PodSpec
 from .meta import KubernetesObject
 
 
@@ -262,12 +262,22 @@ class PodGroupSpec(Model):
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
     scheduling_constraints: SchedulingConstraints | None = None
     resource_claims: tuple[PodResourceClaim, ...] | None = None
+    priority_class_name: str = ""
+    priority: Int64 | None = None
+    parent_composite_pod_group_name: str | None = None
+
+
+class PodGroupStatus(Model):
+    """``status`` of a PodGroup: which claims were made for its entries."""
+
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
 
 
 class PodGroup(KubernetesObject):
     """Pods that are scheduled together."""
 
     spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus | None = None
 
     @property
     def domain(self) -> str | None:
@@ -293,8 +303,8 @@ def default_priority(classes: Mapping[str, PriorityClass]) -> int:
     return min((one.value for one in classes.values() if one.global_default), default=0)
 
 
-def priority_of(spec: PodSpec, classes: Mapping[str, PriorityClass], default: int) -> int:
-    """A pod's priority: the number in it, as admission wrote it, else its class's; a class that is not there is 0."""
+def priority_of(spec: PodSpec | PodGroupSpec, classes: Mapping[str, PriorityClass], default: int) -> int:
+    """The priority in a pod or PodGroup, as admission wrote it, else that of its class; one that is not there is 0."""
     if spec.priority is not None:
         return spec.priority
     if not spec.priority_class_name:

@@ -7,7 +7,7 @@ planning read them. ``skipNodeOperations`` belongs to slices and to results.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..formats.decode import QuantityText, api_name
 from ..kubernetes import core, workloads
@@ -163,16 +163,19 @@ def check_pod_spec(findings: Findings, path: Path, spec: core.PodSpec) -> None:
     if spec.affinity and spec.affinity.node_affinity and (required := spec.affinity.node_affinity.required):
         where = (*path, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         check_node_selector(findings, where, required)
-    claims = spec.resource_claims or ()
-    # The entry's name distinguishes generated claims.
-    findings.unique((*path, "resourceClaims"), (claim.name for claim in claims), ("name",), STRUCTURE)
-    for index, claim in enumerate(claims):
-        _check_pod_claim(findings, (*path, "resourceClaims", index), claim)
+    _check_claim_entries(findings, (*path, "resourceClaims"), spec.resource_claims or ())
     _check_containers(findings, (*path, "containers"), spec.containers or ())
     _check_containers(findings, (*path, "initContainers"), spec.init_containers or ())
     if spec.resources is not None:
         _check_resources(findings, (*path, "resources"), spec.resources)
     check_amounts(findings, (*path, "overhead"), spec.overhead)
+
+
+def _check_claim_entries(findings: Findings, path: Path, entries: Sequence[core.PodResourceClaim]) -> None:
+    """Check entries of claims; their names distinguish generated claims."""
+    findings.unique(path, (entry.name for entry in entries), ("name",), STRUCTURE)
+    for index, entry in enumerate(entries):
+        _check_pod_claim(findings, (*path, index), entry)
 
 
 def check_amounts(findings: Findings, path: Path, amounts: Amounts | None) -> None:
@@ -272,9 +275,20 @@ def check_pod_group(findings: Findings, group: workloads.PodGroup) -> None:
     """Check a PodGroup."""
     findings.check_metadata(group.metadata, namespaced=True)
     _check_gang_policy(findings, (*_SPEC_PATH, "schedulingPolicy"), group.spec.scheduling_policy)
+    entries, where = group.spec.resource_claims or (), (*_SPEC_PATH, "resourceClaims")
+    # PGC-1.
+    findings.at_most(where, entries, GROUP_CLAIMS_MAX)
+    _check_claim_entries(findings, where, entries)
+    if group.spec.priority is not None and group.spec.priority > GROUP_PRIORITY_MAX:
+        detail = f"must be less than or equal to {GROUP_PRIORITY_MAX}"
+        findings.invalid((*_SPEC_PATH, "priority"), group.spec.priority, detail)
     if group.domain is not None:
         where = (*_SPEC_PATH, "schedulingConstraints", "topology", 0, "key")
         findings.each_invalid(where, group.domain, label_key_complaints(group.domain), STRUCTURE)
+
+
+GROUP_CLAIMS_MAX = 4
+GROUP_PRIORITY_MAX = 10**9
 
 
 def _check_gang_policy(findings: Findings, path: Path, policy: workloads.SchedulingPolicy) -> None:

@@ -9,8 +9,10 @@ from typing import TypeAlias
 from ..cluster.cluster import Cluster
 from ..kubernetes.core import Pod, PodSpec
 from ..kubernetes.extensions import ConstraintGroup, PlanAnnotations, requests_in_claim
+from ..kubernetes.gates import VERSIONS, FeatureGates
 from ..kubernetes.meta import key_of, matches_labels
 from ..kubernetes.serving import CoschedulingPodGroup, VolcanoPodGroup
+from ..kubernetes.workloads import PodGroup, PodGroupSpec, default_priority, priority_of
 from .expansion import UnitExpander
 from .pod_sets import KindGang
 from .unit_classes import Gang, GangKind, UnitSet, signature_of
@@ -86,10 +88,13 @@ class GangError(ValueError):
 
 
 class GangCollector:
-    """Collects what the members say of their gangs."""
+    """Collects what the members say of their gangs; ``gates`` decides what of PodGroups and Workloads counts."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, gates: FeatureGates | None = None) -> None:
         self._cluster = cluster
+        self._gates = gates or FeatureGates.all_on()
+        self._default_priority = default_priority(cluster.priority_classes)
+        self._problems: dict[GangKey, str] = {}
         self._domains: dict[GangKey, str] = {}
         self._running_nodes: dict[GangKey, list[str]] = {}
         self._kind_gangs: dict[GangKey, KindGang] = {}
@@ -104,7 +109,8 @@ class GangCollector:
         them before the gang that the pod's controller asks for (KND-8). Raises ``GangError`` if members name different
         domains.
         """
-        key = _gang_key(namespace, annotations, pod.spec if pod else None) or self._foreign_key(namespace, pod)
+        spec = pod.spec if pod and self._gates.pod_groups else None
+        key = _gang_key(namespace, annotations, spec) or self._foreign_key(namespace, pod)
         if key is None and own is not None:
             key = own.kind, namespace, own.name
             self._kind_gangs[key] = own
@@ -113,7 +119,31 @@ class GangCollector:
             if known != annotations.domain:
                 first, second = sorted((known, annotations.domain))
                 raise GangError(f"{key[0]} {namespace}/{key[2]}: its members name two domains, {first} and {second}")
+        if key is not None and key[0] == "PodGroup" and spec is not None:
+            self._compare_priority(key, spec)
         return key
+
+    def group_priority(self, namespace: str, spec: PodSpec) -> int | None:
+        """The priority of a pod's PodGroup, which orders the queue in place of the pod's own (WLG-10)."""
+        group = self._pod_group(namespace, spec) if self._gates.pod_groups else None
+        return None if group is None else self._priority(group.spec)
+
+    def _pod_group(self, namespace: str, spec: PodSpec) -> PodGroup | None:
+        named = spec.scheduling_group
+        return self._cluster.pod_groups.get((namespace, named.pod_group_name or "")) if named else None
+
+    def _priority(self, spec: PodSpec | PodGroupSpec) -> int:
+        return priority_of(spec, self._cluster.priority_classes, self._default_priority)
+
+    def _compare_priority(self, key: GangKey, spec: PodSpec) -> None:
+        """Members have the priority of the group, from Kubernetes 1.37 on; else nobody of it is placed (WLG-9)."""
+        group = self._cluster.pod_groups.get(key[1:])
+        if group is None or self._gates.version == VERSIONS[0]:
+            return
+        own, wanted = self._priority(spec), self._priority(group.spec)
+        if own != wanted:
+            text = "all pods in a single pod group should have the same priority as the pod group's priority"
+            self._problems.setdefault(key, f"{key[0]} {key[1]}/{key[2]}: {text}, got {own} and {wanted}")
 
     def _foreign_key(self, namespace: str, pod: Pod | None) -> GangKey | None:
         """The PodGroup of another scheduler, if the input has it."""
@@ -143,11 +173,24 @@ class GangCollector:
         if own is not None:
             minimum, domain, problem = own.minimum, own.domain, ""
         else:
-            minimum, domain, problem = _GANG_TERMS[kind](self._cluster, namespace, name)
+            minimum, domain, problem = _GANG_TERMS[kind](self._cluster, namespace, name, self._gates)
+        problem = problem or self._problems.get(key, "")
         domain = self._domains.get(key, domain)
         if minimum == 0 and domain is None and not problem:
             return None
-        return Gang(kind, namespace, name, minimum, domain, tuple(sorted(self._running_nodes.get(key, ()))), problem)
+        running = tuple(sorted(self._running_nodes.get(key, ())))
+        if kind == "PodGroup" and domain is not None and not problem:
+            problem = self._domain_problem(f"{kind} {namespace}/{name}", domain, running)
+        return Gang(kind, namespace, name, minimum, domain, running, problem)
+
+    def _domain_problem(self, label: str, domain: str, running: Iterable[str]) -> str:
+        """Nothing of a group is placed whose members run in several domains, or outside of any (WLG-13)."""
+        nodes = [self._cluster.nodes[name] for name in dict.fromkeys(running) if name in self._cluster.nodes]
+        found = {(node.metadata.labels or {}).get(domain) for node in nodes}
+        if None in found:
+            return f"{label}: members run on a node without label {domain}"
+        values = ", ".join(sorted(filter(None, found)))
+        return f"{label}: more than 1 domain found for pod group: {values}" if len(found) > 1 else ""
 
 
 def _gang_key(namespace: str, annotations: PlanAnnotations, spec: PodSpec | None) -> GangKey | None:
@@ -168,7 +211,7 @@ def _gang_key(namespace: str, annotations: PlanAnnotations, spec: PodSpec | None
 _GangTerms: TypeAlias = tuple[int | None, str | None, str]
 
 
-def _workload_terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
+def _workload_terms(cluster: Cluster, namespace: str, name: str, gates: FeatureGates) -> _GangTerms:
     workload_name, _, rest = name.partition("/")
     workload = cluster.workloads.get((namespace, workload_name))
     if workload is None:
@@ -176,15 +219,18 @@ def _workload_terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
     group = workload.group(rest.partition("/")[0])
     if group is None:
         return 0, None, f"Workload {namespace}/{workload_name} has no pod group {rest.partition('/')[0]}"
-    return (group.policy.gang.min_count if group.policy.gang else 0), None, ""
+    return (group.policy.gang.min_count if group.policy.gang and gates.gangs else 0), None, ""
 
 
-def _pod_group_terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
+def _pod_group_terms(cluster: Cluster, namespace: str, name: str, gates: FeatureGates) -> _GangTerms:
     group = cluster.pod_groups.get((namespace, name))
     if group is None:
         return 0, None, f"PodGroup {namespace}/{name} not found"
-    gang = group.spec.scheduling_policy.gang
-    return (gang.min_count if gang else 0), group.domain, ""
+    parent, problem = group.spec.parent_composite_pod_group_name, ""
+    if parent and gates.composite_pod_groups:
+        problem = f"PodGroup {namespace}/{name} is part of CompositePodGroup {parent}: groups of groups are not planned"
+    gang = group.spec.scheduling_policy.gang if gates.gangs else None
+    return (gang.min_count if gang else 0), (group.domain if gates.pod_group_topology else None), problem
 
 
 _COSCHEDULING, _VOLCANO = "PodGroup.scheduling.x-k8s.io", "PodGroup.scheduling.volcano.sh"
@@ -194,15 +240,15 @@ _FOREIGN_MODELS: Mapping[GangKind, type[CoschedulingPodGroup | VolcanoPodGroup]]
 }
 
 
-def _foreign_terms(kind: GangKind) -> Callable[[Cluster, str, str], _GangTerms]:
-    def terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
+def _foreign_terms(kind: GangKind) -> Callable[[Cluster, str, str, FeatureGates], _GangTerms]:
+    def terms(cluster: Cluster, namespace: str, name: str, _gates: FeatureGates) -> _GangTerms:
         return cluster.objects(_FOREIGN_MODELS[kind])[namespace, name].spec.min_member or 0, None, ""
 
     return terms
 
 
-_GANG_TERMS: Mapping[GangKind, Callable[[Cluster, str, str], _GangTerms]] = {
-    "Gang": lambda _cluster, _namespace, _name: (None, None, ""),
+_GANG_TERMS: Mapping[GangKind, Callable[[Cluster, str, str, FeatureGates], _GangTerms]] = {
+    "Gang": lambda _cluster, _namespace, _name, _gates: (None, None, ""),
     "Workload": _workload_terms,
     "PodGroup": _pod_group_terms,
     _COSCHEDULING: _foreign_terms(_COSCHEDULING),

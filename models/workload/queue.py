@@ -15,14 +15,13 @@ from ..kubernetes.core import Pod
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.kinds import kind_of
 from ..kubernetes.meta import ObjectKey, matches_labels, parse_label_selector
-from ..manifests.writer import is_allocated
 from . import unit_classes
 from .controllers import MissingPods, read_controllers
 from .gangs import GangCollector, GangKey, split_by_groups
 from .node_room import device_resources, running_pods
 from .pod_sets import KindGang, check_number_of_units
 from .requests import backed_resources
-from .units import is_deleting, is_finished_or_deleting
+from .units import is_finished_or_deleting, is_group_claim, is_open_claim
 
 _SINGLE_REPLICA = range(1)
 
@@ -74,7 +73,7 @@ class _QueueReader:
         )
         self._read: dict[tuple[str | None, ...], extensions.PlanAnnotations] = {}
         self._controllers = read_controllers(cluster, natural_gangs=natural_gangs)
-        self._gangs = GangCollector(cluster)
+        self._gangs = GangCollector(cluster, gates)
         self._shapes = unit_classes.UnitShapes(
             cluster, backed_resources(cluster, gates), device_resources(cluster, gates)
         )
@@ -111,7 +110,7 @@ class _QueueReader:
                 yield self._pod_set(key, pod)
         elif model is ResourceClaim:
             claim = self._cluster.claims[key]
-            if self._claims.is_loose(key) and not is_allocated(claim) and not is_deleting(claim.metadata):
+            if self._claims.is_loose(key) and is_open_claim(claim) and not is_group_claim(claim):
                 yield self._claim_set(key, claim)
         else:
             yield from self._maker_sets(self._controllers.missing[model, key])
@@ -123,7 +122,8 @@ class _QueueReader:
 
     def _pod_set(self, key: ObjectKey, pod: Pod) -> _JoinedSet:
         annotations = self._annotations_of("Pod", key, pod.metadata.annotations)
-        shape = self._shapes.of_pod(pod, self._claims.of_pod(key, pod), _unit_weight(annotations))
+        claims, weight = self._claims.of_pod(key, pod), _unit_weight(annotations)
+        shape = self._shapes.of_pod(pod, claims, weight, self._gangs.group_priority(key[0], pod.spec))
         one = unit_classes.UnitSet("Pod", *key, _replica_numbers(annotations), shape, shape.signature, None, pod)
         said = annotations is not extensions.NO_PLAN_ANNOTATIONS
         if not self._may_be_in_gang(key, pod, said):
@@ -145,7 +145,8 @@ class _QueueReader:
         for one in missing.sets:
             pod = one.pod()
             annotations = self._annotations_of(kind, key, pod.metadata.annotations)
-            shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], one.template), _unit_weight(annotations))
+            claims, weight = self._claims.of_template(key[0], one.template), _unit_weight(annotations)
+            shape = self._shapes.of_pod(pod, claims, weight, self._gangs.group_priority(key[0], pod.spec))
             found = unit_classes.UnitSet(
                 kind, *key, one.numbers, shape, shape.signature, None, pod, name_prefix=one.prefix, is_copied=True
             )

@@ -10,10 +10,12 @@ from ..kubernetes import meta
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod
 from ..kubernetes.gates import FeatureGates
+from ..kubernetes.kinds import WORKLOAD_MODELS
+from ..kubernetes.workloads import pod_specs
 from .controllers import read_controllers
 from .expansion import UnitExpander, copy_of_pod
 from .pod_sets import PodSet, check_number_of_units
-from .units import ClaimRef, PodClaims, Unit, is_finished_or_deleting, is_open_claim
+from .units import ClaimRef, PodClaims, Unit, is_finished_or_deleting, is_group_claim, is_open_claim
 
 
 def requested_units(
@@ -75,6 +77,38 @@ def orphaned_claims(cluster: Cluster, namespace: str | None = None) -> tuple[met
     return tuple(key for key in found if namespace in (None, key[0]))
 
 
+def dropped_fields(cluster: Cluster, gates: FeatureGates) -> tuple[str, ...]:
+    """Lines about fields of groups that an API server with these gates drops, so that they are ignored (GATE-1)."""
+    off = [gate for gate in _GROUP_FIELDS if gate not in gates]
+    if not off:
+        return ()
+    pods = [(key, pod.spec) for key, pod in cluster.pods.items()]
+    for model in WORKLOAD_MODELS:
+        made = cluster.objects(model).items()
+        pods += [(meta.key_of(one.metadata), spec) for _, one in made for _, spec in pod_specs(one)]
+    groups = [(key, group.spec) for key, group in cluster.pod_groups.items()]
+    found = []
+    for gate in off:
+        for field, kind, attribute in _GROUP_FIELDS[gate]:
+            named = [key for key, spec in (pods if kind == "pods" else groups) if getattr(spec, attribute)]
+            if named:
+                said = f"{field} of {len(named)} {kind} is ignored: feature gate {gate} is off"
+                found.append(f"{said} (such as {'/'.join(named[0])})")
+    return tuple(found)
+
+
+# Path, whose it is, and attribute of the spec, by gate.
+_GROUP_FIELDS = {
+    "GenericWorkload": (
+        ("spec.schedulingGroup", "pods", "scheduling_group"),
+        ("spec.workloadRef", "pods", "workload_ref"),
+    ),
+    "TopologyAwareWorkloadScheduling": (("spec.schedulingConstraints", "PodGroups", "scheduling_constraints"),),
+    "DRAWorkloadResourceClaims": (("spec.resourceClaims", "PodGroups", "resource_claims"),),
+    "CompositePodGroup": (("spec.parentCompositePodGroupName", "PodGroups", "parent_composite_pod_group_name"),),
+}
+
+
 def merge_units(units: Sequence[Unit]) -> Unit:
     """One unit of all these units' claims, in order: with ``--node``, loose claims are one pod's."""
     claims = tuple(ref for unit in units for ref in unit.claims)
@@ -106,7 +140,8 @@ def _find_units(cluster: Cluster, gates: FeatureGates | None) -> Iterator[Unit]:
             if not is_finished_or_deleting(pod):
                 yield Unit(pod, (*claims_of[key], *_extended_claims(pod, expander)), *key)
         elif model is ResourceClaim:
-            if key not in named and is_open_claim(cluster.claims[key]):
+            claim = cluster.claims[key]
+            if key not in named and is_open_claim(claim) and not is_group_claim(claim):
                 yield Unit(None, (resolver.existing(key),), *key)
         else:
             for one in missing[model, key].sets:

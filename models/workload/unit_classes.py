@@ -21,7 +21,7 @@ from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimT
 from ..kubernetes.core import Node, Pod, PodResourceClaim, PodSpec
 from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, REPLICAS_ANNOTATION, constraints_annotation
 from ..kubernetes.meta import ObjectKey
-from ..kubernetes.workloads import PodTemplateSpec, default_priority, priority_of
+from ..kubernetes.workloads import PodGroupSpec, PodTemplateSpec, default_priority, priority_of
 from ..manifests.writer import is_allocated
 from . import units
 from .requests import EXTENDED_ENTRY, effective_requests, extended_claim_spec
@@ -225,8 +225,11 @@ class UnitShapes:
         self._known: dict[Hashable, UnitShape] = {}
         self._by_signature: dict[bytes, UnitShape] = {}
 
-    def of_pod(self, pod: Pod, claims: tuple[int, ...], value: Decimal) -> UnitShape:
-        """The shape of a pod with these claims, among them that for its extended resources if it was made already."""
+    def of_pod(self, pod: Pod, claims: tuple[int, ...], value: Decimal, priority: int | None = None) -> UnitShape:
+        """The shape of a pod with these claims, among them that for its extended resources if it was made already.
+
+        ``priority`` is that of its PodGroup, which counts in place of its own (WLG-10).
+        """
         spec, status = pod.spec, pod.status
         has_extended_claim = status is not None and status.extended_resource_claim_status is not None
         parts = (
@@ -241,24 +244,32 @@ class UnitShapes:
             spec.priority_class_name,
             spec.priority,
         )
-        key = _encode(parts), claims, value, has_extended_claim
-        return self._known.get(key) or self._remember(key, self._pod_shape(spec, claims, value, has_extended_claim))
+        key = _encode(parts), claims, value, has_extended_claim, priority
+        known = self._known.get(key)
+        if known is None:
+            own = self.priority(spec) if priority is None else priority
+            known = self._known[key] = self._pod_shape(spec, claims, value, has_extended_claim, own)
+        return known
+
+    def priority(self, spec: PodSpec | PodGroupSpec) -> int:
+        """The priority of a pod or PodGroup."""
+        return priority_of(spec, self._classes, self._default)
 
     def of_claim(self, claim: int, value: Decimal) -> UnitShape:
         """The shape of a loose claim: it takes nothing else, and nothing is more important."""
         key = claim, value
-        return self._known.get(key) or self._remember(key, self._shape_of({}, 0, value, (claim,), PodSpec()))
+        if key not in self._known:
+            self._known[key] = self._shape_of({}, 0, value, (claim,), PodSpec())
+        return self._known[key]
 
-    def _remember(self, key: Hashable, shape: UnitShape) -> UnitShape:
-        self._known[key] = shape
-        return shape
-
-    def _pod_shape(self, spec: PodSpec, claims: tuple[int, ...], value: Decimal, has_extended_claim: bool) -> UnitShape:
+    def _pod_shape(
+        self, spec: PodSpec, claims: tuple[int, ...], value: Decimal, has_extended_claim: bool, priority: int
+    ) -> UnitShape:
         extended = None if has_extended_claim else extended_claim_spec(spec, self._backing)
         if extended is not None:
             claims = (*claims, self.claims.number(extended))
         requests = effective_requests(spec, self._uncounted)
-        return self._shape_of(requests, priority_of(spec, self._classes, self._default), value, claims, spec)
+        return self._shape_of(requests, priority, value, claims, spec)
 
     def _shape_of(
         self, requests: dict[str, int], priority: int, value: Decimal, claims: tuple[int, ...], spec: PodSpec
@@ -299,10 +310,11 @@ class ClaimShapeResolver:
         self._refs: dict[ObjectKey, tuple[units.ClaimRef, ...]] = {}
         # How many pods that are to run use a claim; 0 if only others name it.
         self._users: dict[ObjectKey, int] = {}
-        self._templates: dict[ObjectKey, int] = {}
+        self._templates: dict[tuple[ObjectKey, ObjectKey | None], int] = {}
+        self._resolver = cache(lambda: units.PodClaims(cluster))
         self._read_pods()
         for namespace, template, count in templates:
-            self._use(_named_claims(namespace, template.spec), count)
+            self._use(self._named_claims(namespace, template.spec), count)
 
     def is_loose(self, key: ObjectKey) -> bool:
         """No pod has the claim, not even one that has finished."""
@@ -316,12 +328,11 @@ class ClaimShapeResolver:
                 self._problem(ref.problem) if ref.problem or ref.claim is None else self._present(ref.key, ref.claim)
                 for ref in refs
             )
-        entries = pod.spec.resource_claims
-        return tuple(self._of_entries(key[0], entries)) if entries else ()
+        return tuple(self._of_entries(key[0], pod.spec)) if pod.spec.resource_claims else ()
 
     def of_template(self, namespace: str, template: PodTemplateSpec) -> tuple[int, ...]:
         """The claims of each pod that is made of a pod template."""
-        return tuple(self._of_entries(namespace, template.spec.resource_claims or ()))
+        return tuple(self._of_entries(namespace, template.spec))
 
     def of_loose(self, claim: ResourceClaim) -> int:
         """A claim that no pod has."""
@@ -333,14 +344,14 @@ class ClaimShapeResolver:
         any_generated = any(
             claim.metadata.annotations and units.POD_CLAIM_ANNOTATION in claim.metadata.annotations
             for claim in cluster.claims.values()
-        )
-        resolver = cache(lambda: units.PodClaims(cluster))
+        ) or any(group.status is not None for group in cluster.pod_groups.values())
         for key, pod in cluster.pods.items():
             if _may_have_generated_claims(pod, any_generated):
-                refs = self._refs[key] = (*resolver().claims_of(pod), *extended_claim_refs(resolver(), key, pod))
+                claims = self._resolver()
+                refs = self._refs[key] = (*claims.claims_of(pod), *extended_claim_refs(claims, key, pod))
                 keys = [ref.key for ref in refs]
             else:
-                keys = _named_claims(key[0], pod.spec)
+                keys = self._named_claims(key[0], pod.spec)
             if units.is_finished_or_deleting(pod):
                 self._use(keys, 0)
             else:
@@ -350,31 +361,53 @@ class ClaimShapeResolver:
         for key in keys:
             self._users[key] = self._users.get(key, 0) + count
 
-    def _of_entries(self, namespace: str, entries: Sequence[PodResourceClaim]) -> Iterator[int]:
+    def _named_claims(self, namespace: str, spec: PodSpec) -> list[ObjectKey]:
+        """The claims that a pod shares with whoever names them too, each once: by name, or as those of its PodGroup."""
+        if not spec.resource_claims:
+            return []
+        named = (
+            entry.resource_claim_name or self._group_claim_name(namespace, spec, entry)
+            for entry in spec.resource_claims
+        )
+        return list(dict.fromkeys((namespace, name) for name in named if name))
+
+    def _group_claim_name(self, namespace: str, spec: PodSpec, entry: PodResourceClaim) -> str | None:
+        """The claim that all members of the pod's group have for an entry (PGC-2); None: it is the pod's own."""
+        if spec.scheduling_group is None:
+            return None
+        group = units.group_of_entry(self._cluster, namespace, spec, entry)
+        return None if group is None else self._resolver().group_claim_name(group, entry)
+
+    def _of_entries(self, namespace: str, spec: PodSpec) -> Iterator[int]:
         names: set[str] = set()
-        for entry in entries:
-            if entry.resource_claim_name:
-                if entry.resource_claim_name not in names:
-                    names.add(entry.resource_claim_name)
-                    key = namespace, entry.resource_claim_name
+        for entry in spec.resource_claims or ():
+            shared = None if entry.resource_claim_name else self._group_claim_name(namespace, spec, entry)
+            is_made = shared is not None and (namespace, shared) in self._cluster.claims
+            name = shared if is_made else entry.resource_claim_name
+            if name:
+                if name not in names:
+                    names.add(name)
+                    key = namespace, name
                     claim = self._cluster.claims.get(key)
                     problem = units.claim_problem(key, claim)
                     yield self._problem(problem) if claim is None or problem else self._present(key, claim)
             elif entry.resource_claim_template_name:
-                yield self._template((namespace, entry.resource_claim_template_name))
+                yield self._template((namespace, entry.resource_claim_template_name), shared)
             else:
                 yield self._problem(units.no_claim_named(entry))
 
-    def _template(self, key: ObjectKey) -> int:
-        known = self._templates.get(key)
+    def _template(self, key: ObjectKey, shared: str | None) -> int:
+        """A claim made from a template, for a pod or, under the ``shared`` name, for all members of its group."""
+        claim = (key[0], shared) if shared is not None and self._users.get((key[0], shared), 0) > 1 else None
+        known = self._templates.get((key, claim))
         if known is not None:
             return known
         template = self._cluster.templates.get(key)
         if template is None:
             number = self._problem(units.template_not_found(key))
         else:
-            number = self._shapes.number(template.spec.spec, template_constraints(template))
-        self._templates[key] = number
+            number = self._shapes.number(template.spec.spec, template_constraints(template), claim)
+        self._templates[key, claim] = number
         return number
 
     def _problem(self, text: str) -> int:
@@ -384,15 +417,6 @@ class ClaimShapeResolver:
         if is_allocated(claim):
             return self._shapes.number_of_shape(ClaimShape(claim.spec, claim_constraints(claim), key, allocated=True))
         return self._shapes.number(claim.spec, claim_constraints(claim), key if self._users.get(key, 0) > 1 else None)
-
-
-def _named_claims(namespace: str, spec: PodSpec) -> list[ObjectKey]:
-    """The claims that a pod's spec names, each once."""
-    entries = spec.resource_claims
-    if not entries:
-        return []
-    keys = [(namespace, entry.resource_claim_name) for entry in entries if entry.resource_claim_name]
-    return keys if len(keys) < 2 else list(dict.fromkeys(keys))
 
 
 def _may_have_generated_claims(pod: Pod, any_generated: bool) -> bool:

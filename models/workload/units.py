@@ -1,7 +1,7 @@
 """Units of allocation (SCHED-1, SCHED-2): pods with their claims, and loose claims.
 
 A pod has claims that it names, claims that were made for it before, and claims made from templates as the claim
-controller would make them.
+controller would make them. An entry that its PodGroup has, too, is that group's: all members share one claim (PGC-2).
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import Any
 from ..cluster.cluster import Cluster
 from ..kubernetes import meta
 from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimTemplate
-from ..kubernetes.core import Pod, PodResourceClaim
+from ..kubernetes.core import Pod, PodResourceClaim, PodSpec
 from ..kubernetes.extensions import constraints_annotation
+from ..kubernetes.kinds import SCHEDULING_GROUP, kind_of
+from ..kubernetes.workloads import PodGroup
 from ..manifests.reader import Manifest
 from ..manifests.writer import RESOURCE_API, is_allocated, model_mapping
 
@@ -36,6 +38,8 @@ class ClaimRef:
     # The claim's own as read, or that of the template it is made from.
     manifest: Manifest | None = None
     problem: str = ""
+    # The PodGroup all of whose members share the claim.
+    group: str = ""
 
     @property
     def key(self) -> meta.ObjectKey:
@@ -86,6 +90,7 @@ class PodClaims:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._by_owner = claims_by_owner(cluster.claims)
+        self._of_groups: dict[tuple[meta.ObjectKey, str], ClaimRef] = {}
         self._taken: dict[str, set[str]] = defaultdict(set)
         for namespace, name in cluster.claims:
             self._taken[namespace].add(name)
@@ -98,11 +103,12 @@ class PodClaims:
         known = {status.name: status for status in (pod.status.resource_claim_statuses if pod.status else None) or ()}
         found = []
         for entry in pod.spec.resource_claims or ():
+            group = group_of_entry(self._cluster, meta.key_of(pod.metadata)[0], pod.spec, entry)
             status = known.get(entry.name)
             if status is None:
-                found.append(self._by_spec(pod, entry))
+                found.append(self._by_spec(pod, entry, group))
             elif status.resource_claim_name:
-                found.append(self._owned(pod, entry, status.resource_claim_name))
+                found.append(self._owned(pod, entry, status.resource_claim_name, group))
         if len(found) < 2:
             return tuple(found)
         once: dict[meta.ObjectKey, ClaimRef] = {}
@@ -123,47 +129,89 @@ class PodClaims:
         taken.add(name)
         return name
 
-    def _by_spec(self, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
+    def _by_spec(self, pod: Pod, entry: PodResourceClaim, group: PodGroup | None) -> ClaimRef:
         namespace = meta.key_of(pod.metadata)[0]
         if entry.resource_claim_name:
             return self.existing((namespace, entry.resource_claim_name), entry.name)
-        if entry.resource_claim_template_name:
-            made = self._made_before(pod, entry)
-            return self._owned(pod, entry, made) if made else self._from_template(pod, entry)
-        return ClaimRef(namespace, "", None, entry.name, problem=no_claim_named(entry))
+        if not entry.resource_claim_template_name:
+            return ClaimRef(namespace, "", None, entry.name, problem=no_claim_named(entry))
+        if group is not None:
+            return self._of_group(group, pod, entry)
+        made = self._made_before(pod, entry)
+        return self._owned(pod, entry, made) if made else self._from_template(pod, entry)
 
-    def _owned(self, pod: Pod, entry: PodResourceClaim, name: str) -> ClaimRef:
+    def _owned(self, pod: Pod, entry: PodResourceClaim, name: str, group: PodGroup | None = None) -> ClaimRef:
         ref = self.existing((meta.key_of(pod.metadata)[0], name), entry.name)
-        if entry.resource_claim_template_name and ref.claim and not is_owner(ref.claim, pod):
+        if not entry.resource_claim_template_name:
+            return ref
+        if ref.claim and not is_owner(ref.claim, pod) and not (group is not None and is_owner(ref.claim, group)):
             problem = f"ResourceClaim {ref.namespace}/{name} was not created for Pod {pod.metadata.name}"
+            if group is not None:
+                problem += f" (neither Pod nor PodGroup {group.metadata.name} is the owner)"
             return dataclasses.replace(ref, problem=problem)
-        return ref
+        return ref if group is None else dataclasses.replace(ref, group=group.metadata.name)
 
-    def _made_before(self, pod: Pod, entry: PodResourceClaim) -> str | None:
-        """The name of the claim that was made for this entry: the pod owns it, or name and annotation agree."""
+    def group_claim_name(self, group: PodGroup, entry: PodResourceClaim) -> str:
+        """The name of the claim of a group's entry: what its status says, what was made for it, or ``GROUP-ENTRY``."""
+        ref = self._of_groups.get((meta.key_of(group.metadata), entry.name))
+        made = claim_in_group_status(group, entry) or self._made_before(group, entry)
+        return ref.name if ref else made or generated_claim_name(group.metadata.name, entry.name)
+
+    def _of_group(self, group: PodGroup, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
+        """The one claim of an entry of a PodGroup: what its status names, what was made for it, or a new one."""
+        key = meta.key_of(group.metadata), entry.name
+        if key not in self._of_groups:
+            name = claim_in_group_status(group, entry) or self._made_before(group, entry)
+            if name:
+                self._of_groups[key] = self._owned(pod, entry, name, group)
+            else:
+                ref = self._from_template(group, entry)
+                self._of_groups[key] = dataclasses.replace(ref, group=group.metadata.name)
+        return self._of_groups[key]
+
+    def _made_before(self, owner: Pod | PodGroup, entry: PodResourceClaim) -> str | None:
+        """The name of the claim that was made for this entry: the owner has it, or name and annotation agree."""
         if not self._cluster.claims:
             return None
-        key = meta.key_of(pod.metadata)
-        owned = self._by_owner.get((key, entry.name))
-        if owned is not None and is_owner(owned, pod):
+        key = meta.key_of(owner.metadata)
+        owned = self._by_owner.get((kind_of(type(owner)).name, key, entry.name))
+        if owned is not None and is_owner(owned, owner):
             return owned.metadata.name
-        name = generated_claim_name(pod.metadata.name, entry.name)
+        name = generated_claim_name(owner.metadata.name, entry.name)
         claim = self._cluster.claims.get((key[0], name))
         if claim is None or (claim.metadata.annotations or {}).get(POD_CLAIM_ANNOTATION) != entry.name:
             return None
-        return name if is_owner(claim, pod) else None
+        return name if is_owner(claim, owner) else None
 
-    def _from_template(self, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
-        namespace = meta.key_of(pod.metadata)[0]
-        name = generated_claim_name(pod.metadata.name, entry.name, self._taken[namespace])
+    def _from_template(self, owner: Pod | PodGroup, entry: PodResourceClaim) -> ClaimRef:
+        namespace = meta.key_of(owner.metadata)[0]
+        name = generated_claim_name(owner.metadata.name, entry.name, self._taken[namespace])
         key = namespace, entry.resource_claim_template_name or ""
         template = self._cluster.templates.get(key)
         if template is None:
             return ClaimRef(namespace, name, None, entry.name, True, problem=template_not_found(key))
         self._taken[namespace].add(name)
-        claim = generate_claim(template, pod, entry.name, name)
+        claim = generate_claim(template, owner, entry.name, name)
         manifest = self._cluster.manifest(ResourceClaimTemplate, key)
         return ClaimRef(namespace, name, claim, entry.name, True, manifest)
+
+
+def group_of_entry(cluster: Cluster, namespace: str, spec: PodSpec, entry: PodResourceClaim) -> PodGroup | None:
+    """The PodGroup whose claim an entry of a member means; None: the entry is the pod's own.
+
+    Name and both references must be equal to those of an entry of the group (PGC-2).
+    """
+    reference = spec.scheduling_group
+    if reference is None or not reference.pod_group_name:
+        return None
+    group = cluster.pod_groups.get((namespace, reference.pod_group_name))
+    return group if group is not None and entry in (group.spec.resource_claims or ()) else None
+
+
+def claim_in_group_status(group: PodGroup, entry: PodResourceClaim) -> str | None:
+    """The claim that the group's status names for an entry (PGC-4)."""
+    statuses = (group.status.resource_claim_statuses if group.status else None) or ()
+    return next((one.resource_claim_name for one in statuses if one.name == entry.name), None)
 
 
 _FINISHED = ("Succeeded", "Failed")
@@ -256,26 +304,31 @@ def generated_claim_name(pod: str, entry: str, taken: Collection[str] = ()) -> s
     return name
 
 
-def generate_claim(template: ResourceClaimTemplate, pod: Pod, entry: str, name: str) -> ResourceClaim:
-    """The claim of a pod's entry: the template's spec, labels and annotations, owned by the pod.
+def generate_claim(template: ResourceClaimTemplate, owner: Pod | PodGroup, entry: str, name: str) -> ResourceClaim:
+    """The claim of an entry: the template's spec, labels and annotations, owned by the pod or its PodGroup.
 
     Of the template's own annotations only that of our entries counts for the claim: people put it there too.
-    The owner reference needs the pod's uid; for a pod that is not in a cluster yet there is none.
+    The owner reference needs the owner's uid; for one that is not in a cluster yet there is none.
     """
     copied = template.spec.metadata or meta.ObjectMeta()
-    owner = meta.OwnerReference(
-        api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True
+    kind = kind_of(type(owner))
+    reference = meta.OwnerReference(
+        api_version=kind.api_versions()[0],
+        kind=kind.name,
+        name=owner.metadata.name,
+        uid=owner.metadata.uid,
+        controller=True,
     )
     metadata = meta.ObjectMeta(
         name=name,
-        namespace=meta.key_of(pod.metadata)[0],
+        namespace=meta.key_of(owner.metadata)[0],
         labels=copied.labels,
         annotations={
             **constraints_annotation(template.metadata),
             **(copied.annotations or {}),
             POD_CLAIM_ANNOTATION: entry,
         },
-        owner_references=(owner,) if pod.metadata.uid else None,
+        owner_references=(reference,) if owner.metadata.uid else None,
     )
     return ResourceClaim(metadata=metadata, spec=template.spec.spec)
 
@@ -285,26 +338,40 @@ def generated_claim_manifest(claim: ResourceClaim, api_version: str, spec: Any) 
     return {"apiVersion": api_version, "kind": "ResourceClaim", "metadata": model_mapping(claim.metadata), "spec": spec}
 
 
-def is_owner(claim: ResourceClaim, pod: Pod) -> bool:
-    """The pod may use a claim that was generated: no other object controls it (SCHED-1).
+def is_owner(claim: ResourceClaim, owner: Pod | PodGroup) -> bool:
+    """The pod, or the members of the PodGroup, may use a generated claim: no other object controls it (SCHED-1, PGC-4).
 
     Manifests often lack uids, so a name is enough where one of the uids is missing.
     """
-    controllers = [owner for owner in claim.metadata.owner_references or () if owner.controller]
+    controllers = [one for one in claim.metadata.owner_references or () if one.controller]
     return all(
-        owner.kind == "Pod"
-        and owner.name == pod.metadata.name
-        and (not owner.uid or not pod.metadata.uid or owner.uid == pod.metadata.uid)
-        for owner in controllers
+        _names_kind(one, type(owner))
+        and one.name == owner.metadata.name
+        and (not one.uid or not owner.metadata.uid or one.uid == owner.metadata.uid)
+        for one in controllers
     )
 
 
-def claims_by_owner(claims: Mapping[meta.ObjectKey, ResourceClaim]) -> dict[tuple[meta.ObjectKey, str], ResourceClaim]:
-    """Claims that were generated before, by the pod that controls them and its entry."""
+def _names_kind(reference: meta.OwnerReference, model: type[Pod | PodGroup]) -> bool:
+    """Other schedulers have kinds named PodGroup, too."""
+    if model is PodGroup and reference.api_version and not reference.api_version.startswith(f"{SCHEDULING_GROUP}/"):
+        return False
+    return reference.kind == model.__name__
+
+
+def is_group_claim(claim: ResourceClaim) -> bool:
+    """The claim was made for a PodGroup; only members allocate it (PGC-3)."""
+    return any(one.controller and _names_kind(one, PodGroup) for one in claim.metadata.owner_references or ())
+
+
+def claims_by_owner(
+    claims: Mapping[meta.ObjectKey, ResourceClaim],
+) -> dict[tuple[str, meta.ObjectKey, str], ResourceClaim]:
+    """Claims that were generated before, by kind and key of the pod or PodGroup that controls them, and its entry."""
     return {
-        ((namespace, owner.name), entry): claim
+        (owner.kind, (namespace, owner.name), entry): claim
         for (namespace, _), claim in claims.items()
         if (entry := (claim.metadata.annotations or {}).get(POD_CLAIM_ANNOTATION))
         for owner in claim.metadata.owner_references or ()
-        if owner.controller and owner.kind == "Pod"
+        if owner.controller and owner.kind in ("Pod", "PodGroup")
     }

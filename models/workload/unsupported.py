@@ -9,7 +9,7 @@ from ..cluster.cluster import Cluster
 from ..kubernetes.core import Pod
 from ..kubernetes.kinds import WORKLOAD_MODELS, ApiObject
 from ..kubernetes.meta import ObjectMeta, key_of
-from ..kubernetes.workloads import FieldPath, PodGroup, PriorityClass, Workload, pod_specs, raw_part
+from ..kubernetes.workloads import FieldPath, Job, PodGroup, PriorityClass, Workload, pod_specs, raw_part
 from ..manifests.reader import Manifest
 
 RawObject: TypeAlias = Mapping[str, Any]
@@ -86,10 +86,8 @@ _OBJECT_FIELDS: dict[type[Any], dict[str, FieldFinder]] = {
         )
     },
     PriorityClass: {"preemptionPolicy": lambda raw: raw.get("preemptionPolicy")},
-    PodGroup: {
-        "spec.resourceClaims": lambda raw: raw_part(raw, ("spec",)).get("resourceClaims"),
-        "spec.priorityClassName": lambda raw: raw_part(raw, ("spec",)).get("priorityClassName"),
-    },
+    PodGroup: {"spec.preemptionPolicy": lambda raw: raw_part(raw, ("spec",)).get("preemptionPolicy")},
+    Job: {"spec.scheduling.resourceClaims": lambda raw: raw_part(raw, ("spec", "scheduling")).get("resourceClaims")},
     Workload: {
         "spec.podGroupTemplates": lambda raw: raw_part(raw, ("spec",)).get("podGroupTemplates"),
         "spec.compositePodGroupTemplates": lambda raw: raw_part(raw, ("spec",)).get("compositePodGroupTemplates"),
@@ -107,8 +105,8 @@ UNSUPPORTED_FIELDS: dict[str, str] = {
     "schedulingGates": "pods are planned as if they had none",
     "preemptionPolicy": "pods that run are never removed",
     "status.conditions": "pods that are being resized count with what their spec asks for",
-    "spec.resourceClaims": "claims of a whole PodGroup are not made",
-    "spec.priorityClassName": "the priority is that of the pods",
+    "spec.preemptionPolicy": "pods that run are never removed",
+    "spec.scheduling.resourceClaims": "each pod has claims of its own; in a PodGroup they are shared",
     "spec.podGroupTemplates": "PodGroups count, not what they are made of",
     "spec.compositePodGroupTemplates": "PodGroups count, not groups of groups",
 }

@@ -15,7 +15,7 @@ from ...models.results.common import Reason, Status
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.node_room import unknown_room_notices
-from ...models.workload.requested import merge_units, requested_units
+from ...models.workload.requested import dropped_fields, merge_units, requested_units
 from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
@@ -73,6 +73,7 @@ def allocate(
     name = registry.check_optimizer(engine) if stages else registry.check_engine(engine)
     policy = registry.effective_policy(name, cel_errors)
     gates = gates_of(feature_gates)
+    dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
     registry.load_solver(name, bool(stages))
     started = monotonic()
     requested = units_to_place(cluster, node, namespace, selector, claims, gates)
@@ -111,6 +112,7 @@ def allocate(
     counts = replace(worker.counts, devices=cluster.device_count)
     statistics = Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})
     notices = (
+        *dropped,
         *read_controllers(cluster).notices,
         *ignored_soft_entries(name, cluster, requested, given),
         *unknown_room_notices(nodes.values(), requested),

@@ -71,6 +71,7 @@ def take_inventory(
     """Answer ``drasat.show``. Raises ``ValueError``, one line, for an unknown gate, node or class."""
     deadline = None if time_limit is None else monotonic() + time_limit - _LISTING_SECONDS * cluster.device_count
     gates = gates_of(feature_gates)
+    cluster = cluster.with_gates(gates)
     if selection.node is not None and not cluster.knows_node(selection.node):
         raise ValueError(f'node "{selection.node}" is not in the input')
     if selection.device_class is not None and selection.device_class not in cluster.classes:

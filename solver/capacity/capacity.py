@@ -80,6 +80,7 @@ def capacity(
     if limit < 1:
         raise ValueError(f"the limit of copies must be above zero, not {limit}")
     gates, started = gates_of(feature_gates), monotonic()
+    cluster = cluster.with_gates(gates)
     source = find_copy_source(cluster, claim=claim, template=template, pod=pod, gates=gates)
     given = read_caller_constraints(constraints)
     session = Session(cluster, gates, STRICT, seed, work=work_for_time_limit(time_limit), caller_constraints=given)

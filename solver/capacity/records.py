@@ -285,7 +285,7 @@ def _source_of_pod(cluster: Cluster, key: ObjectKey, pod: Pod, gates: FeatureGat
 
     made = CopySource(POD, *key, lambda ref: generated_claim_name(key[1], ref.entry), make)
     for ref in made.copy(0).claims:
-        if ref.claim is not None and not ref.generated and not ref.allocated and not ref.problem:
+        if ref.claim is not None and (ref.group or not ref.generated) and not ref.allocated and not ref.problem:
             problem = "has no allocation yet; allocate it first"
             raise ValueError(f"ResourceClaim {'/'.join(key_of(ref.claim.metadata))}, which all copies share, {problem}")
     return made

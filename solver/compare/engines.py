@@ -139,6 +139,7 @@ def compare(
     if KUBE_SCHEDULER in names:
         check_peer_policy(cel_errors)
     gates = gates_of(feature_gates)
+    cluster = cluster.with_gates(gates)
     requested = units_to_place(cluster, node, namespace, selector, gates=gates)
 
     def run(name: str) -> EngineRun:

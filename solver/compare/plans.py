@@ -119,6 +119,7 @@ def compare_plans(
     check_policy(cel_errors)
     _check_names(planners, orders)
     gates = gates_of(feature_gates)
+    cluster = cluster.with_gates(gates)
     sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
     units = tuple(expand_units(cluster, sets, gates))
     inputs = SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)

@@ -20,6 +20,7 @@ from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.node_room import NodeRooms, unknown_room_notices
+from ...models.workload.requested import dropped_fields
 from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
@@ -63,6 +64,7 @@ def explain(
     check_policy(cel_errors)
     given = read_caller_constraints(constraints)
     gates, policy = gates_of(feature_gates), effective_policy("auto", cel_errors)
+    dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
     started = monotonic()
     requested = units_to_place(cluster, node, namespace, selector, claims, gates)
     session = Session(cluster, gates, policy, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
@@ -82,6 +84,7 @@ def explain(
         outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in units])),
         units=units,
         notices=(
+            *dropped,
             *read_controllers(cluster, natural_gangs=natural_gangs).notices,
             *unknown_room_notices(nodes.values(), requested),
             *placer.notices,

@@ -23,6 +23,7 @@ from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
+from ...models.workload.requested import dropped_fields
 from ...models.workload.unit_classes import Gang, UnitShape
 from ...problem.messages import DeadlineExceededError, check_policy
 from ..allocate.allocate import gates_of
@@ -84,6 +85,7 @@ def plan(
     stages = parse_objective(objective, buy)
     _check_options(gap, buy, only_new, budget)
     gates = gates_of(feature_gates)
+    dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
     policy = effective_policy("cp-sat", cel_errors)
     time = PlanTimeBudget(time_limit)
     value = value_annotation(stages) or VALUE_ANNOTATION
@@ -139,6 +141,7 @@ def plan(
     answer = replace(
         answer,
         notices=(
+            *dropped,
             *_controller_notices(cluster, natural_gangs, buy=buy),
             *answer.notices,
             *_time_notices(whole, request),

@@ -24,9 +24,10 @@ from ...models.kubernetes.claims import (
     RequestSpec,
     ResourceClaim,
 )
-from ...models.kubernetes.core import Node
+from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.kubernetes.slices import ResourceSlice
+from ...models.kubernetes.workloads import PodGroup
 from .constraints import ConstraintRules, covers
 from .devices import ClaimContext, ResultDevice, ResultDeviceRules, VerificationContext
 from .published import Finding, PoolView, PublishedDevice, published_devices
@@ -289,6 +290,39 @@ class GroupRules:
             if final.node is None and not any(is_usable_on(final.allocation, node) for node in there):
                 name = "/".join(key_of(final.claim.metadata))
                 yield Finding("NODE-2", f"claim {name} is allocated where label {label} has another value")
+
+
+class MemberClaims:
+    """Judges whose the claims are that were made from templates: of a pod alone, or of all members of its PodGroup."""
+
+    def __init__(self, groups: Mapping[ObjectKey, PodGroup]) -> None:
+        self._groups = groups
+        self._users: dict[ObjectKey, tuple[str, str]] = {}
+        self._of_groups: dict[tuple[str, str], ObjectKey] = {}
+
+    def findings(self, pod: Pod, claims: Iterable[ResourceClaim]) -> Iterator[Finding]:
+        """Yield claims that a pod has in place of its group's, and those of others (PGC-2, PGC-3)."""
+        namespace, name = key_of(pod.metadata)
+        named = pod.spec.scheduling_group.pod_group_name if pod.spec.scheduling_group else None
+        group = self._groups.get((namespace, named or ""))
+        own = {one.name: one for one in pod.spec.resource_claims or ()}
+        shared = {one.name for one in (group.spec.resource_claims if group else None) or () if own.get(one.name) == one}
+        for claim in claims:
+            entry = (claim.metadata.annotations or {}).get(_MADE_FOR_ENTRY, "")
+            if entry not in own or not own[entry].resource_claim_template_name:
+                continue
+            key = key_of(claim.metadata)
+            user = ("PodGroup", named or "") if entry in shared else ("Pod", name)
+            known = self._users.setdefault(key, user)
+            if known != user and "PodGroup" in (known[0], user[0]):
+                yield Finding("PGC-2", f"pod {namespace}/{name} has claim {key[1]}, which is that of {' '.join(known)}")
+            if entry in shared and self._of_groups.setdefault((f"{namespace}/{named}", entry), key) != key:
+                yield Finding(
+                    "PGC-3", f"pod {namespace}/{name} has not the claim that PodGroup {named} has for {entry}"
+                )
+
+
+_MADE_FOR_ENTRY = "resource.kubernetes.io/pod-claim-name"
 
 
 def is_usable_on(allocation: AllocationResult, node: Node) -> bool:

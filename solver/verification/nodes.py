@@ -17,7 +17,16 @@ from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import node_matches, tolerates
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes.claims import DeviceClass, ResourceClaim
-from ...models.kubernetes.core import Container, Node, NodeSelector, Pod, PodSpec, ResourceRequirements, Taint
+from ...models.kubernetes.core import (
+    Container,
+    Node,
+    NodeSelector,
+    Pod,
+    PodResourceClaim,
+    PodSpec,
+    ResourceRequirements,
+    Taint,
+)
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.kubernetes.quantity import Quantity
@@ -176,7 +185,7 @@ class NodeLoads:
             elif entry.resource_claim_name:
                 keys = [(namespace, entry.resource_claim_name)]
             else:
-                keys = list(self._made_for(namespace, name, entry.name))
+                keys = list(self._made_for(namespace, name, entry.name)) or self._made_for_group(pod, entry)
                 if not keys and (namespace, entry.resource_claim_template_name or "") in self._cluster.templates:
                     return True
             claims = (self._cluster.claims.get(key) for key in keys)
@@ -184,13 +193,25 @@ class NodeLoads:
                 return True
         return False
 
-    def _made_for(self, namespace: str, pod: str, entry: str) -> Iterator[ObjectKey]:
-        """Claims made from a template for an entry of the pod: it owns them, or their name says so."""
+    def _made_for_group(self, pod: Pod, entry: PodResourceClaim) -> list[ObjectKey]:
+        """Claims made from a template for an entry that the pod's group has, too (PGC-2, PGC-4)."""
+        namespace = key_of(pod.metadata)[0]
+        named = pod.spec.scheduling_group.pod_group_name if pod.spec.scheduling_group else None
+        group = self._cluster.pod_groups.get((namespace, named or ""))
+        if group is None or entry not in (group.spec.resource_claims or ()):
+            return []
+        for one in (group.status.resource_claim_statuses if group.status else None) or ():
+            if one.name == entry.name and one.resource_claim_name:
+                return [(namespace, one.resource_claim_name)]
+        return list(self._made_for(namespace, group.metadata.name, entry.name, "PodGroup"))
+
+    def _made_for(self, namespace: str, pod: str, entry: str, kind: str = "Pod") -> Iterator[ObjectKey]:
+        """Claims made from a template for an entry of a pod or its group: it owns them, or their name says so."""
         for key, claim in self._cluster.claims.items():
             if key[0] != namespace or (claim.metadata.annotations or {}).get(_MADE_FOR_ENTRY) != entry:
                 continue
             owners = [one for one in claim.metadata.owner_references or () if one.controller]
-            if any(one.kind == "Pod" and one.name == pod for one in owners) or (
+            if any(one.kind == kind and one.name == pod for one in owners) or (
                 not owners and key[1] == f"{pod}-{entry}"
             ):
                 yield key

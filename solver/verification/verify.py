@@ -14,7 +14,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
-from .claims import ClaimRules, FinalClaim, GroupRules, is_usable_on
+from .claims import ClaimRules, FinalClaim, GroupRules, MemberClaims, is_usable_on
 from .devices import ClaimContext, VerificationContext
 from .nodes import NodeLoads, node_findings
 from .published import Finding, Inventory
@@ -141,6 +141,7 @@ class _Replay:
         )
         self._context = context
         self._rules = ClaimRules(context, caller_constraints)
+        self._members = MemberClaims(cluster.with_gates(gates).pod_groups)
         self._finals: dict[ObjectKey, FinalClaim] = {}
 
     def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
@@ -181,6 +182,7 @@ class _Replay:
             yield Finding("NODE-2", self._inventory.unreadable)
         if pod is not None:
             yield from node_findings(pod, node)
+            yield from self._members.findings(pod, (*(claim for claim, _ in placement.claims), *placement.earlier))
             yield from self._loads.enter(pod, node) if self._counts_rooms else ()
             claims = (*(self._loads.claim_on(claim, node) for claim, _ in placement.claims), *placement.earlier)
             yield from self._loads.device_findings(pod, claims, node) if self._counts_extended else ()

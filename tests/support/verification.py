@@ -13,6 +13,7 @@ from drasat.models.kubernetes.core import Node, Pod
 from drasat.models.kubernetes.extensions import ConstraintGroup, DeviceTopology
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.slices import ResourceSlice
+from drasat.models.kubernetes.workloads import PodGroup
 from drasat.scenarios import objects
 from drasat.solver.verification.verify import Placement, verify
 
@@ -20,7 +21,7 @@ GPU = "gpu.example.com"
 NIC = "nic.example.com"
 
 _MODELS = (ConstraintGroup, DeviceClass, DeviceTaintRule, DeviceTopology, Node, Pod, ResourceClaim, ResourceSlice)
-_KINDS = {kind.__name__: kind for kind in _MODELS}
+_KINDS = {kind.__name__: kind for kind in (*_MODELS, PodGroup)}
 
 
 def share_id(number):

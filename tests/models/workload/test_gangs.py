@@ -3,6 +3,7 @@
 import pytest
 from support.manifests import by_signature, claim, cluster, entry, maker, node, obj, pod, template
 
+from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.workload.gangs import GangError
 from drasat.models.workload.queue import read_queue
 
@@ -102,3 +103,74 @@ def test_members_may_differ():
     sets = read_queue(cluster(pod("a", entry("x", template="t"), GANG="g"), claim("c", GANG="g"), template()))
     assert sets[0].gang is sets[1].gang
     assert sets[0].signature != sets[1].signature
+
+
+PRIORITIES = [obj("PriorityClass", "high", value=1000)]
+UNEQUAL = "PodGroup default/g: all pods in a single pod group should have the same priority as the pod group's priority"
+
+
+def ranked(name, of="g", **spec):
+    return pod(name, spec=in_group(of) | spec)
+
+
+@pytest.mark.parametrize(
+    ("of_group", "members", "expected"),
+    [
+        ({}, [{}, {}], ""),
+        ({"priority": 5}, [{"priority": 5}, {"priority": 5}], ""),
+        ({"priorityClassName": "high"}, [{"priority": 1000}, {"priorityClassName": "high"}], ""),
+        ({"priority": 7, "priorityClassName": "high"}, [{"priority": 7}], ""),
+        ({}, [{"priority": 1000}, {"priority": 1000}], f"{UNEQUAL}, got 1000 and 0"),
+        ({"priorityClassName": "high"}, [{"priorityClassName": "high"}, {}], f"{UNEQUAL}, got 0 and 1000"),
+        ({"priority": 3}, [{"priority": 3}, {"priority": 4, "nodeName": "n"}], f"{UNEQUAL}, got 4 and 3"),
+    ],
+)
+def test_members_have_the_priority_of_their_group(of_group, members, expected):
+    """WLG-9, WLG-10, example A8; members that run count, too."""
+    group = obj("PodGroup", "g", {"schedulingPolicy": {"gang": {"minCount": 1}}, **of_group})
+    given = [*PRIORITIES, group, node("n"), *(ranked(f"p{n}", **spec) for n, spec in enumerate(members))]
+    sets = read_queue(cluster(*given))
+    assert {one.gang.problem for one in sets} == {expected}
+
+
+def test_the_priority_of_the_group_orders_the_queue_where_members_may_differ():
+    """WLG-9, WLG-10: Kubernetes 1.36 does not compare them."""
+    group = obj("PodGroup", "g", {"schedulingPolicy": {"gang": {"minCount": 1}}, "priorityClassName": "high"})
+    gates = FeatureGates.for_version("1.36").with_({"GenericWorkload": True, "GangScheduling": True})
+    (one,) = read_queue(cluster(*PRIORITIES, group, ranked("a", priority=3)), gates=gates)
+    assert (one.gang.problem, one.shape.priority) == ("", 1000)
+
+
+@pytest.mark.parametrize(
+    ("version", "switches", "expected"),
+    [
+        ("1.36", {"GenericWorkload": True, "GangScheduling": True}, (2, None)),
+        ("1.36", {"GenericWorkload": True}, None),
+        ("1.36", {"GangScheduling": True}, None),
+        ("1.37", {"GenericWorkload": True}, (2, None)),
+        ("1.37", {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}, (2, "rack")),
+        ("1.37", {"TopologyAwareWorkloadScheduling": True}, None),
+        ("1.37", {}, None),
+    ],
+)
+def test_what_groups_ask_for_counts_while_its_gates_are_on(version, switches, expected):
+    """GATE-1"""
+    gates = FeatureGates.for_version(version).with_(switches)
+    gang = read_queue(cluster(GROUP, pod("p", spec=in_group())), gates=gates)[0].gang
+    assert (gang and (gang.minimum, gang.domain)) == expected
+
+
+def test_members_of_a_composite_group_are_not_planned():
+    """WLG-16 is not modelled, and said so; without the gate the group stands alone."""
+    made = cluster(
+        obj(
+            "PodGroup",
+            "g",
+            {"schedulingPolicy": {"gang": {"minCount": 1}}, "parentCompositePodGroupName": "top", "workloadRef": {}},
+        ),
+        pod("p", spec=in_group()),
+    )
+    said = "PodGroup default/g is part of CompositePodGroup top: groups of groups are not planned"
+    assert read_queue(made)[0].gang.problem == said
+    off = FeatureGates.all_on().with_({"CompositePodGroup": False})
+    assert read_queue(made, gates=off)[0].gang.problem == ""

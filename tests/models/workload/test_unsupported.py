@@ -59,8 +59,11 @@ def test_fields_of_pod_templates(kind):
     [
         (pod("p", status={"conditions": [{"type": "PodResizePending"}]}), "status.conditions of 1 Pod"),
         (obj("PriorityClass", "x", value=1, preemptionPolicy="Never"), "preemptionPolicy of 1 PriorityClass"),
-        (obj("PodGroup", "x", {"resourceClaims": [{"name": "c"}]}), "spec.resourceClaims of 1 PodGroup"),
-        (obj("PodGroup", "x", {"priorityClassName": "high"}), "spec.priorityClassName of 1 PodGroup"),
+        (obj("PodGroup", "x", {"preemptionPolicy": "Never"}), "spec.preemptionPolicy of 1 PodGroup"),
+        (
+            maker("Job", "x", spec={"scheduling": {"resourceClaims": [{"name": "c"}]}}),
+            "spec.scheduling.resourceClaims of 1 Job",
+        ),
         (obj("Workload", "x", {"podGroupTemplates": [{"name": "t"}]}), "spec.podGroupTemplates of 1 Workload"),
     ],
 )

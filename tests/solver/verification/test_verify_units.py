@@ -225,3 +225,38 @@ def test_ledgers_go_on_where_others_end():
 
 def enter(held_devices, *given):
     held_devices.enter(msgspec.convert(allocation(given), AllocationResult))
+
+
+def members(*claims, alone=False):
+    """Pods of one PodGroup whose entry is the group's, or ``alone``, each with one of these claims."""
+    scene = Scene([*nodes("n1"), *classes(), piece([gpu(number) for number in range(len(claims))])])
+    entry_of_group = {"name": "c", "resourceClaimTemplateName": "other" if alone else "t"}
+    scene.objects.append({"kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"resourceClaims": [entry_of_group]}})
+    for name in dict.fromkeys(claims):
+        made = claim(name, request("r"))
+        made["metadata"]["annotations"] = {"resource.kubernetes.io/pod-claim-name": "c"}
+        scene.objects.append(made)
+    for number, name in enumerate(claims):
+        grouped = {"schedulingGroup": {"podGroupName": "g"}}
+        scene.objects.append(objects.pod(f"p{number}", [{"name": "c", "resourceClaimTemplateName": "t"}], **grouped))
+        first = claims.index(name) == number
+        given = {name: allocation(results("r", f"gpu-{number}"))} if first else {}
+        scene.place(given, pod=f"p{number}", earlier=() if first else [name])
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("scene", "expected"),
+    [(members("x", "x"), set()), (members("x", "y"), {"PGC-3"}), (members("x", "y", alone=True), set())],
+    ids=["one claim", "two claims", "own entries"],
+)
+def test_members_of_a_pod_group_share_the_claim_of_an_entry(scene, expected):
+    """PGC-2, PGC-3"""
+    assert scene.rules() == expected
+
+
+def test_a_pod_has_not_the_claim_of_another_ones_group():
+    """PGC-2"""
+    scene = members("x", "x")
+    del scene.find("Pod", "p1")["spec"]["schedulingGroup"]
+    assert scene.rules() == {"PGC-2"}
