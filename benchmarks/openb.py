@@ -47,7 +47,7 @@ def _planned(queue: str, load: float, gap: float) -> tuple[str, ...]:
     found = plan(cluster, objective=OBJECTIVE, gap=gap)
     seconds, used = perf_counter() - clock, process_time() - cpu
     assert found.verified
-    (stage,) = found.objective
+    stage = found.objective[0]
     times = (seconds, found.seconds["solve"], found.seconds["verify"], used)
     return queue, f"{load:.0%}", *_reached(trace, stage), *map(display_duration, times), *_classes(found)
 

@@ -189,7 +189,8 @@ def test_manifests_and_sums_come_to_the_same(few, seed):
     limits = PlanLimits(gap=0.0)
     (stage,) = solve_stages(instance, [instance.admitted()], LinearPricer(sums.units, sums.nodes), limits=limits).stages
     assert stage.proven
-    assert [(one.value, one.proven) for one in found.objective] == [(stage.value, True)]
+    # Pods without GPUs weigh nothing, and are placed by a stage behind it.
+    assert (found.objective[0].value, found.objective[0].proven) == (stage.value, True)
 
 
 @EVERY

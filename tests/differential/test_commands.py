@@ -6,6 +6,7 @@ import pytest
 
 EXAMPLES = [
     "compute-domain",
+    "inventory",
     "mig-partitions",
     "multi-host",
     "nic-and-gpu",

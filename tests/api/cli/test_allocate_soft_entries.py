@@ -127,10 +127,13 @@ REFUSED = [
 def test_kube_scheduler_refuses_what_it_cannot_honour(drasat, tmp_path, mappings, told):
     """SOFT-3: before anything is computed, and without the peer."""
     path = written(tmp_path, *mappings)
-    for words in (["allocate", "--engine", "kube-scheduler"], ["compare", "--engines", "kube-scheduler,auto"]):
-        done = drasat(*words, "-f", path)
-        assert (done.code, done.out) == (2, "")
-        assert done.err == f"drasat: engine kube-scheduler cannot honour {told}\n"
+    done = drasat("allocate", "--engine", "kube-scheduler", "-f", path)
+    assert (done.code, done.out) == (2, "")
+    reason = f"engine kube-scheduler cannot honour {told}\n"
+    assert done.err == f"drasat: {reason}"
+    compared = drasat("compare", "--engines", "kube-scheduler,auto", "-f", path)
+    assert compared.code == 3
+    assert compared.err.endswith(f"drasat: warning: kube-scheduler could not answer: {reason}")
 
 
 def test_kube_scheduler_takes_what_is_soft_or_about_others(cluster):
