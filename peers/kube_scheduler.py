@@ -22,9 +22,6 @@ from .errors import PeerError
 from .process import PeerLimits, PeerProcess
 from .requests import PROTOCOL, AllocateRequest, Request, ScheduleRequest, encode_request
 
-# What a peer may take beyond the time limit it was given itself, before it counts as hanging.
-GRACE_SECONDS = 10.0
-
 
 class KubeScheduler:
     """Asks the real allocator. The process starts with the first question, and again after a failure.
@@ -34,7 +31,7 @@ class KubeScheduler:
 
     def __init__(self, command: Sequence[str | Path] | None = None, *, limits: PeerLimits | None = None) -> None:
         self._command = command
-        self._limits = limits
+        self._limits = limits or PeerLimits()
         self._process: PeerProcess | None = None
         self._handshake: Handshake | None = None
         self._questions = 0
@@ -72,7 +69,7 @@ class KubeScheduler:
         with self._ended_by_errors():
             process = self._running()
             self._questions += 1
-            line = process.ask(encode_request(request, self._questions), limit + GRACE_SECONDS if limit else None)
+            line = process.ask(encode_request(request, self._questions), limit + self._limits.grace if limit else None)
             return decode_answer(NAME, line, kind, self._questions)
 
     def _running(self) -> PeerProcess:

@@ -25,11 +25,15 @@ _COMPLAINT_PREFIXES = (b"panic:", b"fatal error:", b"runtime:")
 
 @dataclass(frozen=True, slots=True)
 class PeerLimits:
-    """What a peer may use: bytes of address space, bytes of one answer, seconds to start."""
+    """What a peer may use: bytes of address space, bytes of one answer, seconds to start.
+
+    ``grace`` are seconds beyond the time limit of a question, before the peer counts as hanging.
+    """
 
     memory: int | None = 8 << 30
     answer: int = 1 << 30
     start: float = 30.0
+    grace: float = 10.0
 
 
 class PeerProcess:

@@ -1,9 +1,11 @@
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.engines import registered
 
 from drasat import __main__ as entry
 
@@ -34,6 +36,13 @@ def drasat(monkeypatch, capsys):
         return Done(end.value.code, streams.out, streams.err)
 
     return run
+
+
+@pytest.fixture
+def register():
+    """Put an engine into the table for one test: ``register("auto", make)``."""
+    with ExitStack() as stack:
+        yield lambda name, make: stack.enter_context(registered(name, make))
 
 
 @pytest.fixture(scope="session")

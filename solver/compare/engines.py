@@ -8,7 +8,7 @@ it takes time, which is not the allocator's.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from time import monotonic
@@ -124,12 +124,13 @@ def compare(
     time_limit: float | None = TIME_LIMIT,
     repeat: int = 1,
     seed: int = 0,
+    peer: Callable[[], KubeScheduler] = KubeScheduler,
 ) -> EngineComparison:
     """Answer ``drasat.compare``, which describes the arguments.
 
     Answers are taken to be the same each time. Times are of the search alone: without reading, start-up and talking to
-    peers, and without the verifier. Raises ``ValueError``, one line, and ``PeerError`` if a peer fails and nothing else
-    could answer.
+    peers, and without the verifier. ``peer`` starts kube-scheduler's allocator. Raises ``ValueError``, one line, and
+    ``PeerError`` if a peer fails and nothing else could answer.
     """
     names = [check_engine(name) for name in engines]
     if len(set(names)) < 2 or len(set(names)) < len(names):
@@ -147,9 +148,9 @@ def compare(
         if name == KUBE_SCHEDULER and is_listable(requested) and not _differ_by_node(cluster, gates, requested):
             nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
             units = UnitList(cluster, gates, requested, nodes, seed)
-            with KubeScheduler() as peer:
-                version = peer.handshake.version
-                schedules = [units.schedule(peer, time_limit) for _ in range(repeat)]
+            with peer() as started:
+                version = started.handshake.version
+                schedules = [units.schedule(started, time_limit) for _ in range(repeat)]
             answer = _listed_outcome(cluster, schedules[0], requested, nodes, gates, cel_errors)
             seconds = tuple(one.seconds for one in schedules)
         else:

@@ -32,9 +32,13 @@ class SearchThenSolve:
 
     in_order = False
 
-    def __init__(self, session: Session) -> None:
+    def __init__(
+        self, session: Session, visits: int = SEARCH_VISITS, counter_visits: int = COUNTER_SEARCH_VISITS
+    ) -> None:
         self.counts = Counts()
         self._session = session
+        self._visits = visits
+        self._counter_visits = counter_visits
 
     def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         """Return the first solution in search order if the dive finds one, else what the solver finds or proves.
@@ -82,7 +86,7 @@ class SearchThenSolve:
         from .cp_sat import Limits
         from .optimize import solve
 
-        limits = Limits(deadline, self._session.work, self._session.seed)
+        limits = Limits.of(self._session, deadline, self._session.work)
         return solve(problem, in_use, candidates, self.counts, limits, start, thorough=False)
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
@@ -101,17 +105,17 @@ class SearchThenSolve:
 
         ask = partial(optimize, problem, in_use, candidates, self._session.stages, self.counts)
         try:
-            return ask(Limits(deadline, work, self._session.seed), start.picks, self._session.watch)
+            return ask(Limits.of(self._session, deadline, work), start.picks, self._session.watch)
         except KeyboardInterrupt:
             if start.status is not Status.ALLOCATED:
                 raise
             # The dive's answer is the best so far; without any work the model only says what it is worth.
-            return replace(ask(Limits(work=0.0, seed=self._session.seed), start.picks), interrupted=True)
+            return replace(ask(Limits.of(self._session, work=0.0), start.picks), interrupted=True)
 
     def _start(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
-        after_dead_end = COUNTER_SEARCH_VISITS if problem.counters.consumption else None
+        after_dead_end = self._counter_visits if problem.counters.consumption else None
         try:
-            return bounded_search(problem, in_use, self.counts, deadline, SEARCH_VISITS, after_dead_end)
+            return bounded_search(problem, in_use, self.counts, deadline, self._visits, after_dead_end)
         except BudgetError:
             return Decision(Status.UNKNOWN)
 
@@ -138,7 +142,7 @@ class ProofThenSolve:
         from .optimize import solve
 
         candidates, counted = decide_by_counting(problem, in_use, deadline)
-        limits = Limits(deadline, self._session.work, self._session.seed)
+        limits = Limits.of(self._session, deadline, self._session.work)
         return counted or solve(problem, in_use, candidates, self.counts, limits)
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
@@ -147,7 +151,7 @@ class ProofThenSolve:
         from .optimize import optimize
 
         candidates, counted = decide_by_counting(problem, in_use, deadline)
-        session, limits = self._session, Limits(deadline, work, self._session.seed)
+        session, limits = self._session, Limits.of(self._session, deadline, work)
         return counted or optimize(
             problem, in_use, candidates, session.stages, self.counts, limits, watch=session.watch
         )

@@ -29,10 +29,12 @@ from ...encoders.rows import CpSatRows, Term
 from ...encoders.solution import decode_solution
 from ...encoders.solver_library import CpSatRun, cp_sat
 from ...problem.problem import RelationError
-from .engine import Counts
+from .engine import Counts, Session
 
-# How long the main thread waits before it looks around, in seconds.
-_POLL_SECONDS = 1.0
+# Between two calls of a watch, in seconds.
+_WATCH_SECONDS = 1.0
+# Between two attempts to stop the solver.
+_STOP_SECONDS = 0.1
 # The solver takes seeds below this.
 _SEED_LIMIT = 1 << 31
 
@@ -115,6 +117,11 @@ class Limits:
     seed: int = 0
     backend: SolverBackend | None = None
 
+    @classmethod
+    def of(cls, session: Session, deadline: float | None = None, work: float | None = None) -> Limits:
+        """Limit a question of a session, which has the seed and the backend."""
+        return cls(deadline, work, session.seed, session.backend)
+
 
 @dataclass(frozen=True, slots=True)
 class SolveResult:
@@ -168,7 +175,11 @@ _STATUS_OF_RESPONSE = {
 
 
 def run_solver(
-    rows: CpSatRows, limits: Limits, configuration: SolverConfiguration = USUAL, watch: SolveWatch | None = None
+    rows: CpSatRows,
+    limits: Limits,
+    configuration: SolverConfiguration = USUAL,
+    watch: SolveWatch | None = None,
+    watch_seconds: float = _WATCH_SECONDS,
 ) -> SolveResult:
     """Solve a model. Raises ``InvalidModelError`` and ``SolveInterrupted``."""
     if limits.backend:
@@ -189,22 +200,22 @@ def run_solver(
     thread = Thread(target=solve_and_signal, daemon=True)
     try:
         thread.start()
-        while not done.wait(_POLL_SECONDS):
+        while not done.wait(watch_seconds):
             if watch and progress:
                 watch(progress.best, progress.bound)
     except KeyboardInterrupt:
-        _stop_solver(solver, done)
+        stop_solver(solver, done)
         raise SolveInterrupted(_solve_result(rows, solver)) from None
     return _solve_result(rows, solver)
 
 
-def _stop_solver(solver: CpSatRun, done: Event) -> None:
+def stop_solver(solver: CpSatRun, done: Event) -> None:
     """Stop the solver; further interrupts meanwhile are the same one, as ``timeout`` sends it twice."""
     while not done.is_set():
         with suppress(KeyboardInterrupt):
             # A search that has not begun yet cannot be stopped.
             solver.stop()
-            done.wait(_POLL_SECONDS / 10)
+            done.wait(_STOP_SECONDS)
 
 
 def run_by_configurations(

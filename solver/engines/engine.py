@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
@@ -47,7 +47,7 @@ class Session:
     do; with ``stages`` the engine looks for the best one, and calls ``watch`` with its progress. ``work`` is the most
     that the solver may do for one question, in deterministic units, so that the clock does not decide where it stops.
     ``cel_encoding`` is how models encode expressions over devices (CELC-9). ``caller_constraints`` apply to all claims,
-    beside their own entries.
+    beside their own entries. ``backend`` runs in place of CP-SAT, as in ``cp_sat.Limits``.
     """
 
     cluster: Cluster
@@ -59,6 +59,7 @@ class Session:
     work: float | None = None
     cel_encoding: str = "auto"
     caller_constraints: tuple[CallerConstraint, ...] = ()
+    backend: Callable[..., Any] | None = None
 
 
 # The rule of a result that the deadline ended.

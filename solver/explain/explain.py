@@ -31,7 +31,7 @@ from ..allocate.placement import Placer
 from ..allocate.unsupported import incomplete_gang_notices, placed_pods
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import SearchInterrupted, UnitOutcome, worst_outcome
-from ..engines.registry import auto_engine, effective_policy
+from ..engines.registry import ENGINES, effective_policy
 
 if TYPE_CHECKING:
     from .explainer import Explainer
@@ -71,7 +71,7 @@ def explain(
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     allocated_state = AllocatedState(cluster.usage(gates))
-    placer = Placer(session, auto_engine(session), allocated_state, nodes, deadline)
+    placer = Placer(session, ENGINES["auto"](session), allocated_state, nodes, deadline)
     run = _ExplanationRun(allocated_state, placer.rooms, lambda: _load_explainer(session, nodes, deadline))
     sets = find_coupled_units(cluster, requested) if cluster.constraint_groups else ()
     interrupted = place_units(placer, requested, sets, run.record, progress)

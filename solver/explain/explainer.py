@@ -161,7 +161,7 @@ class Explainer:
     def _conflict(
         self, guarded: GuardedProblem, without: RelaxationOption | None = None
     ) -> MinimalUnsatisfiableSubset | None:
-        limits = Limits(self._deadline, self._session.work, self._session.seed)
+        limits = Limits.of(self._session, self._deadline, self._session.work)
         reason = without.reason if without else None
         return minimal_unsatisfiable_subset(
             guarded.model, limits, lambda reasons: is_refuted_by_counting(guarded, reasons), reason

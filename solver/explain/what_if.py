@@ -37,7 +37,7 @@ from ...problem.node_state import AllocatedState
 from ..allocate.check import check_allocations
 from ..engines.engine import Engine, Session
 from ..engines.outcome import UnitOutcome
-from ..engines.registry import cp_sat_engine
+from ..engines.registry import ENGINES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,15 +186,15 @@ class TrialLimitError(Exception):
 class WhatIfTrials:
     """Allocates for changed questions, within limits; the engine is kept while classes and gates are the same."""
 
-    def __init__(self, session: Session, deadline: float | None) -> None:
+    def __init__(self, session: Session, deadline: float | None, most: int = MAX_TRIALS) -> None:
         self._session = session
         self._deadline = deadline
-        self._engine = cp_sat_engine(session)
-        self._left = MAX_TRIALS
+        self._engine: Engine = ENGINES["cp-sat"](session)
+        self._most = self._left = most
 
     def renew(self) -> None:
-        """Allow the usual number of attempts for the next unit."""
-        self._left = MAX_TRIALS
+        """Allow so many attempts for the next unit again."""
+        self._left = self._most
 
     def fits(self, what_if: WhatIf, node: Node) -> bool:
         """Tell whether the unit fits on the node. Raises ``TrialLimitError``, and ``VerificationError`` on a defect."""
@@ -223,7 +223,7 @@ class WhatIfTrials:
         changed = dataclasses.replace(
             self._session, cluster=what_if.cluster, gates=what_if.gates, caller_constraints=given
         )
-        return cp_sat_engine(changed)
+        return ENGINES["cp-sat"](changed)
 
 
 def node_misfit(unit: Unit, node: Node, rooms: NodeRooms | None) -> Misfit | None:

@@ -11,7 +11,6 @@ from drasat.models.manifests.reader import read_manifests
 from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
-from drasat.solver.engines.registry import ENGINES
 
 CASES = 2760
 CHUNK = 92
@@ -49,9 +48,9 @@ def test_all_families_and_gates_take_part():
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "wild"])
-def test_documents_are_equal(real, family, monkeypatch):
+def test_documents_are_equal(real, family, register):
     """Through the whole of ``allocate``: several units and nodes, remembered failures, the verifier, share ids."""
-    monkeypatch.setitem(ENGINES, "kube-scheduler", lambda session: KubeSchedulerEngine(session, real))
+    register("kube-scheduler", lambda session: KubeSchedulerEngine(session, real))
     for seed in range(8):
         manifests, _, _ = read_manifests([objects_of(family, seed)])
         cluster = Cluster.build(manifests)

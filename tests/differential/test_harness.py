@@ -74,14 +74,14 @@ def first_difference(real, family):
         (Forgetful, "configs", ["allocations"]),
     ],
 )
-def test_a_planted_difference_is_seen(real, monkeypatch, engine, family, fields):
+def test_a_planted_difference_is_seen(real, register, engine, family, fields):
     assert first_difference(real, family) == []
-    monkeypatch.setattr(answers, "backtracking_engine", engine)
+    register("backtracking", engine)
     assert [difference.field for difference in first_difference(real, family)][: len(fields)] == fields
 
 
-def test_a_difference_is_told_as_minimal_manifests(real, monkeypatch):
-    monkeypatch.setattr(answers, "backtracking_engine", Refusing)
+def test_a_difference_is_told_as_minimal_manifests(real, register):
+    register("backtracking", Refusing)
     number = next(n for n in range(40) if compare(objects_of(*named(n)), gates_of(*named(n)), real).differences)
     text = story(number, real)
     assert text.startswith(f"# case {number}: ")
@@ -91,10 +91,10 @@ def test_a_difference_is_told_as_minimal_manifests(real, monkeypatch):
     assert "constraints:" not in text
 
 
-def test_a_long_run_stops_at_the_first_difference(real, monkeypatch, capsys):
+def test_a_long_run_stops_at_the_first_difference(real, register, capsys):
     assert long_run.run(range(20), real) == 0
     assert "no difference: 20 clusters" in capsys.readouterr().out
-    monkeypatch.setattr(answers, "backtracking_engine", Miscounting)
+    register("backtracking", Miscounting)
     assert long_run.run(range(20), real) == 1
     assert "# steps on node" in capsys.readouterr().out
 

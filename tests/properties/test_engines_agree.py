@@ -3,6 +3,7 @@
 from time import monotonic
 
 import pytest
+from support.engines import dive
 from support.families import FAMILIES, member
 from support.gates import ALL
 
@@ -11,20 +12,14 @@ from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.engine import Session
-from drasat.solver.engines.registry import auto_engine, backtracking_engine, cp_sat_engine
+from drasat.solver.engines.registry import backtracking_engine, cp_sat_engine
 from drasat.solver.verification.verify import Placement, verify
 
 SEEDS = range(500, 512)
-OTHERS = {"auto": auto_engine, "cp-sat": cp_sat_engine}
+# Small clusters are decided by a dive: cut short, it leaves something to the solver.
+OTHERS = {"auto": dive(visits=12, counter_visits=12), "cp-sat": cp_sat_engine}
 # Where the search is not the measure: it gave up on the way (SRCH-7, CAP-4), or was not done in time.
 _UNTOLD = {Status.ERROR, Status.UNKNOWN}
-
-
-@pytest.fixture(autouse=True)
-def short_dives(monkeypatch):
-    """Small clusters are decided by a dive: cut short, it leaves something to the solver."""
-    monkeypatch.setattr("drasat.solver.engines.auto.SEARCH_VISITS", 12)
-    monkeypatch.setattr("drasat.solver.engines.auto.COUNTER_SEARCH_VISITS", 12)
 
 
 def questions(family, seed):
@@ -79,7 +74,7 @@ def test_some_questions_reach_the_solver():
     literals = 0
     for seed in SEEDS:
         cluster = load(member("counters", seed))
-        engine = auto_engine(Session(cluster, ALL, "strict", 0))
+        engine = OTHERS["auto"](Session(cluster, ALL, "strict", 0))
         for unit in requested_units(cluster):
             claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
             for node in cluster.nodes.values():

@@ -6,11 +6,11 @@ import sys
 
 import jsonschema
 import pytest
+from support.engines import Interrupting, solved_by
 from support.texts import Terminal, claim
 
 import drasat
 from drasat.cli.output import ProgressLine, print_stderr, progress_line
-from drasat.solver.engines import cp_sat, lexicographic
 
 SLICE = """
 apiVersion: resource.k8s.io/v1
@@ -37,10 +37,6 @@ def manifests(tmp_path):
     path = tmp_path / "input.yaml"
     path.write_text(SLICE + claim("a") + claim("b"))
     return path
-
-
-def interrupted_run(rows, limits, watch=None):
-    raise cp_sat.SolveInterrupted(cp_sat.run_by_configurations(rows, limits, watch))
 
 
 @pytest.mark.parametrize("engine", ["auto", "cp-sat"])
@@ -89,8 +85,8 @@ def test_bad_usage_is_one_line_and_exits_with_2(drasat, manifests, options, mess
     assert len(done.err.splitlines()) == 1
 
 
-def test_an_interrupt_prints_the_best_so_far_with_its_bound(drasat, manifests, monkeypatch):
-    monkeypatch.setattr(lexicographic, "run_by_configurations", interrupted_run)
+def test_an_interrupt_prints_the_best_so_far_with_its_bound(drasat, manifests, register):
+    register("auto", solved_by(Interrupting()))
     done = drasat("allocate", "-f", manifests, "--objective", "fragmentation,compact", "-o", "json")
     first, second = json.loads(done.out)["units"]
     assert done.code == 130
@@ -99,8 +95,8 @@ def test_an_interrupt_prints_the_best_so_far_with_its_bound(drasat, manifests, m
     assert first["objective"][1] == {"stage": "compact", "value": 2, "bound": 0, "proven": False}
 
 
-def test_a_stage_that_is_not_proven_says_so_in_words(drasat, manifests, monkeypatch):
-    monkeypatch.setattr(lexicographic, "run_by_configurations", interrupted_run)
+def test_a_stage_that_is_not_proven_says_so_in_words(drasat, manifests, register):
+    register("auto", solved_by(Interrupting()))
     done = drasat("allocate", "-f", manifests, "--objective", "fragmentation,compact")
     assert done.err.splitlines()[0] == "claim default/a: fragmentation 15625, compact 2 (at least 0)"
 
@@ -113,8 +109,8 @@ def test_from_python(manifests, examples, objective):
     jsonschema.validate(result.to_dict(), json.loads(schema))
 
 
-def test_an_interrupt_in_python_carries_the_best_so_far(manifests, monkeypatch):
-    monkeypatch.setattr(lexicographic, "run_by_configurations", interrupted_run)
+def test_an_interrupt_in_python_carries_the_best_so_far(manifests, register):
+    register("auto", solved_by(Interrupting()))
     with pytest.raises(drasat.AllocationInterrupted) as interrupt:
         drasat.allocate(drasat.load(str(manifests)), objective="fragmentation")
     result = interrupt.value.result

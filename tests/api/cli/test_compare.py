@@ -6,14 +6,14 @@ import sys
 
 import pytest
 import yaml
+from support.engines import changed
 
 from drasat.models.results.common import Status
 from drasat.peers.errors import PeerError
+from drasat.peers.kube_scheduler import require_program
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.load import load
-from drasat.solver.compare import engines as module
 from drasat.solver.engines.engine import NodeResult
-from drasat.solver.engines.registry import ENGINES
 from drasat.verbs.compare import compare, sweep
 
 CLAIM = """---
@@ -54,28 +54,10 @@ def manifests(tmp_path):
     return write
 
 
-class Other:
-    """Like backtracking, but for what ``change`` makes of each attempt."""
-
-    def __init__(self, change):
-        self._change = change
-
-    def __call__(self, session):
-        real, change = ENGINES["backtracking"](session), self._change
-
-        class Changed:
-            counts = real.counts
-
-            def allocate_on(self, *question):
-                return change(real.allocate_on(*question))
-
-        return Changed()
-
-
 @pytest.fixture
-def other(monkeypatch):
+def other(register):
     """Makes the engine ``other``."""
-    return lambda change=lambda attempt: attempt: monkeypatch.setitem(ENGINES, "other", Other(change))
+    return lambda change=lambda attempt: attempt: register("other", changed(lambda ask: change(ask()), "backtracking"))
 
 
 def swap(names):
@@ -212,16 +194,11 @@ def test_bad_usage_is_one_line(drasat, arguments, problem):
     assert len(done.err.splitlines()) == 1
 
 
-def test_without_the_peer_one_line_says_what_to_do(drasat, manifests, monkeypatch):
-    class Missing:
-        def __enter__(self):
-            raise PeerError("the kube-scheduler peer is not built: run 'drasat peers build'")
-
-        def __exit__(self, *_):
-            """Never entered."""
-
-    monkeypatch.setattr(module, "KubeScheduler", Missing)
-    reason = "the kube-scheduler peer is not built: run 'drasat peers build'"
+def test_without_the_peer_one_line_says_what_to_do(drasat, manifests, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(PeerError, match="drasat peers build") as missing:
+        require_program()
+    reason = str(missing.value)
     done = drasat("compare", "-f", manifests(1))
     # One answer is no comparison.
     assert (done.code, done.err) == (3, f"drasat: warning: kube-scheduler could not answer: {reason}\n")

@@ -3,57 +3,51 @@
 from pathlib import Path
 
 import pytest
+from support.fake_go import install_go, install_peer
 
-from drasat.peers import kube_scheduler as building
-from drasat.peers import kube_scheduler as listing
-from drasat.peers.answers import Handshake
-from drasat.peers.errors import PeerError
-from drasat.peers.kube_scheduler import PeerStatus
+from drasat.peers.kube_scheduler import build_program
 
-TOLD = Handshake(peer="kube-scheduler", protocol=1, module="example.com/allocator", version="v1.2.3", go="go9")
-PROGRAM = Path("/somewhere/kube-scheduler")
+HELLO = '{"peer": "kube-scheduler", "protocol": 1, "module": "example.com/allocator", "version": "v1.2.3", "go": "go9"}'
 
 
-@pytest.fixture
-def there(monkeypatch):
-    return lambda *found: monkeypatch.setattr(listing, "peer_statuses", lambda: found)
-
-
-def test_what_is_ready_is_listed_with_versions(drasat, there):
-    there(PeerStatus("kube-scheduler", PROGRAM, TOLD, None))
+def test_what_is_ready_is_listed_with_versions(drasat, tmp_path, monkeypatch):
+    program = install_peer(tmp_path, monkeypatch, ["echo", f"'{HELLO}'"])
     done = drasat("peers")
     header, row = (line.split() for line in done.out.splitlines())
     assert (done.code, done.err) == (0, "")
     assert header == ["PEER", "STATUS", "MODULE", "VERSION", "GO", "PROGRAM"]
-    assert row == ["kube-scheduler", "ready", "example.com/allocator", "v1.2.3", "go9", str(PROGRAM)]
+    assert row == ["kube-scheduler", "ready", "example.com/allocator", "v1.2.3", "go9", str(program)]
 
 
-@pytest.mark.parametrize(
-    ("program", "status"), [(None, ["not", "built", "<none>"]), (PROGRAM, ["broken", str(PROGRAM)])]
-)
-def test_what_cannot_be_used_is_listed_with_the_reason(drasat, there, program, status):
-    there(PeerStatus("kube-scheduler", program, None, None, "run 'drasat peers build'"))
+def test_what_cannot_be_started_is_listed_with_the_reason(drasat, tmp_path, monkeypatch):
+    program = install_peer(tmp_path, monkeypatch, None)
     done = drasat("peers")
     assert done.code == 1
-    assert done.out.splitlines()[1].split() == ["kube-scheduler", *status]
-    assert done.err == "kube-scheduler: run 'drasat peers build'\n"
+    assert done.out.splitlines()[1].split() == ["kube-scheduler", "broken", str(program)]
+    assert done.err == "kube-scheduler: peer kube-scheduler cannot be started: Permission denied\n"
 
 
-@pytest.mark.parametrize(("arguments", "forced"), [((), False), (("--force",), True)], ids=["plain", "force"])
-def test_build_prints_the_program(drasat, monkeypatch, arguments, forced):
-    asked = []
-    monkeypatch.setattr(building, "build_program", lambda *, force, watch: asked.append(force) or PROGRAM)
+def test_what_is_not_built_is_listed_with_the_reason(drasat, tmp_path, monkeypatch):
+    install_go(tmp_path, monkeypatch)
+    done = drasat("peers")
+    assert done.code == 1
+    assert done.out.splitlines()[1].split() == ["kube-scheduler", "not", "built", "<none>"]
+    assert done.err == "kube-scheduler: the kube-scheduler peer is not built: run 'drasat peers build'\n"
+
+
+@pytest.mark.parametrize(("arguments", "builds"), [((), 1), (("--force",), 2)], ids=["plain", "force"])
+def test_build_prints_the_program(drasat, tmp_path, monkeypatch, arguments, builds):
+    go = install_go(tmp_path, monkeypatch)
+    program = build_program()
     done = drasat("peers", "build", *arguments)
-    assert (done.code, done.out, asked) == (0, f"{PROGRAM}\n", [forced])
+    assert (done.code, done.out) == (0, f"{program}\n")
+    assert len(Path(f"{go}.log").read_text().splitlines()) == 2 * builds
 
 
-def test_build_says_in_one_line_what_is_missing(drasat, monkeypatch):
-    def fail(*, force, watch):
-        raise PeerError("the kube-scheduler peer needs Go to be built")
-
-    monkeypatch.setattr(building, "build_program", fail)
+def test_build_says_in_one_line_what_is_missing(drasat, tmp_path, monkeypatch):
+    install_go(tmp_path, monkeypatch, "#!/bin/sh\nexit 7\n")
     done = drasat("peers", "build")
-    assert (done.code, done.out, done.err) == (2, "", "drasat: the kube-scheduler peer needs Go to be built\n")
+    assert (done.code, done.out, done.err) == (2, "", "drasat: Go does not run: status 7\n")
 
 
 def test_allocating_without_the_peer_says_in_one_line_what_to_do(drasat, examples, monkeypatch, tmp_path):

@@ -2,10 +2,12 @@
 
 import os
 import signal
+from dataclasses import replace
 from random import Random
 from threading import Event, Timer
 
 import pytest
+from support.engines import Interrupting, failing, solved_by
 from support.gates import ALL
 from support.objects import claim, device, device_class, match, node, pool, want
 
@@ -13,11 +15,11 @@ from drasat.encoders.objectives.stages import STAGES, stages_named
 from drasat.encoders.rows import CpSatRows
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.results.common import Status
+from drasat.problem.messages import DeadlineExceededError
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines import cp_sat, lexicographic
+from drasat.solver.engines import cp_sat
 from drasat.solver.engines.engine import Session
-from drasat.solver.engines.engines import OptimizingEngine
 from drasat.solver.engines.outcome import SearchInterrupted
 from drasat.solver.engines.registry import auto_engine, cp_sat_engine
 
@@ -35,6 +37,14 @@ def supply(name, sizes=(40, 5, 20, 10)):
 
 def cluster(*claims, nodes=NODES):
     return Cluster.of([device_class(), *map(node, nodes), *map(supply, nodes), *claims])
+
+
+SIZES = ((40, 40, 20, 20), (5, 5, 10, 10), (40, 20, 20, 40))
+
+
+def unequal_nodes(*claims):
+    supplies = [supply(name, sizes) for name, sizes in zip(NODES, SIZES, strict=True)]
+    return Cluster.of([device_class(), *map(node, NODES), *supplies, *claims])
 
 
 def pairs(*names):
@@ -73,45 +83,18 @@ def test_the_time_limit_leaves_what_was_not_tried_undecided():
     assert {unit.outcome for unit in found.units} == {Status.UNKNOWN}
 
 
-def test_a_node_that_was_not_asked_could_be_better(monkeypatch):
-    """The limit passes while the second node is compiled: the first node's answer stays, and nothing is proven."""
-    from drasat.problem.compiler import Compiler
-    from drasat.problem.messages import DeadlineExceededError
-
-    asked = []
-
-    def problem(self, question, shape):
-        asked.append(shape)
-        if len(asked) > 1:
-            raise DeadlineExceededError("over")
-        return compiled(self, question, shape)
-
-    compiled = Compiler.problem
-    monkeypatch.setattr(Compiler, "problem", problem)
-    (unit,) = allocate(cluster(*pairs("one")), objective="fragmentation").units
+def test_a_node_that_was_not_asked_could_be_better(register):
+    """The limit passes at the second node: the first node's answer stays, and nothing is proven."""
+    register("auto", solved_by(Interrupting(2, error=DeadlineExceededError("over"))))
+    there = unequal_nodes(*pairs("one"))
+    (unit,) = allocate(there, objective="fragmentation").units
     assert (unit.outcome, unit.node) == (Status.ALLOCATED, "n1")
     assert (unit.objective[0].proven, unit.objective[0].bound) == (False, 0)
 
 
-class Interrupting:
-    """Stands for the solver and is interrupted at the run of this number; ``found`` is what it had by then."""
-
-    def __init__(self, at, *, empty):
-        self.at = at
-        self.empty = empty
-        self.runs = 0
-
-    def __call__(self, rows, limits, watch=None):
-        found = cp_sat.run_by_configurations(rows, limits, watch)
-        self.runs += 1
-        if self.runs == self.at:
-            raise cp_sat.SolveInterrupted(cp_sat.SolveResult(cp_sat.SolverStatus.UNKNOWN) if self.empty else found)
-        return found
-
-
 @pytest.mark.parametrize("empty", [True, False], ids=["before-a-better-one", "after-a-better-one"])
-def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(monkeypatch, empty):
-    monkeypatch.setattr(lexicographic, "run_by_configurations", Interrupting(1, empty=empty))
+def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(register, empty):
+    register("auto", solved_by(Interrupting(1, empty=empty)))
     with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
     first, second = interrupt.value.answer.units
@@ -123,10 +106,9 @@ def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(monkey
     assert interrupt.value.answer.verified
 
 
-def test_an_interrupt_on_a_later_node_keeps_the_answers_of_those_before(monkeypatch):
-    supplies = [supply(name, sizes) for name, sizes in zip(NODES, SIZES, strict=True)]
-    there = Cluster.of([device_class(), *map(node, NODES), *supplies, *pairs("one")])
-    monkeypatch.setattr(lexicographic, "run_by_configurations", Interrupting(3, empty=True))
+def test_an_interrupt_on_a_later_node_keeps_the_answers_of_those_before(register):
+    there = unequal_nodes(*pairs("one"))
+    register("auto", solved_by(Interrupting(3, empty=True)))
     with pytest.raises(SearchInterrupted) as interrupt:
         allocate(there, objective="fragmentation")
     (unit,) = interrupt.value.answer.units
@@ -134,38 +116,17 @@ def test_an_interrupt_on_a_later_node_keeps_the_answers_of_those_before(monkeypa
     assert not unit.objective[0].proven
 
 
-SIZES = ((40, 40, 20, 20), (5, 5, 10, 10), (40, 20, 20, 40))
-
-
-def test_an_interrupt_while_a_node_is_compiled_keeps_the_answers_of_those_before(monkeypatch):
-    from drasat.problem.compiler import Compiler
-
-    def question(self, claims):
-        raise KeyboardInterrupt
-
-    def best_then_interrupt(self, *args):
-        made = original(self, *args)
-        monkeypatch.setattr(Compiler, "question", question)
-        return made
-
-    original = OptimizingEngine.best
-    monkeypatch.setattr(OptimizingEngine, "best", best_then_interrupt)
+def test_an_interrupt_on_the_second_node_keeps_the_answers_of_those_before(register):
+    register("auto", failing(KeyboardInterrupt, at=2))
     with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="compact")
     first, second = interrupt.value.answer.units
     assert (first.outcome, first.node, second.outcome) == (Status.ALLOCATED, "n1", Status.UNKNOWN)
 
 
-def test_an_interrupt_before_the_solver_begins_keeps_the_answer_of_the_dive(monkeypatch):
-    """It comes while the model is built; what the answer is worth is found out nevertheless."""
-    from drasat.solver.engines import optimize
-
-    def interrupted_once(*args, **options):
-        monkeypatch.setattr(optimize, "build_model", original)
-        raise KeyboardInterrupt
-
-    original = optimize.build_model
-    monkeypatch.setattr(optimize, "build_model", interrupted_once)
+def test_an_interrupt_before_the_solver_begins_keeps_the_answer_of_the_dive(register):
+    """What the answer is worth is found out nevertheless."""
+    register("auto", solved_by(Interrupting(error=KeyboardInterrupt())))
     with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
     first, second = interrupt.value.answer.units
@@ -224,18 +185,16 @@ def test_a_second_ctrl_c_while_the_solver_stops_is_the_same_one():
             done.set()
 
     solver = Stopping()
-    cp_sat._stop_solver(solver, done)
+    cp_sat.stop_solver(solver, done)
     assert solver.asked == 2
 
 
-def test_an_interrupt_by_whoever_watches_is_one_too(monkeypatch):
-    monkeypatch.setattr(cp_sat, "_POLL_SECONDS", 0.01)
-
+def test_an_interrupt_by_whoever_watches_is_one_too():
     def interrupt(_value, _bound):
         raise KeyboardInterrupt
 
     with pytest.raises(cp_sat.SolveInterrupted):
-        cp_sat.run_solver(endless(), cp_sat.Limits(work=60.0), watch=interrupt)
+        cp_sat.run_solver(endless(), cp_sat.Limits(work=60.0), watch=interrupt, watch_seconds=0.01)
 
 
 def test_the_same_question_has_the_same_answer():
@@ -247,9 +206,9 @@ def test_the_same_question_has_the_same_answer():
     assert told[0] == told[1] == told[2]
 
 
-def test_equal_nodes_are_asked_once(monkeypatch):
+def test_equal_nodes_are_asked_once(register):
     runs = Interrupting(-1, empty=True)
-    monkeypatch.setattr(lexicographic, "run_by_configurations", runs)
+    register("auto", solved_by(runs))
     allocate(cluster(*pairs("one")), objective="fragmentation")
     once = runs.runs
     runs.runs = 0
@@ -257,14 +216,15 @@ def test_equal_nodes_are_asked_once(monkeypatch):
     assert runs.runs == once == 1
 
 
-def test_progress_names_the_stage_and_counts_in_its_units(monkeypatch):
+def test_progress_names_the_stage_and_counts_in_its_units(register):
     """Coefficients are divided before the solver sees them, and what it says is multiplied again."""
 
-    def saying(rows, limits, watch=None):
-        watch(3, None)
-        return cp_sat.run_by_configurations(rows, limits)
+    def saying(rows, limits, configuration, watch):
+        if watch:
+            watch(3, None)
+        return cp_sat.run_solver(rows, replace(limits, backend=None), configuration)
 
-    monkeypatch.setattr(lexicographic, "run_by_configurations", saying)
+    register("auto", solved_by(saying))
     told = []
     there = Cluster.of([device_class(), node("n1"), supply("n1", (4, 4, 4, 4)), *pairs("one")])
     allocate(there, objective="fragmentation", watch=lambda *news: told.append(news))
@@ -272,8 +232,7 @@ def test_progress_names_the_stage_and_counts_in_its_units(monkeypatch):
     assert told == [("fragmentation", 3 * 1000**2, None)]
 
 
-def test_progress_is_told_while_the_solver_works(monkeypatch):
-    monkeypatch.setattr(cp_sat, "_POLL_SECONDS", 0.05)
+def test_progress_is_told_while_the_solver_works():
     told = []
 
     def watch(value, bound):
@@ -282,6 +241,6 @@ def test_progress_is_told_while_the_solver_works(monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(cp_sat.SolveInterrupted):
-        cp_sat.run_solver(endless(), cp_sat.Limits(work=60.0), watch=watch)
+        cp_sat.run_solver(endless(), cp_sat.Limits(work=60.0), watch=watch, watch_seconds=0.05)
     value, bound = told[-1]
     assert 0 <= bound <= value

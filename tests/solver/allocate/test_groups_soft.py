@@ -9,7 +9,6 @@ from drasat.models.kubernetes.extensions import ConstraintGroup, ConstraintGroup
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.solver.engines import kube_scheduler
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
-from drasat.solver.engines.registry import ENGINES as BY_NAME
 
 ENGINES = pytest.mark.parametrize("engine", ["auto", "cp-sat"])
 EVERY_ENGINE = pytest.mark.parametrize("engine", ["auto", "cp-sat", "backtracking"])
@@ -110,10 +109,10 @@ def test_an_entry_of_a_group_is_the_groups_even_if_it_is_about_one_claim(engine)
     assert other.soft_entries == ()
 
 
-def test_kube_scheduler_places_units_one_by_one(monkeypatch):
+def test_kube_scheduler_places_units_one_by_one(register):
     """SOFT-3."""
     peer = FakePeer(*(answer(allocations=(allocation(result(name)),)) for name in ("d0", "d1")))
-    monkeypatch.setitem(BY_NAME, kube_scheduler.NAME, lambda session: KubeSchedulerEngine(session, peer))
+    register(kube_scheduler.NAME, lambda session: KubeSchedulerEngine(session, peer))
     supply = pool(device("d0", root="x"), device("d1", root="y"), all_nodes=True)
     asked = supply, claim(want(), name="a"), claim(want(), name="b"), group(same())
     found = ask(*asked, engine="kube-scheduler", cel_errors="kube")

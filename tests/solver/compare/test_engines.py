@@ -8,22 +8,8 @@ from support.peers import FakePeer, SchedulingPeer, allocation, answer, result
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import AllocationResult
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.compare import engines as module
 from drasat.solver.compare.engines import compare, compare_units, devices_by_request, leftover_devices
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
-from drasat.solver.engines.registry import ENGINES
-
-
-@pytest.fixture
-def peer(monkeypatch):
-    """Puts a scheduling peer in the place of the real one."""
-
-    def use(**options):
-        made = SchedulingPeer(**options)
-        monkeypatch.setattr(module, "KubeScheduler", lambda: made)
-        return made
-
-    return use
 
 
 def scene(*claims, **fields):
@@ -41,9 +27,9 @@ def verdicts(found):
     return [(run.engine, *run.verdict) for run in found.runs]
 
 
-def test_equal_answers(peer):
-    made = peer()
-    found = compare(scene(*wants(2, 2, 3)))
+def test_equal_answers():
+    made = SchedulingPeer()
+    found = compare(scene(*wants(2, 2, 3)), peer=lambda: made)
     assert verdicts(found) == [("backtracking", "Unallocatable", 2), ("kube-scheduler", "Unallocatable", 2)]
     assert (found.same_verdict, found.identical, found.all_decided, found.parting) == (True, True, True, None)
     assert [unit.relation for unit in found.units] == ["equal"] * 3
@@ -54,9 +40,9 @@ def test_equal_answers(peer):
     assert found.runs[1].answer.statistics.steps > 0
 
 
-def test_the_time_is_the_median_of_the_repetitions(peer):
-    made = peer(seconds=(0.5, 0.25, 4.0))
-    found = compare(scene(*wants(1)), repeat=3)
+def test_the_time_is_the_median_of_the_repetitions():
+    made = SchedulingPeer(seconds=(0.5, 0.25, 4.0))
+    found = compare(scene(*wants(1)), repeat=3, peer=lambda: made)
     assert found.runs[1].seconds == (0.5, 0.25, 4.0)
     assert found.runs[1].median_seconds == 0.5
     assert len(found.runs[0].seconds) == 3
@@ -77,9 +63,8 @@ def other_device(name, pool_name="n1", at=None):
     return change
 
 
-def test_devices_that_look_the_same_are_equivalent(peer):
-    peer(change=other_device("c", at="c1"))
-    found = compare(scene(*wants(1, 1)))
+def test_devices_that_look_the_same_are_equivalent():
+    found = compare(scene(*wants(1, 1)), peer=lambda: SchedulingPeer(change=other_device("c", at="c1")))
     assert [unit.relation for unit in found.units] == ["equal", "equivalent"]
     assert (found.same_verdict, found.identical) == (True, False)
     assert (found.parting.unit.name, found.parting.request) == ("c1", ("ns/c1", "r"))
@@ -94,9 +79,8 @@ def unlike(*claims):
     return Cluster.of([node(), device_class(), slices, *claims])
 
 
-def test_devices_that_differ_are_different(peer):
-    peer(change=other_device("b", pool_name="p"))
-    found = compare(unlike(*wants(1)))
+def test_devices_that_differ_are_different():
+    found = compare(unlike(*wants(1)), peer=lambda: SchedulingPeer(change=other_device("b", pool_name="p")))
     assert (found.units[0].relation, found.same_verdict, found.parting.relation) == ("different", True, "different")
 
 
@@ -106,37 +90,36 @@ def refuse(verdict):
     return replace(verdict, outcome="unallocatable", node="", claims=(), allocations=None)
 
 
-def test_a_different_verdict_parts_first(peer):
-    peer(change=refuse)
-    found = compare(scene(*wants(1, 1)))
+def test_a_different_verdict_parts_first():
+    found = compare(scene(*wants(1, 1)), peer=lambda: SchedulingPeer(change=refuse))
     assert verdicts(found) == [("backtracking", "Allocated", 2), ("kube-scheduler", "Unallocatable", 1)]
     assert not found.same_verdict
     assert found.parting.unit.name == "c0"
     assert found.parting.relations == ("equal", "different")
 
 
-def test_what_is_different_comes_before_what_is_equivalent(peer):
-    peer(change=lambda verdict: refuse(replace(verdict)) if verdict.name == "c0" else other_device("c")(verdict))
-    claims = [claim(want(), name="b0"), *wants(1)]
-    assert compare(scene(*claims)).parting.unit.name == "c0"
+def test_what_is_different_comes_before_what_is_equivalent():
+    def change(verdict):
+        return refuse(replace(verdict)) if verdict.name == "c0" else other_device("c")(verdict)
+
+    found = compare(scene(claim(want(), name="b0"), *wants(1)), peer=lambda: SchedulingPeer(change=change))
+    assert found.parting.unit.name == "c0"
 
 
 def timed_out(verdict):
     return replace(verdict, outcome="timeout", node="", claims=(), allocations=None)
 
 
-def test_an_engine_out_of_time_decides_nothing(peer):
-    peer(change=timed_out)
-    found = compare(scene(*wants(1)))
+def test_an_engine_out_of_time_decides_nothing():
+    found = compare(scene(*wants(1)), peer=lambda: SchedulingPeer(change=timed_out))
     assert (found.same_verdict, found.all_decided) == (True, False)
     assert [run.engine for run in found.decided] == ["backtracking"]
 
 
-def test_what_is_left_over(peer):
+def test_what_is_left_over():
     """IN-4: what was in use is not free either; a whole node has all of its own devices free."""
-    peer()
     held = allocated(claim(want(), name="held"), allocation(result("a", pool="n2")))
-    found = compare(scene(held, *wants(2)))
+    found = compare(scene(held, *wants(2)), peer=SchedulingPeer)
     assert [(run.left.devices, run.left.free, run.left.whole_nodes) for run in found.runs] == [(6, 3, 0)] * 2
 
 
@@ -165,21 +148,19 @@ def test_shared_supply_makes_no_whole_node():
     ],
     ids=["one", "twice", "unknown", "never", "policy"],
 )
-def test_bad_questions(peer, options, message):
-    peer()
+def test_bad_questions(options, message):
     with pytest.raises(ValueError, match=message):
-        compare(scene(*wants(1)), **options)
+        compare(scene(*wants(1)), **options, peer=SchedulingPeer)
 
 
-def test_on_one_node_loose_claims_are_one_unit(peer):
-    peer(change=lambda verdict: verdict)
-    found = compare(scene(*wants(1)), node="n2")
+def test_on_one_node_loose_claims_are_one_unit():
+    found = compare(scene(*wants(1)), node="n2", peer=lambda: SchedulingPeer(change=lambda verdict: verdict))
     assert [one.node for one in found.units[0].answers] == ["n2", "n2"]
 
 
-def test_claims_of_several_namespaces_are_asked_about_node_by_node(monkeypatch):
+def test_claims_of_several_namespaces_are_asked_about_node_by_node(register):
     fake = FakePeer(answer("unallocatable"))
-    monkeypatch.setitem(ENGINES, "kube-scheduler", lambda session: KubeSchedulerEngine(session, fake))
+    register("kube-scheduler", lambda session: KubeSchedulerEngine(session, fake))
     other = claim(want(), name="c0")
     other = replace(other, metadata=replace(other.metadata, namespace="other"))
     found = compare(scene(other, *wants(1)), node="n1")
@@ -187,9 +168,8 @@ def test_claims_of_several_namespaces_are_asked_about_node_by_node(monkeypatch):
     assert verdicts(found)[1] == ("kube-scheduler", "Unallocatable", 0)
 
 
-def test_an_unknown_node_has_nothing(peer):
-    peer()
-    found = compare(scene(*wants(1)), node="n9")
+def test_an_unknown_node_has_nothing():
+    found = compare(scene(*wants(1)), node="n9", peer=SchedulingPeer)
     assert [run.verdict for run in found.runs] == [("Unallocatable", 0)] * 2
 
 

@@ -10,17 +10,9 @@ from support.related import Related
 from support.soft import cel, near, wishing
 
 from drasat.models.cluster.cluster import Cluster
-from drasat.solver.compare import engines as module
 from drasat.solver.compare.engines import compare
 
 ENGINES = ("backtracking", "auto", "cp-sat")
-
-
-@pytest.fixture
-def peer(monkeypatch):
-    made = SchedulingPeer()
-    monkeypatch.setattr(module, "KubeScheduler", lambda: made)
-    return made
 
 
 def cluster(*objects):
@@ -40,9 +32,10 @@ def test_engines_agree_on_who_gets_devices(start):
     assert {"Allocated", "Unallocatable"} <= outcomes
 
 
-def test_an_engine_that_does_not_know_what_must_hold_is_skipped(peer):
+def test_an_engine_that_does_not_know_what_must_hold_is_skipped():
+    peer = SchedulingPeer()
     asked = wishing(claim(want()), cel("devices.size() == 1", weight=None, name="one"))
-    found = compare(cluster(asked), ("auto", "kube-scheduler"))
+    found = compare(cluster(asked), ("auto", "kube-scheduler"), peer=lambda: peer)
     assert found.skipped == {"kube-scheduler": "engine kube-scheduler cannot honour entry one of claim ns/c"}
     assert [run.engine for run in found.runs] == ["auto"]
     assert not found.all_decided
@@ -50,9 +43,9 @@ def test_an_engine_that_does_not_know_what_must_hold_is_skipped(peer):
 
 
 @pytest.mark.parametrize("engine", ["backtracking", "kube-scheduler"])
-def test_engines_that_do_not_mind_soft_entries_say_so(engine, peer):
+def test_engines_that_do_not_mind_soft_entries_say_so(engine):
     asked = wishing(claim(want(count=2)), near(attribute="d.x/kind", weight=3))
-    found = compare(cluster(asked), (engine, "cp-sat"))
+    found = compare(cluster(asked), (engine, "cp-sat"), peer=SchedulingPeer)
     assert found.same_verdict
     assert found.runs[0].answer.notices == (f"engine {engine} does not mind soft entries: those of claim ns/c",)
     assert found.runs[1].answer.notices == ()

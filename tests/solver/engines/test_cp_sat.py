@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from support.engines import dive
 from support.modelling import question
 from support.objects import claim, device, device_class, devices, either, node, option, pool, want
 
@@ -29,6 +30,7 @@ from drasat.solver.engines.cp_sat import (
     run_solver,
 )
 from drasat.solver.engines.engine import Counts
+from drasat.solver.engines.registry import cp_sat_engine
 
 POSSIBLE = question(pool(*devices("a", "b", "c")), claim(want(count=2)))
 # The first alternative is never possible.
@@ -147,20 +149,22 @@ def test_any_number_is_a_seed(seed):
     assert run_solver(POSSIBLE.model().rows, Limits(seed=seed)).status is SolverStatus.OPTIMAL
 
 
+def test_another_seed_makes_another_run():
+    assert len({run_solver(endless(), Limits(work=0.05, seed=seed)) for seed in range(3)}) == 3
+
+
 @pytest.mark.parametrize("objective", ["", "fragmentation,compact"])
 @pytest.mark.parametrize("engine", ["cp-sat", "auto"])
-def test_every_run_begins_with_the_seed_of_the_call(engine, objective, monkeypatch):
+def test_every_run_begins_with_the_seed_of_the_call(engine, objective, register):
     seeds = set()
-    solver = cp_sat._configured_solver
 
-    def noted(limits, configuration):
-        made = solver(limits, configuration)
+    def noted(rows, limits, configuration, watch):
         if not configuration.keeps_hint:
-            seeds.add(made.parameters.random_seed - configuration.seed)
-        return made
+            seeds.add(limits.seed)
+        return run_solver(rows, replace(limits, backend=None), configuration, watch)
 
-    monkeypatch.setattr(cp_sat, "_configured_solver", noted)
-    monkeypatch.setattr("drasat.solver.engines.auto.SEARCH_VISITS", 0)
+    made = dive(visits=0) if engine == "auto" else cp_sat_engine
+    register(engine, lambda session: made(replace(session, backend=noted)))
     there = Cluster.of([device_class(), node("n1"), pool(*devices("a", "b")), claim(want())])
     assert allocate(there, engine=engine, objective=objective, seed=77, time_limit=None).outcome == "Allocated"
     assert seeds == {77}
@@ -218,14 +222,19 @@ def test_what_one_run_found_is_where_the_next_begins():
 
 @pytest.mark.parametrize("thorough", [True, False])
 @pytest.mark.parametrize("lists", [1, 2, 3])
-def test_each_list_gets_an_alternative_of_its_own(lists, thorough, monkeypatch):
+def test_each_list_gets_an_alternative_of_its_own(lists, thorough):
     """Also where improving it is given up at once; only which one may differ."""
-    monkeypatch.setattr("drasat.solver.engines.lexicographic.quick_work", lambda _rows: 0.0)
+
+    def giving_up(rows, limits, configuration, watch):
+        improves = configuration is QUICK and rows.proto.objective.vars
+        return run_solver(rows, replace(limits, backend=None, work=0.0 if improves else limits.work), configuration)
+
     kinds = pool(*(device(f"d{number}", kind=number) for number in range(3)))
     options = [option(f"o{kind}", 1, f"device.attributes['d.x'].kind == {kind}") for kind in range(3)]
     asked = question(kinds, claim(*(either(f"r{number}", *options) for number in range(lists))))
     given = ((0,), (1,), (2,)) * lists
-    decision = optimize.solve(asked.problem, asked.in_use, given, Counts(), Limits(), thorough=thorough)
+    limits = Limits(backend=giving_up)
+    decision = optimize.solve(asked.problem, asked.in_use, given, Counts(), limits, thorough=thorough)
     taken = {pick.device for pick in decision.picks}
     assert len(taken) == len(decision.picks) == lists
     assert not thorough or taken == set(range(lists))

@@ -1,6 +1,9 @@
 """Where engines without a search order answer otherwise than the scheduler, and where they do not."""
 
+from dataclasses import replace
+
 import pytest
+from support.engines import dive, solved_by
 from support.objects import (
     DRIVER,
     claim,
@@ -19,6 +22,7 @@ from support.objects import (
     want,
 )
 
+from drasat.encoders.rows import CoefficientError
 from drasat.models.cluster.cluster import Cluster
 from drasat.solver.allocate.allocate import allocate
 
@@ -95,15 +99,16 @@ def test_a_lower_alternative_is_chosen_only_if_no_choice_before_helps():
     assert chosen == {"backtracking": ["first", "r/other"], "cp-sat": ["first", "r/best"]}
 
 
-@pytest.mark.parametrize("steps", [0, 10**9])
-def test_whether_it_fits_does_not_depend_on_how_far_auto_goes(steps, monkeypatch):
+@pytest.mark.parametrize("visits", [0, 10**9])
+def test_whether_it_fits_does_not_depend_on_how_far_auto_goes(visits, register):
     """Nothing but the dive, or nothing of it: the same cases, the same answers."""
-    monkeypatch.setattr("drasat.solver.engines.auto.SEARCH_VISITS", steps)
-    monkeypatch.setattr("drasat.solver.engines.auto.find_witness", lambda *_: None)
+    register("auto", dive(visits=visits))
     supply = pool(device("a", a=1), device("b", a=2), device("c", a=2))
     lists = either("r", option("all", "All"), option("two", 2))
     assert ask(supply, claim(lists, constraints=[match(A)]), engine="auto").outcome == "Allocated"
-    assert ask(supply, claim(lists, want("s", 2), constraints=[match(A)]), engine="auto").outcome == "Unallocatable"
+    square = pool(*(device(f"{a}{b}", a=a, b=b) for a in (1, 2) for b in (1, 2)))
+    refused = ask(square, claim(want(count=2), constraints=[match(A), match(f"{DRIVER}/b")]), engine="auto")
+    assert (refused.outcome, refused.statistics.literals > 0) == ("Unallocatable", visits == 0)
 
 
 def test_a_search_that_is_cut_off_goes_on_with_the_solver():
@@ -113,12 +118,14 @@ def test_a_search_that_is_cut_off_goes_on_with_the_solver():
     assert answer.statistics.steps == 0
 
 
-def test_what_the_solver_refuses_is_left_to_the_search(monkeypatch):
+def test_what_the_solver_refuses_is_left_to_the_search(register):
     """Nothing is called impossible because a number is too large."""
-    from drasat.encoders import rows
 
-    monkeypatch.setattr(rows, "COEFFICIENT_LIMIT", 4)
-    monkeypatch.setattr("drasat.solver.engines.auto.SEARCH_VISITS", 0)
+    def refusing(*_):
+        raise CoefficientError("a row is too large for the solver")
+
+    register("auto", lambda session: dive(visits=0)(replace(session, backend=refusing)))
+    register("cp-sat", solved_by(refusing, "cp-sat"))
     members = [device(f"d{number}", draws("s", m=amount)) for number, amount in enumerate((5, 7, 11))]
     slices = partitions(*members, sets={"s": {"m": 12}})
     assert ask(*slices, claim(want(count=2)), engine="auto").outcome == "Allocated"

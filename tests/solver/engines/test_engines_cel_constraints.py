@@ -240,9 +240,8 @@ def test_what_fails_for_fewer_devices_may_hold_for_more():
     assert "switch" in taken(answer)
 
 
-def test_no_more_rounds_than_there_are_vectors(monkeypatch):
+def test_no_more_rounds_than_there_are_vectors():
     """CELC-10: and one that nothing is left of is a certain no."""
-    monkeypatch.setattr("drasat.solver.engines.cp_sat.ROUNDS_BEFORE_FORBIDDING_ALL", 1_000_000)
     supply = pool(*(device(f"d{number}", kind=number % 2) for number in range(8)))
     entry = cel("devices.map(d, d.@kind).sum() > 4")
     answer = ask(supply, claim(want(count=4), constraints=[entry]), engine="cp-sat", cel_encoding="lazy")
@@ -253,7 +252,6 @@ def test_no_more_rounds_than_there_are_vectors(monkeypatch):
 
 def test_rounds_that_end_decide_nothing(monkeypatch):
     """CELC-10: unknown, never a no."""
-    monkeypatch.setattr("drasat.solver.engines.cp_sat.ROUNDS_BEFORE_FORBIDDING_ALL", 1_000_000)
     monkeypatch.setattr("drasat.solver.engines.cp_sat.MAX_ROUNDS", 3)
     answer = allocate(load(some_ways(8, 0.0)), engine="cp-sat")
     assert answer.outcome == Status.UNKNOWN

@@ -4,6 +4,7 @@ from random import Random
 from time import monotonic
 
 import pytest
+from support.engines import dive
 from support.gates import ALL
 from support.objects import NODE, device_class, node
 from support.semantics import Case
@@ -13,14 +14,11 @@ from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.models.results.common import Status
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.engine import Session
-from drasat.solver.engines.registry import auto_engine, backtracking_engine, cp_sat_engine
+from drasat.solver.engines.registry import backtracking_engine, cp_sat_engine
 from drasat.solver.verification.verify import Placement, verify
 
-
-@pytest.fixture(autouse=True)
-def short_dives(monkeypatch):
-    """Few devices are decided by a dive: cut short, it leaves something to the solver."""
-    monkeypatch.setattr("drasat.solver.engines.auto.SEARCH_VISITS", 2)
+# Few devices are decided by a dive: cut short, it leaves something to the solver.
+ENGINES = (backtracking_engine, cp_sat_engine, dive(visits=2))
 
 
 def check(seed):
@@ -30,7 +28,7 @@ def check(seed):
     claims = [item for item in objects if isinstance(item, ResourceClaim)]
     cluster = Cluster.of([node(), device_class(), *objects])
     possible = case.possible()
-    for engine in (backtracking_engine, cp_sat_engine, auto_engine):
+    for engine in ENGINES:
         session = Session(cluster, ALL, "strict", 0)
         made = engine(session).allocate_on(
             cluster.node(NODE), claims, AllocatedState(cluster.usage(ALL)), monotonic() + 30

@@ -19,7 +19,6 @@ from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import kube_scheduler
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
-from drasat.solver.engines.registry import ENGINES
 
 SHARE = "11111111-2222-4333-8444-555555555555"
 
@@ -202,13 +201,13 @@ def test_other_policies_for_errors_are_refused(policy):
         allocate(cluster, engine="kube-scheduler", cel_errors=policy)
 
 
-def with_peer(monkeypatch, *answers):
+def with_peer(register, *answers):
     peer = FakePeer(*answers)
-    monkeypatch.setitem(ENGINES, kube_scheduler.NAME, lambda session: KubeSchedulerEngine(session, peer))
+    register(kube_scheduler.NAME, lambda session: KubeSchedulerEngine(session, peer))
     return peer
 
 
-def test_allocate_goes_from_node_to_node_and_carries_the_state_on(monkeypatch):
+def test_allocate_goes_from_node_to_node_and_carries_the_state_on(register):
     pools = [pool(device("a"), name=name, node_name=name) for name in ("n1", "n2")]
     claims = [claim(want(), name=name) for name in ("c1", "c2")]
     in_n2 = NodeSelector(
@@ -221,11 +220,7 @@ def test_allocate_goes_from_node_to_node_and_carries_the_state_on(monkeypatch):
     second = allocation(result("a", pool="n2"))
     made = type(second)(devices=second.devices, node_selector=in_n2)
     peer = with_peer(
-        monkeypatch,
-        answer("unallocatable"),
-        answer(allocations=(made,)),
-        answer("unallocatable"),
-        answer("unallocatable"),
+        register, answer("unallocatable"), answer(allocations=(made,)), answer("unallocatable"), answer("unallocatable")
     )
     cluster = Cluster.of([node("n1"), node("n2"), device_class(), *pools, *claims])
     found = allocate(cluster, engine="kube-scheduler", cel_errors="kube")
@@ -237,20 +232,20 @@ def test_allocate_goes_from_node_to_node_and_carries_the_state_on(monkeypatch):
     assert in_use[-1] == ["c1"]
 
 
-def test_what_breaks_a_rule_is_no_answer(monkeypatch):
+def test_what_breaks_a_rule_is_no_answer(register):
     """The verifier looks at the peer's answers as at any other."""
-    with_peer(monkeypatch, answer(allocations=(allocation(result("nowhere")),)))
+    with_peer(register, answer(allocations=(allocation(result("nowhere")),)))
     cluster = Cluster.of([node("n1"), device_class(), pool(device("a")), claim(want())])
     with pytest.raises(Exception, match="does not pass verification"):
         allocate(cluster, engine="kube-scheduler", cel_errors="kube")
 
 
-def test_a_failing_peer_is_one_line(monkeypatch):
+def test_a_failing_peer_is_one_line(register):
     class Broken:
         def allocate(self, request):
             raise PeerError("peer kube-scheduler ended: killed")
 
-    monkeypatch.setitem(ENGINES, "kube-scheduler", lambda session: KubeSchedulerEngine(session, Broken()))
+    register("kube-scheduler", lambda session: KubeSchedulerEngine(session, Broken()))
     cluster = Cluster.of([node("n1"), device_class(), pool(device("a")), claim(want())])
     with pytest.raises(PeerError, match=r"^peer kube-scheduler ended: killed$"):
         allocate(cluster, engine="kube-scheduler", cel_errors="kube")

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from drasat.encoders.rows import CoefficientError, CpSatRows
-from drasat.solver.engines import lexicographic
-from drasat.solver.engines.cp_sat import USUAL, Limits, SolveResult, SolverStatus, run_solver
+from drasat.solver.engines.cp_sat import QUICK, USUAL, Limits, SolveResult, SolverStatus, run_solver
 from drasat.solver.engines.engine import Counts
 from drasat.solver.engines.lexicographic import LexicographicOptimization
 
@@ -84,10 +83,16 @@ def test_each_part_may_do_its_share_of_the_work_that_is_left():
     assert counts.work == 3.0
 
 
-def test_small_parts_are_minimised_together_and_in_their_order(monkeypatch):
-    monkeypatch.setattr(lexicographic, "run_by_configurations", None)
+def test_small_parts_are_minimised_together_and_in_their_order():
+    asked = []
+
+    def noted(rows, _limits, configuration, _watch):
+        asked.append(configuration)
+        return run_solver(rows, Limits(), configuration)
+
     rows, (x, y, z) = rows_with(3, 3, 3, least=5)
-    done = staged(rows, [(y, 1)], [(x, 1)], [(z, 1)])
+    done = staged(rows, [(y, 1)], [(x, 1)], [(z, 1)], limits=Limits(backend=noted))
+    assert asked == [QUICK]
     assert [(part.value, part.bound) for part in done.reached] == [(0, 0), (2, 2), (3, 3)]
 
 

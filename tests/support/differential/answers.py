@@ -15,7 +15,7 @@ from drasat.peers.kube_scheduler import KubeScheduler
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.engine import Engine, Session
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
-from drasat.solver.engines.registry import backtracking_engine
+from drasat.solver.engines.registry import ENGINES
 
 # Seconds for one attempt of one engine: some of the random clusters need 2^n steps, which both would take.
 PATIENCE = 5.0
@@ -75,7 +75,7 @@ def ask(engine: Engine, case: Case) -> Answer:
 
 def both(case: Case, peer: KubeScheduler) -> tuple[Answer, Answer]:
     """Our answer, and the real one."""
-    return ask(backtracking_engine(session(case)), case), ask(KubeSchedulerEngine(session(case), peer), case)
+    return ask(ENGINES["backtracking"](session(case)), case), ask(KubeSchedulerEngine(session(case), peer), case)
 
 
 def without_share_ids(allocation: AllocationResult) -> AllocationResult:
