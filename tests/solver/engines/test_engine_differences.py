@@ -24,6 +24,7 @@ from support.objects import (
 
 from drasat.encoders.rows import CoefficientError
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import CELDeviceConstraint, DeviceConstraint
 from drasat.solver.allocate.allocate import allocate
 
 OUT_OF_ORDER = ["auto", "cp-sat"]
@@ -106,8 +107,10 @@ def test_whether_it_fits_does_not_depend_on_how_far_auto_goes(visits, register):
     supply = pool(device("a", a=1), device("b", a=2), device("c", a=2))
     lists = either("r", option("all", "All"), option("two", 2))
     assert ask(supply, claim(lists, constraints=[match(A)]), engine="auto").outcome == "Allocated"
-    square = pool(*(device(f"{a}{b}", a=a, b=b) for a in (1, 2) for b in (1, 2)))
-    refused = ask(square, claim(want(count=2), constraints=[match(A), match(f"{DRIVER}/b")]), engine="auto")
+    kinds = pool(*(device(f"d{number}", kind=number % 2) for number in range(8)))
+    expression = f"devices.map(d, d.attributes['{DRIVER}'].kind).sum() > 4"
+    entry = DeviceConstraint(cel=CELDeviceConstraint(expression=expression))
+    refused = ask(kinds, claim(want(count=4), constraints=[entry]), engine="auto")
     assert (refused.outcome, refused.statistics.literals > 0) == ("Unallocatable", visits == 0)
 
 
