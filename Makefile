@@ -7,7 +7,7 @@ EXTRAS := test,lint
 EDITABLE := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable_mode=strict -e
 FILES := find $(FOLDERS) -type f ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort
 
-.PHONY: demo test setup lint bench link wheel peers differential clean help
+.PHONY: demo test setup lint docs bench link wheel peers differential clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -37,6 +37,15 @@ lint: setup  ## ruff, mypy (strict), import-linter
 	$(BIN)/ruff format --check .
 	sh .ci/mypy $(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: setup $(VENV)/installed-docs  ## build the documentation site in build/site; a warning is an error
+	rm -rf build/site
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -d build/doctrees -c docs . build/site
+	@echo build/site/index.html
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(EDITABLE) '.[docs]'
+	@touch $@
 
 bench: setup  ## measure each phase on scenarios of 100, 1,000 and 10,000 nodes
 	$(BIN)/python benchmarks/run.py

@@ -1,0 +1,128 @@
+"""How Sphinx makes the site of these pages: ``make docs`` writes it to ``build/site``.
+
+The pages are plain Markdown, as one reads them beside the source. What only the site has is added while a page is
+read: the navigation, the manifests of an example, and the reference of the Python API from the docstrings. The site
+loads nothing from the network, and its search works from files.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import drasat
+
+ROOT = Path(__file__).resolve().parents[1]
+INDEX = "docs/index"
+API = "docs/reference/python-api"
+
+project = "drasat"
+project_copyright = "the authors of drasat, Apache-2.0"
+version = release = ""
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = INDEX
+include_patterns = ["README.md", "docs/**.md", "examples/**README.md"]
+exclude_patterns = [".*", "build", "dist", "tests", "benchmarks"]
+
+myst_enable_extensions = ["html_image"]
+myst_heading_anchors = 6
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+python_maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+
+html_theme = "furo"
+html_title = "drasat"
+html_show_search_summary = False
+html_show_sphinx = False
+html_copy_source = False
+html_use_index = False
+html_domain_indices = False
+
+
+def sections() -> dict[str, list[str]]:
+    """The navigation: for each heading of the index, the pages that are first linked below it."""
+    found: dict[str, list[str]] = {}
+    seen = {INDEX}
+    index = (ROOT / f"{INDEX}.md").read_text(encoding="utf-8")
+    for part in re.split(r"^##? ", index, flags=re.MULTILINE)[1:]:
+        heading, _, text = part.partition("\n")
+        pages = [_page(target) for target in re.findall(r"\]\(([^()\s#]+\.md)", text)]
+        found[heading] = [page for page in dict.fromkeys(pages) if page not in seen]
+        seen.update(pages)
+    return found
+
+
+def _page(target: str) -> str:
+    return (ROOT / "docs" / target).resolve().relative_to(ROOT).with_suffix("").as_posix()
+
+
+def _contents(caption: str, pages: list[str]) -> str:
+    entries = "\n".join({"README": "Overview </README>"}.get(page, f"/{page}") for page in pages)
+    return f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{entries}\n```\n"
+
+
+def _lead_to_page(folder: Path, link: re.Match[str]) -> str:
+    """A link to a folder leads to its page."""
+    return f"]({link[1]}/README.md)" if (folder / link[1] / "README.md").is_file() else link[0]
+
+
+def _manifests(folder: Path) -> str:
+    files = sorted(folder.rglob("*.yaml"))
+    return "".join(
+        f"\n## {path.relative_to(folder)}\n\n```yaml\n{path.read_text(encoding='utf-8')}```\n" for path in files
+    )
+
+
+def _docstrings() -> str:
+    """The directives for all public names: functions, results, then the rest."""
+    names = sorted(drasat.__all__, key=lambda name: (isinstance(getattr(drasat, name), type), name))
+    lines = ["\n## Docstrings\n", "```{eval-rst}"]
+    for name in names:
+        if isinstance(getattr(drasat, name), type):
+            lines += [f".. autoclass:: drasat.{name}", "   :members:", "   :inherited-members: BaseException", ""]
+        else:
+            lines += [f".. autofunction:: drasat.{name}", ""]
+    return "\n".join([*lines, "```\n"])
+
+
+def add_to_page(app: Any, docname: str, source: list[str]) -> None:
+    """Add what only the site has, and let links to folders of examples lead to their pages."""
+    folder = (ROOT / docname).parent
+    text = re.sub(r"\]\(([\w./-]+)\)", partial(_lead_to_page, folder), source[0])
+    if docname == INDEX:
+        text += "".join(_contents(caption, pages) for caption, pages in sections().items())
+    elif docname == "examples/README":
+        examples = sorted(path.parent.name for path in (ROOT / "examples").glob("*/README.md"))
+        text += _contents("Examples", [f"examples/{name}/README" for name in examples])
+    elif docname.startswith("examples/"):
+        text += _manifests(folder)
+    elif docname == API:
+        text += _docstrings()
+    source[0] = text
+
+
+def loaded_from_elsewhere(html: str) -> list[str]:
+    """What a page would load from the network; links that a reader may follow are not among it."""
+    tags = re.findall(r"<(?:script|img|iframe|source|link|object|embed)\b[^>]*>", html)
+    return [tag for tag in tags if re.search(r"\b(?:src|href|data)=[\"']?(?:https?:)?//", tag)]
+
+
+def finish(app: Any, error: Exception | None) -> None:
+    """See that no page needs the network, and make the top of the site lead to the index."""
+    if error is not None:
+        return
+    site = Path(app.outdir)
+    for path in sorted(site.rglob("*.html")):
+        if found := loaded_from_elsewhere(path.read_text(encoding="utf-8")):
+            raise ValueError(f"{path} needs the network: {found[0]}")
+    page = f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={INDEX}.html">'
+    (site / "index.html").write_text(f"{page}\n<title>drasat</title>\n", encoding="utf-8")
+
+
+def setup(app: Any) -> None:
+    """Connect the functions above (Sphinx calls this)."""
+    app.connect("source-read", add_to_page)
+    app.connect("build-finished", finish)
