@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from support.engines import failing
 from support.mappings import CLASS, claim, hopeless, pool, told, wish
 
 import drasat
@@ -58,23 +59,9 @@ def test_an_interrupt_in_python_carries_what_was_decided(cluster):
     assert found.document.verified
 
 
-def interrupted_at_the_second(monkeypatch):
-    from drasat.solver.allocate.placement import Placer
-
-    place, asked = Placer.place, []
-
-    def placed(self, unit):
-        asked.append(unit)
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        return place(self, unit)
-
-    monkeypatch.setattr(Placer, "place", placed)
-
-
 @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "manifests", "name"])
-def test_an_interrupt_prints_the_best_answer_so_far(drasat, manifests, monkeypatch, output):
-    interrupted_at_the_second(monkeypatch)
+def test_an_interrupt_prints_the_best_answer_so_far(drasat, manifests, register, output):
+    register("auto", failing(KeyboardInterrupt, at=2))
     done = drasat("allocate", "-f", manifests, "-o", output)
     assert done.code == 130
     assert "easy" in done.out

@@ -8,9 +8,8 @@ import sys
 import threading
 
 import pytest
+from support.engines import changed
 from support.mappings import CLASS, claim, node, pool, wish
-
-from drasat.solver.explain import explainer
 
 # Every command of the list in one process.
 EACH = """
@@ -65,15 +64,15 @@ def many(tmp_path):
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1, 0.3])
-def test_ctrl_c_while_explaining_prints_what_was_explained(drasat, many, monkeypatch, delay):
-    def counted(self, *given):
-        asked.append(given)
-        if len(asked) == 3:
+def test_ctrl_c_while_explaining_prints_what_was_explained(drasat, many, register, delay):
+    def counted(ask):
+        asked.append(ask)
+        if len(asked) == 4:
             threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
-        return explain(self, *given)
+        return ask()
 
-    asked, explain = [], explainer.Explainer.explain
-    monkeypatch.setattr(explainer.Explainer, "explain", counted)
+    asked = []
+    register("auto", changed(counted))
     done = drasat("explain", "-f", many, "-o", "json")
     assert (done.code, done.err) == (130, "")
     units = json.loads(done.out)["units"]

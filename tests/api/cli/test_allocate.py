@@ -6,6 +6,7 @@ import json
 
 import pytest
 import yaml
+from support.engines import failing
 from support.texts import claim
 
 SLICE = """
@@ -243,19 +244,13 @@ def test_skip_validation_lifts_names(drasat, manifests):
     assert drasat("allocate", "-f", path, "--skip-validation").code == 0
 
 
-def test_an_interrupt_exits_with_130(drasat, manifests, monkeypatch):
-    def interrupted(*_args, **_options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("drasat.verbs.allocate.allocate", interrupted)
+def test_an_interrupt_exits_with_130(drasat, manifests, register):
+    register("auto", failing(KeyboardInterrupt))
     assert drasat("allocate", "-f", manifests(claim("a"))).code == 130
 
 
-def test_a_defect_of_ours_is_one_line_and_no_traceback(drasat, manifests, monkeypatch):
-    def broken(*_args, **_options):
-        raise RuntimeError("two\nlines")
-
-    monkeypatch.setattr("drasat.verbs.allocate.allocate", broken)
+def test_a_defect_of_ours_is_one_line_and_no_traceback(drasat, manifests, register):
+    register("auto", failing(RuntimeError("two\nlines")))
     done = drasat("allocate", "-f", manifests(claim("a")))
     assert done.code == 2
     assert done.err == "drasat: this is a defect of drasat, please report it: RuntimeError: two\\nlines\n"

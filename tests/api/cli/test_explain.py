@@ -7,10 +7,10 @@ import sys
 import jsonschema
 import pytest
 import yaml
+from support.engines import failing
 
 import drasat as package
 from drasat.models.results.schema import results_schema
-from drasat.solver.allocate.placement import Placer
 
 SUPPLY = """
 apiVersion: v1
@@ -151,14 +151,8 @@ def test_only_what_was_asked_about(drasat, manifests):
     assert drasat("explain", "-f", manifests(a=1), "--node", "node-9").code == 2
 
 
-def test_an_interrupt_prints_what_was_explained(drasat, manifests, monkeypatch):
-    def interrupted(placer, unit):
-        if unit.name == "b":
-            raise KeyboardInterrupt
-        return place(placer, unit)
-
-    place = Placer.place
-    monkeypatch.setattr(Placer, "place", interrupted)
+def test_an_interrupt_prints_what_was_explained(drasat, manifests, register):
+    register("auto", failing(KeyboardInterrupt, at=2))
     done = drasat("explain", "-f", manifests(a=3, b=1))
     assert done.code == 130
     assert "claim default/a: Unallocatable" in done.out
@@ -176,11 +170,8 @@ def test_in_python(manifests):
     assert result.units[1].claims == ("default/a",)
 
 
-def test_an_interrupt_in_python(manifests, monkeypatch):
-    def interrupted(*_args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Placer, "place", interrupted)
+def test_an_interrupt_in_python(manifests, register):
+    register("auto", failing(KeyboardInterrupt))
     with pytest.raises(package.ExplanationInterrupted) as raised:
         package.explain(package.load(manifests(a=2)))
     assert raised.value.result.outcome == "Unknown"

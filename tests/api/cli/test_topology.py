@@ -5,6 +5,7 @@ import json
 import jsonschema
 import pytest
 import yaml
+from support.engines import failing
 from support.topology_mappings import DRIVER, claim, device, device_class, lattice, published, topology
 
 import drasat as package
@@ -112,14 +113,9 @@ def test_claims_that_get_nothing_are_a_no_and_still_listed(run):
     assert done.out.splitlines()[1].split()[:2] == ["t", "Ring"]
 
 
-def test_ctrl_c_lists_what_was_got_by_then(run, monkeypatch):
-    got = package.allocate(package.load(OPEN))
-
-    def interrupted(*_args, **_options):
-        raise package.AllocationInterrupted(got)
-
-    monkeypatch.setattr("drasat.verbs.allocate.allocate", interrupted)
-    done = run(*OPEN, options=["--allocate"])
+def test_ctrl_c_lists_what_was_got_by_then(run, register):
+    register("auto", failing(KeyboardInterrupt, at=2))
+    done = run(*OPEN, claim("other"), options=["--allocate"])
     assert done.code == 130
     assert done.out.splitlines()[1].split()[-5:] == ["0", "3", "1", "4", "1"]
 

@@ -176,15 +176,15 @@ def test_trees_and_links_have_no_boxes():
     assert lost(best(links, chain, asking(2, shape("Connected")))) == 0
 
 
-def test_what_is_too_large_is_lost_and_not_proven(monkeypatch):
-    monkeypatch.setattr(compact_module, "MOST_CELLS", 7)
-    (stage,) = best(RING, line_of(8), *held("d2"), asking(2, shape("Segment"))).units[0].objective
+def test_what_is_too_large_is_lost_and_not_proven():
+    huge = topology("Ring", "at", size=(compact_module.MOST_CELLS + 1,))
+    (stage,) = best(huge, line_of(8), *held("d2"), asking(2, shape("Segment"))).units[0].objective
     assert stage.parts == (BoundedValue(2, 2), BoundedValue(7, 0))
     assert (stage.value, stage.bound, stage.proven) == (9, 2, False)
 
 
-def test_what_is_too_large_does_not_matter_if_nothing_can_be_taken_of_it(monkeypatch):
-    monkeypatch.setattr(compact_module, "MOST_CELLS", 0)
+def test_what_is_too_large_does_not_matter_if_nothing_can_be_taken_of_it():
+    huge = topology("Line", "at", size=(compact_module.MOST_CELLS + 1,))
     supply = pool(*(device(f"d{place}", at=place) for place in range(3)), device("loose"))
     ask = wishing(claim(want(select="!has(device.attributes['d.x'].at)")), shape("Segment", weight=1))
-    assert lost(best(LINE, supply, ask)) == 0
+    assert lost(best(huge, supply, ask)) == 0

@@ -2,14 +2,19 @@
 
 import pytest
 from msgspec.structs import replace
+from support.engines import changed
 from support.objects import claim, device, device_class, devices, labels, node, pod, pool, taint, want
+from support.peers import allocation, result
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.kubernetes.core import NodeSpec, Taint
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate, search_seconds
+from drasat.solver.allocate.check import VerificationError
+from drasat.solver.engines.engine import NodeResult
 from drasat.solver.engines.outcome import worst_outcome
 
 
@@ -317,13 +322,10 @@ def test_the_gravest_outcome_decides(outcomes, whole):
     assert worst_outcome(outcomes) == whole
 
 
-def test_a_wrong_answer_is_never_returned(monkeypatch):
+def test_a_wrong_answer_is_never_returned(register):
     """The checker's word is final: a defect is reported as one."""
-    from drasat.solver.allocate import check
-    from drasat.solver.verification.verify import Violation
-
-    monkeypatch.setattr(check, "verify", lambda *_args, **_options: [Violation("DEV-1", "ns/a", "made up")])
-    with pytest.raises(check.VerificationError, match="DEV-1"):
+    register("auto", changed(lambda _: NodeResult(Status.ALLOCATED, allocations=(allocation(result("nowhere")),))))
+    with pytest.raises(VerificationError, match="nowhere"):
         ask(gpus("n1"), named("a"))
 
 

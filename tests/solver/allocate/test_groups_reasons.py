@@ -8,7 +8,8 @@ from support.objects import DRIVER, device, node, pod, pool, want
 from support.soft import apart, cel
 
 from drasat.models.results.common import Status
-from drasat.solver.allocate.groups import GroupSolver
+from drasat.solver.engines.auto import SearchThenSolve
+from drasat.solver.engines.engines import OptimizingEngine
 from drasat.solver.engines.outcome import SearchInterrupted
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
@@ -204,22 +205,25 @@ def test_work_for_groups_is_counted():
     assert answer.statistics.cel_evaluations > 0
 
 
-def interrupted(monkeypatch, decided):
-    monkeypatch.setattr(GroupSolver, "decide_or_raise", decided)
+def interrupted(register, change):
+    class Decider(SearchThenSolve):
+        def decide(self, *question):
+            return change(super().decide(*question))
+
+    register("auto", lambda session: OptimizingEngine(session, Decider(session)))
     tie = group("a", "b", entries=[together()])
     with pytest.raises(SearchInterrupted) as caught:
         answered(own("n1", 1, 1, 1), asking("a"), asking("b"), asking("c"), tie, nodes=["n1"])
     return [unit.outcome for unit in caught.value.answer.units]
 
 
-def test_an_interrupt_while_a_group_is_improved_ends_the_search_with_what_was_found(monkeypatch):
-    plain = GroupSolver.decide_or_raise
-    found = interrupted(monkeypatch, lambda asking_, posed: replace(plain(asking_, posed), interrupted=True))
+def test_an_interrupt_while_a_group_is_improved_ends_the_search_with_what_was_found(register):
+    found = interrupted(register, lambda decision: replace(decision, interrupted=True))
     assert found == [Status.ALLOCATED, Status.ALLOCATED, Status.UNKNOWN]
 
 
-def test_an_interrupt_before_a_group_is_decided_leaves_all_open(monkeypatch):
-    def decided(_asking, _posed):
+def test_an_interrupt_before_a_group_is_decided_leaves_all_open(register):
+    def change(_decision):
         raise KeyboardInterrupt
 
-    assert interrupted(monkeypatch, decided) == [Status.UNKNOWN, Status.UNKNOWN, Status.UNKNOWN]
+    assert interrupted(register, change) == [Status.UNKNOWN, Status.UNKNOWN, Status.UNKNOWN]

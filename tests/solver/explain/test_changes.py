@@ -124,8 +124,8 @@ def test_a_scene_without_a_pod_has_none_to_change():
     assert before.with_pod(lambda spec: replace(spec, node_name="n")) is before
 
 
-def trials(found, deadline=None):
-    return WhatIfTrials(Session(found.cluster, ALL, "strict", 0), deadline)
+def trials(found, deadline=None, **options):
+    return WhatIfTrials(Session(found.cluster, ALL, "strict", 0), deadline, **options)
 
 
 def test_what_fits_is_allocated_beside_what_is_held():
@@ -138,8 +138,7 @@ def test_what_fits_is_allocated_beside_what_is_held():
 
 def test_attempts_are_counted_for_each_unit():
     before = scene(pool(device("a")), claim(want(count=2)))
-    asks = trials(before)
-    asks._left = 1
+    asks = trials(before, most=1)
     assert not asks.fits(before, before.cluster.node(NODE))
     with pytest.raises(TrialLimitError):
         asks.fits(before, before.cluster.node(NODE))

@@ -53,11 +53,12 @@ def test_kinds_that_read_alike_are_one_kind():
     assert kind.names == ("n0", "n1")
 
 
-def test_more_kinds_of_nodes_than_are_explained(monkeypatch):
-    monkeypatch.setattr(explainer, "MAX_NODE_CLASSES", 1)
-    nodes = [node(f"n{number}") for number in range(2)]
-    found = unit(*nodes, pool(device("a"), node_name="n0"), claim(want(count=2)))
-    assert len(found.failures) == 1
+def test_more_kinds_of_nodes_than_are_explained():
+    numbers = range(explainer.MAX_NODE_CLASSES + 1)
+    members = [devices(*(f"d{size}" for size in range(number))) for number in numbers]
+    pools = [pool(*own, name=f"n{number}", node_name=f"n{number}") for number, own in enumerate(members)]
+    found = unit(*(node(f"n{number}") for number in numbers), *pools, claim(want(count=40)))
+    assert sum(kind.nodes for kind in found.failures) == explainer.MAX_NODE_CLASSES
     assert not found.complete
 
 
@@ -151,18 +152,12 @@ def test_time_that_runs_out_while_explaining(monkeypatch):
     assert not found.complete
 
 
-def test_an_interrupt_keeps_what_was_explained(monkeypatch):
-    asked = [claim(want(count=2), name=name) for name in "ab"]
-    explain_one = explainer.Explainer.explain
+def test_an_interrupt_keeps_what_was_explained():
+    def interrupt(*_):
+        raise KeyboardInterrupt
 
-    def interrupted(self, answer, *others):
-        if answer.unit.name == "b":
-            raise KeyboardInterrupt
-        return explain_one(self, answer, *others)
-
-    monkeypatch.setattr(explainer.Explainer, "explain", interrupted)
     with pytest.raises(SearchInterrupted) as raised:
-        explained(pool(device("a")), *asked)
+        explained(pool(device("a")), *(claim(want(count=2), name=name) for name in "ab"), progress=interrupt)
     first, second = raised.value.answer.units
     assert (first.outcome, len(first.failures)) == ("Unallocatable", 1)
     assert (second.outcome, [reason.id for reason in second.reasons]) == ("Unknown", ["interrupted"])

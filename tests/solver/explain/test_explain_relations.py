@@ -11,7 +11,6 @@ from support.related import Related
 from support.soft import cel, near, wishing
 from support.topology import asking, grid_of, line_of, shape, together, topology
 
-from drasat.encoders.constraints import relations
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.extensions import ConstraintGroup, ConstraintGroupSpec, Entry, GroupClaim, Predicate
 from drasat.models.kubernetes.meta import ObjectMeta
@@ -20,10 +19,9 @@ from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import Session
-from drasat.solver.engines.registry import backtracking_engine
+from drasat.solver.engines.registry import backtracking_engine, cp_sat_engine
 from drasat.solver.explain.conflict import ExplanationCompiler, minimal_unsatisfiable_subset
 from drasat.solver.explain.explain import explain
-from drasat.solver.explain.what_if import WhatIfTrials
 
 KIND = "device.attributes['d.x'].kind == '{}'"
 TWO_B = "devices.filter(d, d.attributes['d.x'].kind == 'b').size() >= 2"
@@ -36,12 +34,12 @@ def cluster_of(related):
     return Cluster.of([device_class(), node(), *related.objects()])
 
 
-def agrees(seed):
+def agrees(seed, **options):
     """Check the reasons of a random claim; how many there are, 0 if it fits."""
     related = Related(Random(seed))
     cluster = cluster_of(related)
     asked = next(one for one in requested_units(cluster) if one.pod)
-    bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
+    bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0, **options))
     case = bench.compile(
         cluster.node("n1"), [ref.claim for ref in asked.requested_claims], AllocatedState(cluster.usage(ALL))
     )
@@ -65,28 +63,30 @@ def test_reasons_are_impossible_together_and_each_is_needed(start):
     assert found[3]
 
 
-@pytest.mark.parametrize("encoding", ["_encode_as_table", "_encode_lazily"])
-def test_so_they_are_however_expressions_are_asked(encoding, monkeypatch):
-    monkeypatch.setitem(relations._CEL_ENCODINGS, "auto", getattr(relations, encoding))
-    assert sum(agrees(seed) > 0 for seed in range(80, 110)) > 10
+@pytest.mark.parametrize("encoding", ["table", "lazy"])
+def test_so_they_are_however_expressions_are_asked(encoding):
+    assert sum(agrees(seed, cel_encoding=encoding) > 0 for seed in range(80, 110)) > 10
 
 
-def test_every_change_that_helps_lets_the_search_find_an_allocation_too(monkeypatch):
+def test_every_change_that_helps_lets_the_search_find_an_allocation_too(register):
     helped = []
 
-    def fits(self, scene, place):
-        found = ask(self, scene, place)
-        if found:
-            helped.append((scene, place))
-        return found
+    class Noting:
+        def __init__(self, session):
+            self._session = session
+            self._real = cp_sat_engine(session)
 
-    ask = WhatIfTrials.fits
-    monkeypatch.setattr(WhatIfTrials, "fits", fits)
+        def allocate_on(self, *question):
+            found = self._real.allocate_on(*question)
+            if found.status is Status.ALLOCATED:
+                helped.append((self._session, question))
+            return found
+
+    register("cp-sat", Noting)
     told = sum(len(one.relaxations) for seed in range(20) for one in explain(cluster_of(Related(Random(seed)))).units)
     assert 0 < told <= len(helped)
-    for scene, place in helped:
-        engine = backtracking_engine(Session(scene.cluster, scene.gates, "strict", 0))
-        assert engine.allocate_on(place, scene.claims, scene.allocated_state(), None).status is Status.ALLOCATED
+    for session, (place, claims, state, _) in helped:
+        assert backtracking_engine(session).allocate_on(place, claims, state, None).status is Status.ALLOCATED
 
 
 def test_a_request_that_another_one_completes_is_no_reason_alone():

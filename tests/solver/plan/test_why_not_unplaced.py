@@ -9,8 +9,7 @@ from support.plan_scene import Plan, entry, obj, pod, scene, template, user
 
 from drasat.models.workload.expansion import expand_units
 from drasat.models.workload.queue import read_queue
-from drasat.solver.plan import why_not as module
-from drasat.solver.plan.why_not import UnplacedExplainer, unplaced_reasons
+from drasat.solver.plan.why_not import MOST_UNIT_CLASSES, UnplacedExplainer, unplaced_reasons
 
 SMALL = {"n1": "a", "n2": "b"}
 
@@ -52,11 +51,13 @@ def test_a_plan_that_places_everything_needs_no_reasons():
     assert asked(Plan(scene(user("a"), nodes=SMALL), a=("n1", "gpu-0"))) == {}
 
 
-def test_of_very_many_kinds_of_units_the_largest_are_looked_into(monkeypatch):
-    monkeypatch.setattr(module, "MOST_UNIT_CLASSES", 1)
-    there = [user("a", cpu="8"), *(user(name, cpu="9") for name in "bc")]
-    found = asked(Plan(scene(*there, nodes=SMALL)))
-    assert [found[name][0].id for name in "abc"] == ["unexplained", "room", "room"]
+def test_of_very_many_kinds_of_units_the_largest_are_looked_into():
+    others = [user(f"u{number}", cpu=f"{10 + number}") for number in range(MOST_UNIT_CLASSES)]
+    found = asked(Plan(scene(*others, *(user(name, cpu="9") for name in "xy"), nodes=SMALL)))
+    left_out = f"u{MOST_UNIT_CLASSES - 1}"
+    assert {name: reasons[0].id for name, reasons in found.items() if reasons[0].id != "room"} == {
+        left_out: "unexplained"
+    }
 
 
 def test_members_that_are_placed_say_where_the_others_may_go():
