@@ -6,9 +6,11 @@ says which devices lie close together, how large they are, and what a card has i
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from fractions import Fraction
 
 from ..models.cluster.cluster import Cluster
 from ..models.cluster.pools import COMPLETE, Pool, PoolDevice
@@ -132,6 +134,10 @@ class AllocatedState:
 STANDARD_GROUPINGS = ("resource.kubernetes.io/pcieRoot",)
 # The size of the largest device there could be.
 FULL_SIZE = 1_000_000
+# What an average card or device of a driver counts if all of it is drawn.
+FULL_CONSUMPTION = 1_000_000
+Scarcity = tuple[int, int]
+"""What one of a counter or capacity counts: a numerator and a denominator."""
 CapacityName = tuple[str, str]
 """Driver and name."""
 
@@ -144,6 +150,7 @@ class NodeContextBuilder:
         self._names: dict[str, int] = defaultdict(int)
         for driver, _ in self._largest:
             self._names[driver] += 1
+        self._scarcity = cluster.memo("scarcity", lambda: _scarcity(cluster))
         self._known: dict[NodeContext, NodeContext] = {}
         self._surveyed: dict[tuple[str, tuple[str, ...]], tuple[NodeView, NodeContext]] = {}
 
@@ -175,6 +182,17 @@ class NodeContextBuilder:
                 for set_ in pool.counter_sets
                 for counter in (set_.counters or {}).values()
             ),
+            tuple(
+                self._scarcity.capacities[device.driver, name]
+                for device in view.devices
+                for name in sorted(device.device.capacity or {})
+            ),
+            tuple(
+                self._scarcity.counters[pool.driver, name]
+                for pool in view.pools
+                for set_ in pool.counter_sets
+                for name in set_.counters or ()
+            ),
         )
 
     def _weights(self, view: NodeView) -> Iterator[int]:
@@ -195,6 +213,44 @@ def _largest_capacities(cluster: Cluster) -> Mapping[CapacityName, int]:
             for name, capacity in (device.capacity or {}).items():
                 key = slice_.spec.driver, name
                 found[key] = max(found[key], Quantity.parse(capacity.value).nano)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterScarcity:
+    """What one of each kind counts, by driver and name: of capacities that devices have, and of shared counters."""
+
+    capacities: Mapping[CapacityName, Scarcity]
+    counters: Mapping[CapacityName, Scarcity]
+
+
+def _scarcity(cluster: Cluster) -> ClusterScarcity:
+    """Add up what there is of each kind. Devices that draw counters and are not shared count with these alone."""
+    capacities: Counter[CapacityName] = Counter()
+    counters: Counter[CapacityName] = Counter()
+    devices: Counter[str] = Counter()
+    cards: Counter[str] = Counter()
+    for slice_ in cluster.slices:
+        driver = slice_.spec.driver
+        for set_ in slice_.spec.shared_counters or ():
+            cards[driver] += 1
+            for name, counter in (set_.counters or {}).items():
+                counters[driver, name] += max(0, Quantity.parse(counter.value).nano)
+        for device in slice_.spec.devices or ():
+            counted = device.allow_multiple_allocations or not device.consumes_counters
+            devices[driver] += bool(counted and device.capacity)
+            for name, capacity in (device.capacity or {}).items():
+                capacities[driver, name] += max(0, Quantity.parse(capacity.value).nano) if counted else 0
+    return ClusterScarcity(_shares(capacities, devices), _shares(counters, cards))
+
+
+def _shares(totals: Mapping[CapacityName, int], holders: Mapping[str, int]) -> dict[CapacityName, Scarcity]:
+    """Let the kinds of a driver weigh alike, and an average holder count in full; of what there is none nothing."""
+    kinds = Counter(driver for (driver, _), total in totals.items() if total)
+    found: dict[CapacityName, Scarcity] = {}
+    for (driver, name), total in totals.items():
+        weight = Fraction(FULL_CONSUMPTION * holders[driver], total * kinds[driver]) if total else Fraction(0)
+        found[driver, name] = weight.as_integer_ratio()
     return found
 
 

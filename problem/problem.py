@@ -222,7 +222,7 @@ class NodeContext:
 
     By device: its pool, its driver and whether the node reaches it; for each attribute that says what lies close
     together, a number per value, 0 for none. By capacity row: its total in millionths of the largest device of the
-    cluster. By counter row: its total.
+    cluster. By counter row: its total. By row of either: what one of it counts, as a numerator and a denominator.
     """
 
     pools: tuple[int, ...] = ()
@@ -231,6 +231,8 @@ class NodeContext:
     groupings: tuple[tuple[int, ...], ...] = ()
     weights: tuple[int, ...] = ()
     totals: tuple[int, ...] = ()
+    capacity_scarcity: tuple[tuple[int, int], ...] = ()
+    counter_scarcity: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +319,11 @@ class Problem:
     def has_admin(self) -> bool:
         """Whether a request has admin access."""
         return any(demand.admin for demand in self.demands)
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether a request lists alternatives."""
+        return any(request.listed for claim in self.claims for request in claim.requests)
 
     def without_admin(self) -> Problem:
         """Leave out the requests with admin access.

@@ -132,7 +132,7 @@ Objective = Annotated[
         metavar="A,B",
         autocompletion=complete_list(_allocation_stages),
         help="Find the best allocation instead of the first, by these stages: preference, soft, fragmentation, "
-        "compact, fewest-devices-opened.",
+        "compact, fewest-devices-opened, least-consumption.",
     ),
 ]
 Timings = Annotated[bool, typer.Option("--timings", help="Add wall times to the result.")]

@@ -36,7 +36,8 @@ Objective = Annotated[
         autocompletion=options.complete_list(options.plan_stages),
         help="Optimize these stages, the most important first: priority, "
         "admitted[=count|devices|capacity:NAME|annotation:KEY], cost, fewest-nodes, spread, preference, soft, "
-        "fragmentation, compact. [default: priority,admitted; with --buy also cost]",
+        "fragmentation, compact, least-consumption. [default: priority,admitted; with --buy also cost; then "
+        "least-consumption if units have a choice]",
     ),
 ]
 Gap = Annotated[

@@ -124,9 +124,9 @@ def allocate(
     seed
         Decides the share ids.
     objective
-        Stages, the most important first: ``preference``, ``soft``, ``fragmentation``, ``compact`` and
-        ``fewest-devices-opened``; a string holds several, separated by commas. For the engines ``auto`` and
-        ``cp-sat``.
+        Stages, the most important first: ``preference``, ``soft``, ``fragmentation``, ``compact``,
+        ``fewest-devices-opened`` and ``least-consumption``; a string holds several, separated by commas. For the
+        engines ``auto`` and ``cp-sat``.
     cel_encoding
         How the solver takes expressions over ``devices``: ``lower`` (as rows of the model), ``table`` (all
         combinations evaluated beforehand), ``lazy`` (solutions judged one by one), or ``auto``, the first that can be.

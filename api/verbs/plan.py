@@ -122,8 +122,9 @@ def plan(
     objective
         Stages, the most important first; a string holds several, separated by commas: ``priority``, ``admitted``
         (also ``admitted=devices``, ``admitted=capacity:NAME``, ``admitted=annotation:KEY``), ``cost``,
-        ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation``, ``compact``. Default: ``priority``
-        and ``admitted``, with ``buy`` also ``cost``.
+        ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation``, ``compact``, ``least-consumption``.
+        Default: ``priority`` and ``admitted``, with ``buy`` also ``cost``, and then ``least-consumption`` where units
+        have a choice between devices of different size.
     gap
         How far value and bound of a stage may be apart, relative to the bound, for the stage to count as proven.
     namespace, selector

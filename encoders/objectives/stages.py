@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 from .compact import COMPACT
+from .consumption import LEAST_CONSUMPTION
 from .fragmentation import FRAGMENTATION
 
 
@@ -130,7 +131,9 @@ SOFT = AllocationStage(
     "soft", "sum of the weights of violated soft entries (SOFT-1)", _soft_parts, is_free=has_no_penalty
 )
 
-STAGES: dict[str, AllocationStage] = {stage.id: stage for stage in (PREFERENCE, SOFT, FRAGMENTATION, COMPACT, OPENED)}
+STAGES: dict[str, AllocationStage] = {
+    stage.id: stage for stage in (PREFERENCE, SOFT, FRAGMENTATION, COMPACT, OPENED, LEAST_CONSUMPTION)
+}
 
 
 def default_stages(problem: Problem) -> tuple[AllocationStage, ...]:

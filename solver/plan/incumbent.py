@@ -7,12 +7,13 @@ leaves plans out, where gaps remain, or where time was up.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
+from ...problem.compiler import Question
 from ...problem.node_state import NodeContextBuilder
 from ...problem.problem import Problem
 from ...problem.shapes import NodeView
@@ -20,12 +21,13 @@ from ..engines.engine import Pick
 from ..engines.engines import NodeCompiler
 from .assign import PlanAssignment, bought_cost, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
-from .build.objectives import COMPACT, COST, FEWEST_NODES, FRAGMENTATION, Goal
+from .build.objectives import COMPACT, COST, FEWEST_NODES, FRAGMENTATION, LEAST_CONSUMPTION, Goal
 from .build.weights import WeightFunction
 from .first_fit import AllocationsOfUnit, FirstFit, first_fit, first_fit_placed, remaining_beside
 from .master_problem import PlanLimits, PlanSolution, is_past
 from .price_and_branch import solve_stages
-from .pricing.bundle import SPREAD
+from .pricing.bundle import SPREAD, Picks
+from .pricing.consumption import ConsumptionMeasure
 
 # With at most so many units and nodes together first fit is tried in further orders, so many of them drawn at random.
 _FEW_UNITS_AND_NODES = 128
@@ -39,32 +41,32 @@ def better_plan(
 
     Bounds hold as they are: a stage of a plan that is better in an earlier stage is no more free.
     """
-    if _is_best(instance, solution):
+    if _is_best(request, instance, solution):
         return solution, assignment
-    best, values = assignment, _PlanValues(request, instance, assignment).all()
+    best, values = assignment, _PlanValues(request, instance, assignment)
     interrupted = solution.interrupted
 
     def may_be_better(placed: Sequence[int]) -> bool:
         """Whether a plan that places these units can be better, as far as stages count units."""
-        for goal, value in zip(instance.goals, values, strict=True):
-            if goal.weigh is None or value is None:
-                return True
-            reached = _weighed_value(request, goal, goal.weigh, placed)
-            if reached != value:
-                return (reached > value) == goal.stage.maximise
+        for number, goal in enumerate(instance.goals):
+            if goal.weigh is None:
+                return not values.follows(number)
+            value, reached = values.of(number), _weighed_value(request, goal, goal.weigh, placed)
+            if value is None or reached != value:
+                return value is None or (reached > value) == goal.stage.maximise
         return False
 
     for candidate in _candidates(request, assignment, limits.deadline, may_be_better):
         interrupted |= candidate.found.interrupted
-        reached = _PlanValues(request, instance, candidate.assignment).all()
-        if _is_better(instance.goals, reached, values):
+        reached = _PlanValues(request, instance, candidate.assignment)
+        if _is_better(reached, values):
             best, values = candidate.assignment, reached
         if interrupted or _reaches(values, solution):
             break
     solution = replace(solution, interrupted=interrupted)
     if best is assignment:
         return solution, assignment
-    pairs = zip(solution.stages, instance.goals, values, strict=False)
+    pairs = zip(solution.stages, instance.goals, values.all(), strict=False)
     stages = [
         replace(result, value=_residual_value(request, best, goal, limits) if value is None else value)
         for result, goal, value in pairs
@@ -72,20 +74,26 @@ def better_plan(
     return replace(solution, stages=tuple(stages)), best
 
 
-def _reaches(values: Sequence[int | None], solution: PlanSolution) -> bool:
-    """Whether no plan is better than one with these values."""
-    pairs = list(zip(values, (stage.bound for stage in solution.stages), strict=False))
-    return len(pairs) == len(values) and all(value is not None and value == bound for value, bound in pairs)
+def _reaches(values: _PlanValues, solution: PlanSolution) -> bool:
+    """Whether no plan is better than one with these values, up to the stages that follow the objective."""
+    return len(solution.stages) == len(values.goals) and all(
+        values.of(number) == stage.bound is not None
+        for number, stage in enumerate(solution.stages)
+        if not values.follows(number)
+    )
 
 
-def _is_best(instance: PlanInstance, solution: PlanSolution) -> bool:
+def _is_best(request: PlanRequest, instance: PlanInstance, solution: PlanSolution) -> bool:
+    """Whether first fit is not worth trying: stages that follow the objective are not worth it by themselves."""
     complete = len(solution.stages) == len(instance.goals) and not instance.is_narrowed
-    return complete and all(stage.value == stage.bound for stage in solution.stages)
+    own = (stage for stage in solution.stages if stage.name not in request.last_stages)
+    return complete and all(stage.value == stage.bound for stage in own)
 
 
-def _is_better(goals: Sequence[Goal], values: Sequence[int | None], others: Sequence[int | None]) -> bool:
+def _is_better(values: _PlanValues, others: _PlanValues) -> bool:
     """Compare stage by stage, up to one whose value is not known without a search."""
-    for goal, value, other in zip(goals, values, others, strict=True):
+    for number, goal in enumerate(values.goals):
+        value, other = values.of(number), others.of(number)
         if value is None or other is None:
             return False
         if value != other:
@@ -175,20 +183,42 @@ def _weighed_value(request: PlanRequest, goal: Goal, weigh: WeightFunction, plac
     return int(planned_weight(request, placed, weigh) * goal.scale) - goal.earlier
 
 
+@dataclass(frozen=True, slots=True)
+class _TakenDevices:
+    """What a unit takes on its node, by the numbers of a Problem."""
+
+    question: Question
+    view: NodeView
+    problem: Problem
+    picks: Picks
+
+
 class _PlanValues:
     """What the stages come to for any assignment, in the steps of the goals, without what came earlier."""
 
     def __init__(self, request: PlanRequest, instance: PlanInstance, assignment: PlanAssignment) -> None:
+        self.goals = instance.goals
         self._request = request
         self._instance = instance
         self._assignment = assignment
         daemons = request.earlier.daemons
         self._own = [pair for place, pair in assignment.assigned.items() if place not in daemons]
         self._nodes = Counter(node.metadata.name for node, _ in self._own)
+        self._known: dict[int, int | None] = {}
+
+    def of(self, number: int) -> int | None:
+        """The value of a stage; None for ``fragmentation``, which takes a search."""
+        if number not in self._known:
+            self._known[number] = self._value(self.goals[number])
+        return self._known[number]
 
     def all(self) -> list[int | None]:
-        """The value of each stage; None for ``fragmentation``, which takes a search."""
-        return [self._value(goal) for goal in self._instance.goals]
+        """The values of all stages."""
+        return list(map(self.of, range(len(self.goals))))
+
+    def follows(self, number: int) -> bool:
+        """Whether a stage follows those of the objective."""
+        return self.goals[number].stage.name in self._request.last_stages
 
     def _value(self, goal: Goal) -> int | None:
         name = goal.stage.name
@@ -202,28 +232,46 @@ class _PlanValues:
             return len(self._nodes.keys() - self._instance.busy) - goal.earlier
         if name == SPREAD.id:
             return sum(number**2 for number in self._nodes.values())
-        return self._sum_of_copies(name)
+        return self._consumption() if name == LEAST_CONSUMPTION else self._sum_of_copies(name)
 
     def _sum_of_copies(self, name: str) -> int:
         """Add up what units cost by what they take."""
         # Only these measures need the stages of ``allocate``.
         from .pricing.measures import COPY_MEASURES
 
-        cluster = self._assignment.cluster
-        compiler = NodeCompiler(replace(self._request.session, cluster=cluster))
-        contexts = NodeContextBuilder(cluster) if name == COMPACT else None
+        contexts = NodeContextBuilder(self._assignment.cluster) if name == COMPACT else None
         total = 0
+        for taken in self._taken():
+            problem = taken.problem
+            if contexts is not None:
+                problem = replace(problem, node_context=contexts.survey(taken.view, taken.question.visible))
+            total += COPY_MEASURES[name].cost(problem, taken.picks)
+        return total
+
+    def _consumption(self) -> int | None:
+        """Add up what units consume, and on each node the counters of shareable devices that they open."""
+        survey = self._instance.consumption
+        measures: dict[str, ConsumptionMeasure] = {}
+        opened: dict[str, set[int]] = defaultdict(set)
+        total = 0
+        for taken in self._taken() if survey else ():
+            name = taken.view.node.metadata.name
+            if survey and name not in measures:
+                measures[name] = survey.measure(taken.problem, taken.view)
+            total += measures[name].cost(taken.problem, taken.picks)
+            opened[name] |= measures[name].opened(taken.problem, taken.picks)
+        return total + sum(measures[name].opening_cost(one) for name, devices in opened.items() for one in devices)
+
+    def _taken(self) -> Iterator[_TakenDevices]:
+        """Yield what each unit with new claims takes."""
+        compiler = NodeCompiler(replace(self._request.session, cluster=self._assignment.cluster))
         for node, made in self._own:
             claims = [ref.claim for ref, _ in made if ref.claim is not None]
-            if not claims:
-                continue
-            question = compiler.question(claims)
-            view = compiler.view(node, question)
-            problem = compiler.problem(question, view.shape)
-            if contexts is not None:
-                problem = replace(problem, node_context=contexts.survey(view, question.visible))
-            total += COPY_MEASURES[name].cost(problem, tuple(_picks(problem, view, made)))
-        return total
+            if claims:
+                question = compiler.question(claims)
+                view = compiler.view(node, question)
+                problem = compiler.problem(question, view.shape)
+                yield _TakenDevices(question, view, problem, tuple(_picks(problem, view, made)))
 
 
 def _picks(problem: Problem, view: NodeView, made: AllocationsOfUnit) -> Iterator[Pick]:

@@ -79,13 +79,24 @@ class CouplingRow:
     upper: int | None = None
 
 
+BRIEF_GAP_FACTOR = 10
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectiveStage:
-    """One stage of the objective. Later stages keep the values of earlier ones."""
+    """One stage of the objective. Later stages keep the values of earlier ones.
+
+    A ``brief`` one takes little of the time of a plan: it ends with what is quickly found, at a wider gap.
+    """
 
     name: str
     terms: Terms
     maximise: bool = True
+    brief: bool = False
+
+    def gap(self, gap: float) -> float:
+        """The gap at which the stage is proven, where other stages are at this one."""
+        return gap * BRIEF_GAP_FACTOR if self.brief else gap
 
     def kept_at(self, value: int) -> CouplingRow:
         """Return the row that keeps the stage at this value or a better one."""

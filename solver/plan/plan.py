@@ -9,6 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from itertools import takewhile
 from math import ceil
 from typing import Any
 
@@ -33,7 +34,7 @@ from ..engines.registry import effective_policy
 from .assign import assign_plan, build_plan_outcome
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
 from .build.nodes import build_node_catalogue
-from .build.objectives import FRAGMENTATION, parse_objective, value_annotation
+from .build.objectives import FRAGMENTATION, LEAST_CONSUMPTION, last_stages, parse_objective, value_annotation
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
@@ -107,6 +108,7 @@ def plan(
     limit = None if budget is None else _spendable(budget)
     target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
     whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
+    whole = replace(whole, last_stages=last_stages(objective))
     open_positions = [place for place in positions if place not in earlier.positions]
     request = _affordable_request(replace(whole, open_positions=open_positions, earlier=earlier), time)
     request, instance = _built(request, time.build_ends())
@@ -114,7 +116,11 @@ def plan(
     limits = PlanLimits(gap, deadline=time.search_ends([queue[place] for place in request.open_positions]))
     solution = _solved(request, instance, limits, time, executor, watch)
     is_open = instance.is_narrowed and request.node_names is None
-    relaxed_bounds = _relaxed_bounds(whole, instance, solution, limits) if is_open else ()
+    # What coupled units consume is not in the value.
+    known = takewhile(lambda name: name != LEAST_CONSUMPTION or not request.earlier.coupled, instance.objective)
+    relaxed_bounds = (
+        _relaxed_bounds(replace(whole, objective=tuple(known)), instance, solution, limits) if is_open else ()
+    )
     time.lap("solve")
     assignment = assign_plan(request, instance, solution)
     time.lap("assign")
@@ -349,7 +355,7 @@ def _relaxed_bounds(
 ) -> Sequence[float | None]:
     """Return bounds that hold for all plans of the whole queue, where those of an instance do not."""
     try:
-        relaxed = build_plan_instance(replace(whole, relaxed=True), limits.deadline)
+        relaxed = build_plan_instance(replace(whole, relaxed=True, last_stages=()), limits.deadline)
     except DeadlineExceededError:
         return ()
     if relaxed.is_narrowed:

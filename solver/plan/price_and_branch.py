@@ -33,6 +33,9 @@ _DIVE_ROUNDS = 6
 # What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
 _STARTING_WORK = 0.5
 _SETTLING_WORK = 2.0
+# What a brief stage may take: rounds of pricing, and work of CP-SAT on the columns at the end.
+_BRIEF_ROUNDS = 20
+_BRIEF_WORK = 0.1
 # The relaxation is solved to this part of the gap that is asked for.
 _PART_OF_GAP = 0.2
 # Whole plans that are filled greedily at the duals, while each raises the relaxation by so much: their columns go
@@ -107,8 +110,10 @@ class _StageSolver:
         self._start(stage)
         self._note(stage, None, 0)
         limits = self._limits
+        rounds = min(limits.rounds, _BRIEF_ROUNDS) if stage.brief else limits.rounds
+        tolerance = stage.gap(limits.gap) * _PART_OF_GAP
         generated = self._generated(
-            stage, column_generation.GenerationLimits(limits.rounds, limits.gap * _PART_OF_GAP, limits.deadline)
+            stage, column_generation.GenerationLimits(rounds, tolerance, limits.deadline, thorough=not stage.brief)
         )
         bound = generated.rounded(self._instance, stage)
         if not self._is_close(stage, bound):
@@ -194,10 +199,10 @@ class _StageSolver:
         chosen = solve_restricted_master(self._instance, self.master.rows, stage, choices, self._plan, limits)
         self._keep_better(stage, chosen.plan)
 
-    def _choose_from_all(self, stage: master_problem.ObjectiveStage) -> None:
+    def _choose_from_all(self, stage: master_problem.ObjectiveStage, work: float = _ALL_COLUMNS_WORK) -> None:
         counts = {node.index: node.count for node in self._instance.nodes}
         choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in self.master.columns]
-        self._choose(stage, choices, _ALL_COLUMNS_WORK)
+        self._choose(stage, choices, work)
 
     def _keep_better(self, stage: master_problem.ObjectiveStage, plan: master_problem.IntegerPlan | None) -> None:
         if plan and stage.gain(plan, self._plan) > 0:
@@ -211,7 +216,9 @@ class _StageSolver:
         if relaxation is None:
             return bound
         if len(self.master.columns) <= _FEW_COLUMNS:
-            self._choose_from_all(stage)
+            self._choose_from_all(stage, _BRIEF_WORK if stage.brief else _ALL_COLUMNS_WORK)
+        if stage.brief:
+            return bound
         part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
         if self._instance.gangs and not self._is_close(stage, bound):
             self._take(stage, fill_whole_gangs(self._generator, stage, relaxation, part.deadline), bound)
@@ -235,7 +242,7 @@ class _StageSolver:
         return bound
 
     def _is_close(self, stage: master_problem.ObjectiveStage, bound: int | None) -> bool:
-        return master_problem.is_close(self._plan.value(stage.terms), bound, self._limits.gap)
+        return master_problem.is_close(self._plan.value(stage.terms), bound, stage.gap(self._limits.gap))
 
     def _note(self, stage: master_problem.ObjectiveStage, bound: int | None, rounds: int) -> None:
         value = self._plan.value(stage.terms)

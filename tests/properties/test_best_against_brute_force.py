@@ -130,6 +130,7 @@ TELLING = {
     "fragmentation": ("counters", "counters-in-use", "shares-in-use", "match"),
     "compact": ("match", "nodes"),
     "fewest-devices-opened": ("counters-in-use", "shares-in-use"),
+    "least-consumption": ("counters", "counters-in-use", "shares-in-use", "capacity"),
 }
 
 

@@ -26,7 +26,9 @@ _ADMITTED = ("admitted", "admitted=devices")
 _SECOND = ("fewest-nodes", "spread", "admitted=devices")
 # What depends on devices, and the families that differ in it.
 _MEASURES = {
-    "alternatives": ("preference",),
+    "alternatives": ("preference", "least-consumption"),
+    "partitions": ("least-consumption",),
+    "shares": ("least-consumption",),
     "wishes": ("soft", "compact"),
     "ties": ("compact",),
     "network": ("compact",),
@@ -40,7 +42,8 @@ class Question:
     def __init__(self, family, seed, large=False):
         self.documents = plan_manifests(family, seed, large)
         random = Random(f"objective/{family}/{seed}")
-        self.stages = [one for one in self._objective(family, random) if not (large and one in ("soft", "compact"))]
+        unknown = ("soft", "compact", "least-consumption") if large else ()
+        self.stages = [one for one in self._objective(family, random) if one not in unknown]
         self.buys = any(one["kind"] == "NodeTemplate" for one in self.documents)
         self.budget = random.choice((1, 2, 4, 5)) if family == "budget" else None
         self.only_new = self.buys and random.random() < 0.3

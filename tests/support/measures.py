@@ -3,14 +3,34 @@
 What was chosen is a list of ``Chosen``, in the order of claims and requests.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil
 
 from drasat.models.cluster.pools import COMPLETE
 from drasat.models.kubernetes.quantity import Quantity
+from drasat.solver.verification.devices import capacity_amounts
+from drasat.solver.verification.requests import all_requested
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
+
+
+def supply(cluster):
+    """By kind what there is by driver and name, and how many cards or devices a driver has for it."""
+    found = {kind: (Counter(), Counter()) for kind in ("counter", "capacity")}
+    for slice_ in cluster.slices:
+        driver = slice_.spec.driver
+        for set_ in slice_.spec.shared_counters or ():
+            found["counter"][1][driver] += 1
+            for name, counter in (set_.counters or {}).items():
+                found["counter"][0][driver, name] += Quantity.parse(counter.value).nano
+        for device in slice_.spec.devices or ():
+            if device.capacity and (device.allow_multiple_allocations or not device.consumes_counters):
+                found["capacity"][1][driver] += 1
+                for name, capacity in device.capacity.items():
+                    found["capacity"][0][driver, name] += Quantity.parse(capacity.value).nano
+    return found
 
 
 @dataclass(frozen=True)
@@ -39,6 +59,7 @@ class Measures:
             for name in (entry.match_attribute, entry.distinct_attribute)
             if name
         }
+        self.supply = supply(cluster)
         self.largest = defaultdict(dict)
         for slice_ in cluster.slices:
             for device in slice_.spec.devices or ():
@@ -54,6 +75,7 @@ class Measures:
             "fragmentation": lambda picked: (self.fragmentation(picked),),
             "compact": lambda picked: (self.compact(picked),),
             "fewest-devices-opened": lambda picked: (self.opened(picked),),
+            "least-consumption": lambda picked: (self.consumption(picked),),
         }[stage](chosen)
 
     def preference(self, chosen):
@@ -86,6 +108,37 @@ class Measures:
             elif not (self.is_shared(one.device) and self.usage.in_use(one.device)):
                 opened.add(one.device)
         return len(opened)
+
+    def consumption(self, chosen):
+        """Draws, shares after rounding, and whole devices; counters of a shareable device once."""
+        total, opened = 0, set()
+        for one in chosen:
+            if one.admin:
+                continue
+            device = self.devices[one.device].device
+            if self.is_shared(one.device):
+                asked = dict(all_requested(self.claims[one.claim]))[one.request]
+                requests = (asked.capacity.requests if asked.capacity else None) or {}
+                for name, amount in capacity_amounts(device, requests, fractional=True).items():
+                    total += self.weighed("capacity", one.device, name, amount)
+                opened.add(one.device)
+            elif self.draws(one.device, always=True):
+                total += self.weighed_draws(one.device)
+            else:
+                for name, capacity in (device.capacity or {}).items():
+                    total += self.weighed("capacity", one.device, name, Quantity.parse(capacity.value).nano)
+        return total + sum(map(self.weighed_draws, opened))
+
+    def weighed_draws(self, device):
+        return sum(self.weighed("counter", device, key[-1], amount) for key, amount in self.draws(device))
+
+    def weighed(self, kind, device, name, amount):
+        """Each kind of a driver weighs alike, and a million is an average card or device."""
+        totals, holders = self.supply[kind]
+        own = {key: total for key, total in totals.items() if key[0] == device[0] and total}
+        if amount <= 0 or (device[0], name) not in own:
+            return 0
+        return ceil(Fraction(amount * 1_000_000 * holders[device[0]], own[device[0], name] * len(own)))
 
     def fragmentation(self, chosen):
         before = self.free(())

@@ -1,7 +1,9 @@
 """Whether claims can have devices together, by trying everything; plain code over what ``plan_reading`` read."""
 
 from collections import Counter
+from fractions import Fraction
 from itertools import combinations
+from math import ceil
 
 from support.plan_reading import amount, selects, tolerates
 
@@ -73,6 +75,32 @@ class Devices:
         """How many devices a claim asks for: of alternatives the least number, and one for All."""
         requests = (one.get("firstAvailable") or [one["exactly"]] for one in spec["devices"]["requests"])
         return sum(min(option.get("count", 1) for option in options) for options in requests)
+
+    def consumption(self, chosen, before, after):
+        """What is drawn of counters and capacity from one state to the next, each kind of a driver weighing alike."""
+        total = 0
+        for device in {device.id: device for _, device, _ in chosen}.values():
+            if device.draws and (not device.multi or device.id not in before.started):
+                total += sum(self._weighed("counter", key[0], key[-1], drawn) for key, drawn in device.draws.items())
+            if device.multi or not device.draws:
+                for name, capacity in device.capacity.items():
+                    whole, key = amount(capacity["value"]), (device.id, name)
+                    used = after.used[key] - before.used[key] if device.multi else whole
+                    total += self._weighed("capacity", device.id[0], name, used)
+        return total
+
+    def _weighed(self, kind, driver, name, drawn):
+        if kind == "counter":
+            totals, holders = Counter(), {key[:-1] for key in self._reading.totals if key[0] == driver}
+            for key, total in self._reading.totals.items():
+                totals[key[-1]] += total if key[0] == driver else 0
+        else:
+            counted = [one for one in self._devices if one.id[0] == driver and (one.multi or not one.draws)]
+            totals, holders = Counter(), [one for one in counted if one.capacity]
+            for one in holders:
+                totals.update({key: amount(capacity["value"]) for key, capacity in one.capacity.items()})
+        totals = +totals
+        return ceil(Fraction(drawn * 1_000_000 * len(holders)) / (totals[name] * len(totals))) if drawn > 0 else 0
 
     def matching(self, asked, names):
         """Devices that all of these nodes see and the selectors want, in order."""
@@ -185,7 +213,10 @@ class _Search:
             rest = self.run(place + 1, after)
             if rest is None:
                 continue
-            own = [measure(claim, chosen, compared) for measure in self._devices.measures]
+            own = [
+                self._devices.consumption(chosen, state, after) if measure is None else measure(claim, chosen, compared)
+                for measure in self._devices.measures
+            ]
             total = tuple(map(int.__add__, own, rest))
             best = total if best is None else min(best, total)
             if not any(best):
@@ -266,4 +297,4 @@ def _compact(_claim, chosen, compared):
     return len(pools) + sum(len({device.value(name) for _, device, _ in chosen}) for name in attributes)
 
 
-MEASURES = {"preference": _preference, "soft": _soft, "compact": _compact}
+MEASURES = {"preference": _preference, "soft": _soft, "compact": _compact, "least-consumption": None}

@@ -32,6 +32,7 @@ from ...engines.result import has_uncombinable_selector
 from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, BundleUnit, Picks, SharedClaimMeasure
+from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, stages_with_choice
 from .nodes import (
     NodeCatalogue,
     NodeClassifier,
@@ -41,7 +42,7 @@ from .nodes import (
     may_span_nodes,
     without_spanning_claims,
 )
-from .objectives import COMPACT, FRAGMENTATION, SOFT, Goal, ObjectiveBuilder
+from .objectives import COMPACT, FRAGMENTATION, LEAST_CONSUMPTION, SOFT, Goal, ObjectiveBuilder
 from .shared_devices import NodeReach, SharedDevices, shared_devices
 from .units import (
     ColocatedUnits,
@@ -70,6 +71,7 @@ class PlanRequest:
 
     ``earlier`` is what was placed before, and what it leaves; ``target_workload`` are the units that ``fragmentation``
     leaves room for, None for those of the queue. ``node_names``: there is time for these nodes only; None: for all.
+    ``last_stages`` follow the objective where a unit has a choice between devices that consume different amounts.
     ``relaxed``: the instance has all plans, and such as cannot be carried out, so that its bounds hold for all: admin
     access takes nothing, pools that cannot be counted have no limit, and a claim takes nothing that could be used from
     several nodes.
@@ -86,6 +88,7 @@ class PlanRequest:
     target_workload: Sequence[QueuedUnit] | None = None
     node_names: frozenset[str] | None = None
     relaxed: bool = False
+    last_stages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +96,8 @@ class PlanInstance:
     """A master problem with its pricer, and what its numbers mean.
 
     ``unplaceable`` says by position in the queue why a unit cannot be placed; ``is_narrowed``: the instance leaves out
-    some plans, so that its bounds do not hold for all; ``busy`` are the nodes in use whatever is planned.
+    some plans, so that its bounds do not hold for all; ``busy`` are the nodes in use whatever is planned. ``objective``
+    are the stages by name, with those that follow; ``consumption`` weighs devices where a stage asks for it.
     """
 
     problem: MasterProblem
@@ -109,6 +113,8 @@ class PlanInstance:
     unplaceable: Mapping[int, str]
     is_narrowed: bool
     busy: frozenset[str]
+    objective: tuple[str, ...]
+    consumption: ConsumptionSurvey | None
 
 
 def build_plan_instance(request: PlanRequest, deadline: float | None = None) -> PlanInstance:
@@ -180,8 +186,19 @@ class _PlanInstanceBuilder:
         plain = without_spanning_claims(node_classes, plain) if relaxed else plain
         reaches = [questions.reach(node, unit_classes, plain[node.index]) for node in node_classes]
         shared = shared_devices(reaches, relaxed=relaxed)
-        goals = self._goals(gangs, roles, residual_roles or roles, node_classes)
-        measured = {node.index: self._measured(plain[node.index], node, shared, goals) for node in node_classes}
+        self._narrowed |= shared.is_narrowed or questions.is_narrowed or may_span_nodes(node_classes, plain)
+        objective, survey, consumption = self._request.objective, None, dict[int, ConsumptionMeasure]()
+        # Nothing could be proven of stages that follow where plans are left out.
+        following = () if self._narrowed else self._request.last_stages
+        if LEAST_CONSUMPTION in {*objective, *following}:
+            survey = ConsumptionSurvey(NodeContextBuilder(self._cluster), self._ledger)
+            consumption = {node.index: survey.of_question(plain[node.index], node.view) for node in node_classes}
+            objective = (*objective, *stages_with_choice(following, plain, consumption))
+        goals = self._goals(objective, gangs, roles, residual_roles or roles, node_classes)
+        measured = {
+            node.index: self._measured(plain[node.index], node, shared, goals, consumption.get(node.index))
+            for node in node_classes
+        }
         first = len(shared.limits) + len(self._apart.refs)
         on_one_node = [CouplingRow(Terms(usage={meter: 1}), upper=1) for meter in range(len(shared.limits), first)]
         residual = goals.residual_workload
@@ -203,12 +220,15 @@ class _PlanInstanceBuilder:
             shared,
             self._compiler,
             gangs.unplaceable,
-            self._narrowed or shared.is_narrowed or questions.is_narrowed or may_span_nodes(node_classes, measured),
+            self._narrowed,
             self._busy,
+            objective,
+            survey,
         )
 
     def _goals(
         self,
+        objective: tuple[str, ...],
         gangs: GangBuilder,
         roles: Sequence[GangRole],
         target_roles: Sequence[GangRole],
@@ -217,7 +237,7 @@ class _PlanInstanceBuilder:
         request, catalogue = self._request, self._request.catalogue
         prices = {node.index: catalogue.price(node.template) for node in nodes if catalogue and node.template}
         return ObjectiveBuilder(
-            request.objective,
+            objective,
             roles,
             list(zip(gangs.gangs, gangs.alternatives, strict=True)),
             nodes,
@@ -228,19 +248,21 @@ class _PlanInstanceBuilder:
             len(request.earlier.nodes - self._busy),
             target_roles,
             self._cluster.classes,
+            request.last_stages,
         )
 
     def _measured(
-        self, question: BundleQuestion, node: PlanNodeClass, shared: SharedDevices, goals: ObjectiveBuilder
+        self,
+        question: BundleQuestion,
+        node: PlanNodeClass,
+        shared: SharedDevices,
+        goals: ObjectiveBuilder,
+        consumption: ConsumptionMeasure | None,
     ) -> BundleQuestion:
         """Add the meters and measures to a question that stages and rows count."""
-        claims = [SharedClaimMeasure(key) for key in self._apart.refs]
-        if not goals.measures and not any(unit.provides for unit in question.units):
-            # A node that has none of these claims may be a linear one.
-            claims = []
-        measures = (*shared.measures[node.index], *claims, *goals.measures_of(node))
-        meters, holding = shared.meters[node.index], len(shared.classes)
-        measured = replace(question, meters=meters, holding=holding, measures=measures)
+        claims = map(SharedClaimMeasure, self._apart.refs)
+        measures = (*shared.measures[node.index], *claims, *goals.measures_of(node, consumption))
+        measured = replace(question, meters=shared.meters[node.index], holding=len(shared.classes), measures=measures)
         # Residual units on nodes that are not bought would cost nothing.
         residual = None if node.template else goals.residual_workload
         return residual.question(measured) if residual else measured

@@ -20,6 +20,7 @@ from math import gcd, lcm
 from ....models.kubernetes.claims import DeviceClass
 from ....models.kubernetes.extensions import annotated_entries
 from ....models.workload.unit_classes import UnitShape
+from ....problem.node_state import FULL_CONSUMPTION
 from ..master_problem import CouplingRow, MasterGangClass, MasterProblem, MasterUnitClass, ObjectiveStage, Terms
 from ..pricing.bundle import SPREAD, BundleQuestion, Measure, OccupiedMeasure
 from .nodes import PlanNodeClass
@@ -34,9 +35,12 @@ from .weights import (
     requested_devices,
 )
 
-DEFAULT_STAGES = ("priority", "admitted")
 COST, FEWEST_NODES, SOFT, COMPACT = "cost", "fewest-nodes", "soft", "compact"
-MEASURED_STAGES = (SPREAD.id, "preference", SOFT, COMPACT)
+PREFERENCE, LEAST_CONSUMPTION = "preference", "least-consumption"
+DEFAULT_STAGES = ("priority", "admitted")
+LAST_DEFAULT_STAGES = (PREFERENCE, LEAST_CONSUMPTION)
+"""Stages that follow the default ones where a unit has a choice between devices that consume different amounts."""
+MEASURED_STAGES = (SPREAD.id, PREFERENCE, SOFT, COMPACT, LEAST_CONSUMPTION)
 """Stages about what a node's bundle is like; each is a meter."""
 FRAGMENTATION = "fragmentation"
 STAGE_NAMES = ("priority", "admitted", COST, FEWEST_NODES, *MEASURED_STAGES, FRAGMENTATION)
@@ -46,8 +50,7 @@ _MANY_UNITS_ON_NODE = 256
 
 def parse_objective(objective: str | Sequence[str], buys: bool) -> tuple[str, ...]:
     """Read names of stages; without any the usual ones, and what is bought costs something. Raises ``ValueError``."""
-    parts = [part.strip() for part in objective.split(",")] if isinstance(objective, str) else list(objective)
-    names = [part for part in parts if part] or list(DEFAULT_STAGES)
+    names = _named_stages(objective) or list(DEFAULT_STAGES)
     for number, name in enumerate(names):
         head, equals, rest = name.partition("=")
         if head not in STAGE_NAMES or (equals and head != "admitted"):
@@ -57,6 +60,16 @@ def parse_objective(objective: str | Sequence[str], buys: bool) -> tuple[str, ..
         if name in names[:number]:
             raise ValueError(f"stage {name!r} comes twice in the objective")
     return (*names, COST) if buys and COST not in names else tuple(names)
+
+
+def last_stages(objective: str | Sequence[str]) -> tuple[str, ...]:
+    """Stages that follow where they have a choice: none, if any stage is named."""
+    return () if _named_stages(objective) else LAST_DEFAULT_STAGES
+
+
+def _named_stages(objective: str | Sequence[str]) -> list[str]:
+    parts = [part.strip() for part in objective.split(",")] if isinstance(objective, str) else list(objective)
+    return [part for part in parts if part]
 
 
 def value_annotation(names: Sequence[str]) -> str | None:
@@ -105,7 +118,8 @@ class ObjectiveBuilder:
 
     ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``target_roles`` those for which ``fragmentation``
     leaves room; ``prices`` are those of nodes that could be bought. ``queued`` are all units of the queue, ``earlier``
-    those that were placed before, on ``opened`` nodes that were not in use. ``classes`` are DeviceClasses by name.
+    those that were placed before, on ``opened`` nodes that were not in use. ``classes`` are DeviceClasses by name,
+    ``brief`` the stages that take little time.
     """
 
     names: Sequence[str]
@@ -119,6 +133,7 @@ class ObjectiveBuilder:
     opened: int
     target_roles: Sequence[GangRole]
     classes: Mapping[str, DeviceClass]
+    brief: Sequence[str] = ()
 
     @cached_property
     def residual_workload(self) -> ResidualWorkload | None:
@@ -147,19 +162,22 @@ class ObjectiveBuilder:
             SPREAD.id: min(_MANY_UNITS_ON_NODE, 2 * len(self.queued)),
             SOFT: max((_soft_weight(role) for role in self.roles), default=0),
             COMPACT: _MANY_UNITS_ON_NODE,
+            LEAST_CONSUMPTION: FULL_CONSUMPTION,
             COST: max(self._amounts(COST).values(), default=0),
         }
         return tuple(max(1, known.get(name, 1)) for name in self.measures)
 
-    def measures_of(self, node: PlanNodeClass) -> list[Measure]:
-        """The measures of a node class's question, in the order of their names."""
-        return [self._measure(name, node) for name in self.measures]
+    def measures_of(self, node: PlanNodeClass, consumption: Measure | None) -> list[Measure]:
+        """The measures of a node class's question, in the order of their names; that of consumption is given."""
+        return [self._measure(name, node, consumption) for name in self.measures]
 
-    def _measure(self, name: str, node: PlanNodeClass) -> Measure:
+    def _measure(self, name: str, node: PlanNodeClass, consumption: Measure | None) -> Measure:
         if name not in MEASURED_STAGES:
             return OccupiedMeasure(self._amounts(name).get(node.index, 0))
         if name == SPREAD.id:
             return SPREAD
+        if name == LEAST_CONSUMPTION and consumption is not None:
+            return consumption
         # Only these measures need the stages of ``allocate``.
         from ..pricing.measures import COPY_MEASURES
 
@@ -215,7 +233,7 @@ class ObjectiveBuilder:
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:
-            stage = ObjectiveStage(name, self._counted(name, first), maximise=False)
+            stage = ObjectiveStage(name, self._counted(name, first), maximise=False, brief=name in self.brief)
             steps = self._price_steps if name == COST else Steps(Fraction(1), exact=True)
             nodes = sum(node.count for node in self.nodes if node.template)
             rounding = 0 if steps.exact else nodes

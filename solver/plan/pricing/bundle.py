@@ -161,6 +161,21 @@ class Measure(Protocol):
     def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
         """Return the cost of a bundle."""
 
+    def uniform_cost(self, unit: BundleUnit, in_use: InUse) -> int | None:
+        """What each copy of a unit adds, whatever it takes and whatever is beside it; None if that differs."""
+
+
+def uniform_usage(question: BundleQuestion, unit: BundleUnit) -> tuple[tuple[int, int], ...] | None:
+    """What each copy of a unit uses by measure, in the numbers of a column's usage; None where that differs."""
+    first, found = len(question.meters), list[tuple[int, int]]()
+    for number, measure in enumerate(question.measures):
+        cost = measure.uniform_cost(unit, question.in_use)
+        if cost is None:
+            return None
+        if cost:
+            found.append((first + number, cost))
+    return tuple(found)
+
 
 def with_measures(question: BundleQuestion, measures: Collection[int]) -> BundleQuestion:
     """Leave only some measures, by number, and of the relations that need not hold those that these look at."""
@@ -214,6 +229,10 @@ class AggregateMeasure:
     def needs_separate_copies(self, _problem: Problem) -> bool:
         """Copies are counted only."""
         return False
+
+    def uniform_cost(self, _unit: BundleUnit, _in_use: InUse) -> int | None:
+        """What a copy adds depends on what is beside it."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +299,10 @@ class SharedClaimMeasure(AggregateMeasure):
         """Count it."""
         pairs = zip(units, bundle.counts, strict=True)
         return sum(count for unit, count in pairs if unit.provides == self.key)
+
+    def uniform_cost(self, unit: BundleUnit, in_use: InUse) -> int | None:
+        """Nothing for all units but the claim itself."""
+        return int(unit.provides == self.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
 """The pricer of linear node classes: their devices are all alike, so that sums say all, and pricing is far quicker.
 
 On such a node every unit takes some whole devices, or a share of one, or none; no constraint relates them, no counter
-is drawn, and no other node reaches them.
+is drawn, and no other node reaches them. A measure may count them as long as each unit costs the same wherever it is.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import gcd
 
 from ....problem.messages import DeadlineExceededError
@@ -17,9 +17,10 @@ from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
 from ..master_problem import Column, is_past
 from . import lagrangian
-from .bundle import Bundle, BundleQuestion, Picks
+from .bundle import Bundle, BundleQuestion, Picks, uniform_usage
 from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling
 
+Usage = tuple[tuple[int, int], ...]
 _MOST_COLUMNS = 6
 _MOST_ENUMERATED_ITEMS = 24
 
@@ -28,33 +29,57 @@ _MOST_ENUMERATED_ITEMS = 24
 class LinearPricer:
     """Prices node classes with linear resources; ``nodes`` by node class, ``units`` by unit class.
 
-    A column's payload says which unit classes each device takes, and in one more entry those without a device. Meters
-    are not used.
+    A column's payload says which unit classes each device takes, and in one more entry those without a device.
+    ``usage`` has by node class what a unit of each class uses by measure.
     """
 
     units: tuple[lagrangian.LinearUnit, ...]
     nodes: tuple[lagrangian.LinearNode, ...]
+    usage: Mapping[int, Mapping[int, Usage]] = field(default_factory=dict)
 
     def price(
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], limits: PricingLimits
     ) -> PricingResult:
         """Find columns; what a quick look cannot exclude raises the bound, which is None only after the deadline."""
-        question = lagrangian.build_linear_question(self.nodes[node_class], self.units, prices.units, limits_by_class)
+        values = self._values(node_class, prices)
+        question = lagrangian.build_linear_question(self.nodes[node_class], self.units, values, limits_by_class)
         if not question.offers:
             return PricingResult((), 0)
         if is_past(limits.deadline):
             return PricingResult((), None)
         relaxed = lagrangian.best_relaxation(question, limits.deadline)
         filled = _best_fillings(question, relaxed, limits)
-        columns = tuple(_filling_column(node_class, filling.devices) for filling in filled.fillings)
+        columns = tuple(self._column(node_class, filling.devices) for filling in filled.fillings)
         return PricingResult(columns, filled.bound)
+
+    def _values(self, node_class: int, prices: Prices) -> Sequence[int]:
+        """The worth of each unit, less what its usage costs."""
+        usage = self.usage.get(node_class)
+        if not usage:
+            return prices.units
+        costs = {unit: sum(prices.meters[meter] * amount for meter, amount in own) for unit, own in usage.items()}
+        return [price + costs.get(unit, 0) for unit, price in enumerate(prices.units)]
+
+    def _column(self, node_class: int, devices: tuple[tuple[int, ...], ...]) -> Column:
+        counts = Counter(index for device in devices for index in device)
+        usage, used = self.usage.get(node_class, {}), Counter[int]()
+        for unit, number in counts.items():
+            for meter, amount in usage.get(unit, ()):
+                used[meter] += number * amount
+        return Column(node_class, tuple(sorted(counts.items())), tuple(sorted((+used).items())), devices)
 
     def enumerate(
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
-        node = self.nodes[node_class]
-        question = lagrangian.build_linear_question(node, self.units, prices.units, limits_by_class, dominance=False)
+        node, values = self.nodes[node_class], self._values(node_class, prices)
+        pairs = enumerate(zip(values, prices.units, limits_by_class, strict=True))
+        if any(
+            value <= 0 < price and most and node.allows(unit, self.units[unit]) for unit, (value, price, most) in pairs
+        ):
+            # A column may still have units that cost more here than they are worth.
+            return None
+        question = lagrangian.build_linear_question(node, self.units, values, limits_by_class, dominance=False)
         if not question.offers:
             return ()
         if len(question.offers) > _MOST_ENUMERATED_ITEMS:
@@ -68,7 +93,7 @@ class LinearPricer:
             return None
         if not filled.is_complete:
             return None
-        return tuple(_filling_column(node_class, filling.devices) for filling in filled.fillings)
+        return tuple(self._column(node_class, filling.devices) for filling in filled.fillings)
 
     def reduced(self, column: Column, counts: Mapping[int, int]) -> Column:
         """Take units out, from the last device to the first."""
@@ -78,7 +103,7 @@ class LinearPricer:
             gone = Counter(taken) & left
             left -= gone
             devices.append(tuple((Counter(taken) - gone).elements()))
-        return _filling_column(column.node_class, tuple(reversed(devices)))
+        return self._column(column.node_class, tuple(reversed(devices)))
 
 
 def _best_fillings(
@@ -98,11 +123,6 @@ def _best_fillings(
         if fillings and fillings[0].value >= bound:
             break
     return LabelingResult(fillings, bound, is_complete=False)
-
-
-def _filling_column(node_class: int, devices: tuple[tuple[int, ...], ...]) -> Column:
-    counts = Counter(index for device in devices for index in device)
-    return Column(node_class, tuple(sorted(counts.items())), payload=devices)
 
 
 # With smaller shares of a device than this part of it, tables of its fillings become too large.
@@ -161,7 +181,7 @@ def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearN
     units: dict[int, lagrangian.LinearUnit] = {}
     found: dict[int, _LinearNodeClass] = {}
     for index, question in questions.items():
-        linear = None if any(question.meters) or question.measures else _linear_node_class(question)
+        linear = None if any(question.meters) else _linear_node_class(question)
         if linear is not None and all(units.get(number, own) == own for number, own in linear.units.items()):
             found[index] = linear
             units.update(linear.units)
@@ -177,16 +197,18 @@ def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearN
     )
     nothing = lagrangian.LinearUnit(needs=(0,) * resources)
     requested = (units.get(number, nothing) for number in range(roles))
-    pricer = LinearPricer(tuple(replace(unit, share=unit.share // step) for unit in requested), tuple(nodes))
+    usage = {index: linear.usage for index, linear in found.items() if any(linear.usage.values())}
+    pricer = LinearPricer(tuple(replace(unit, share=unit.share // step) for unit in requested), tuple(nodes), usage)
     return LinearNodes(pricer, devices, {index: questions[index] for index in found})
 
 
 @dataclass(frozen=True, slots=True)
 class _LinearNodeClass:
-    """A linear node kind: its devices, and what it may take."""
+    """A linear node kind: its devices, what it may take, and what that uses by measure."""
 
     devices: _DeviceAmounts
     units: Mapping[int, lagrangian.LinearUnit]
+    usage: Mapping[int, Usage]
 
 
 def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
@@ -203,15 +225,17 @@ def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
     if there is None:
         return None
     units: dict[int, lagrangian.LinearUnit] = {}
+    usage: dict[int, Usage] = {}
     for unit in question.units:
         if not wanted.get(unit.index, True):
             continue
         taken = _unit_take(unit.problem, there) if unit.index in wanted else (0, 0)
-        if taken is None:
+        used = uniform_usage(question, unit)
+        if taken is None or used is None:
             return None
-        units[unit.index] = lagrangian.LinearUnit(*taken, unit.needs)
+        units[unit.index], usage[unit.index] = lagrangian.LinearUnit(*taken, unit.needs), used
     least = min((unit.share for unit in units.values() if unit.share), default=there.capacity)
-    return None if there.capacity > _MOST_SHARES * least else _LinearNodeClass(there, units)
+    return None if there.capacity > _MOST_SHARES * least else _LinearNodeClass(there, units, usage)
 
 
 def _is_simple(problem: Problem) -> bool:

@@ -17,7 +17,7 @@ from ....encoders.objectives.stages import SOFT as SOFT_STAGE
 from ....encoders.rows import Term
 from ....encoders.symmetry import MergedProblem, Signature, no_signature
 from ....problem.conditions import penalty
-from ....problem.problem import Problem, Relation
+from ....problem.problem import InUse, Problem, Relation
 from ....problem.topology import TopologyCondition
 from .bundle import Bundle, BundleUnit, MeasureContext, Picks
 
@@ -31,7 +31,8 @@ class CopyMeasure:
     """A sum over copies: ``cost`` is that of one, which depends on nothing but what it takes itself.
 
     ``rest`` makes the terms for units without configurations, ``reads_relation`` says whether a relation counts that
-    need not hold, ``needs_separate_copies`` whether the copies of a Problem must be told apart.
+    need not hold, ``needs_separate_copies`` whether the copies of a Problem must be told apart,
+    ``is_free`` whether no copy of a Problem costs anything.
     """
 
     id: str
@@ -40,6 +41,7 @@ class CopyMeasure:
     sign: Callable[[MergedProblem], Signature | None] = no_signature
     reads_relation: Callable[[Relation], bool] = _never
     needs_separate_copies: Callable[[Problem], bool] = _never
+    is_free: Callable[[Problem], bool] = _never
 
     def terms(self, measured: MeasureContext) -> list[Term]:
         """Count each configuration at its cost, and the rest as it can be said."""
@@ -55,6 +57,10 @@ class CopyMeasure:
         """Add up the copies."""
         pairs = zip(units, bundle.copies, strict=True)
         return sum(self.cost(unit.problem, picks) for unit, copies in pairs if unit.measured for picks in copies)
+
+    def uniform_cost(self, unit: BundleUnit, _in_use: InUse) -> int | None:
+        """Nothing, where that is known beforehand."""
+        return None if unit.measured and unit.problem.demands and not self.is_free(unit.problem) else 0
 
 
 def _rank_cost(problem: Problem, picks: Picks) -> int:
@@ -153,9 +159,17 @@ def _copy_takes(measured: MeasureContext) -> Iterator[tuple[tuple[int, int], int
                 yield copy, model.takes[alternative.index, class_], model.reduced.classes[class_].representative
 
 
-PREFERENCE = CopyMeasure("preference", _rank_cost, _rank_terms)
+def _has_no_lists(problem: Problem) -> bool:
+    return not problem.has_lists
+
+
+def _has_no_soft_relations(problem: Problem) -> bool:
+    return not problem.soft_relations
+
+
+PREFERENCE = CopyMeasure("preference", _rank_cost, _rank_terms, is_free=_has_no_lists)
 """Sum of the ranks of alternatives."""
-SOFT = CopyMeasure("soft", _soft_cost, _soft_terms, reads_relation=_is_soft)
+SOFT = CopyMeasure("soft", _soft_cost, _soft_terms, reads_relation=_is_soft, is_free=_has_no_soft_relations)
 """Sum of the weights of violated soft entries (SOFT-1, SOFT-2)."""
 COMPACT = CopyMeasure(
     "compact",

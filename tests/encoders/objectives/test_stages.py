@@ -4,7 +4,7 @@ import pytest
 from support.families import FAMILIES, member
 from support.gates import ALL
 from support.modelling import asked
-from support.objects import after, claim, device, devices, draws, either, match, option, partitions, pool, want
+from support.objects import after, claim, device, devices, draws, either, match, option, partitions, pool, shared, want
 from support.staged import asking, came_to, compared, lots, seen
 
 from drasat.encoders.objectives.stages import STAGES, stages_named
@@ -91,6 +91,35 @@ def test_a_card_is_opened_once_however_many_partitions_come_from_it():
     assert opened == [[1], [1], [2]]
     first = after(*supply, claim(want(), name="one"))
     assert came_to(asking(*supply, claim(want(count=3)), *first), "fewest-devices-opened") == [0]
+
+
+def test_consumption_weighs_all_kinds_alike_and_a_whole_card_a_million():
+    """CTR-3, CAP-3, IN-3."""
+    supply = partitions(
+        device("half", draws("x", slices=2, engines=1)),
+        device("whole", draws("x", slices=4, engines=4)),
+        sets={"x": {"slices": 4, "engines": 4}, "y": {"slices": 4, "engines": 4}},
+    )
+    assert came_to(asking(*supply, claim(want())), "least-consumption") == [375_000]
+    assert came_to(asking(*supply, claim(want(admin=True))), "least-consumption") == [0]
+
+
+def test_consumption_of_whole_devices_and_of_shares():
+    """CAP-3."""
+    whole = pool(device("small", capacity={"memory": "40Gi"}), device("large", capacity={"memory": "120Gi"}))
+    assert came_to(asking(whole, claim(want())), "least-consumption") == [500_000]
+    assert came_to(asking(whole, claim(want(count=2))), "least-consumption") == [2_000_000]
+    policy = shared("10", default="4", min="2", step="2", max="10")
+    fine = device("fine", capacity={"width": shared("10", default="1", min="1", max="10")}, multi=True)
+    coarse = device("coarse", capacity={"width": policy}, multi=True)
+    wide = claim(want(capacity={"width": "3"}))
+    assert came_to(asking(pool(coarse), wide), "least-consumption") == [400_000]
+    assert came_to(asking(pool(coarse), claim(want())), "least-consumption") == [400_000]
+    assert came_to(asking(pool(coarse, fine), wide), "least-consumption") == [300_000]
+
+
+def test_devices_without_a_size_consume_nothing():
+    assert came_to(asking(pool(*devices("a", "b")), claim(want())), "least-consumption") == [0]
 
 
 def test_ranks_of_merged_lists_are_those_of_single_ones():

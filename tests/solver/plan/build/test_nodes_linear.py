@@ -178,7 +178,9 @@ def test_shared_pools_are_not_linear():
         ("admitted,fragmentation", ["n1"]),
         ("admitted,fragmentation,fewest-nodes", []),
         ("admitted,spread", []),
-        ("admitted,preference", []),
+        # Without alternatives all copies cost the same, wherever they are.
+        ("admitted,preference", ["n1"]),
+        ("admitted,least-consumption", ["n1"]),
     ],
 )
 def test_goals_that_measure_bundles_are_not_linear(objective, expected):

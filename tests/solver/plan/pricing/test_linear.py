@@ -66,6 +66,34 @@ def test_enumeration_misses_no_column_of_the_asked_worth(seed):
         assert {column.counts for column in listed} >= expected
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_what_units_use_lowers_their_worth(seed):
+    """Usage costs as much as lower prices, and is told by the column."""
+    scene, random = random_scene(seed), Random(seed)
+    units = range(len(scene.instance.units))
+    usage = {0: {unit: ((0, random.randint(0, 5)), (1, random.randint(0, 3))) for unit in units}}
+    pricer = LinearPricer(scene.pricer.units, scene.pricer.nodes, usage)
+    prices = Prices(random_prices(seed, scene).units, (-2, -1))
+    costs = [sum(amount * -prices.meters[meter] for meter, amount in usage[0][unit]) for unit in units]
+    lowered = Prices(tuple(max(0, price - cost) for price, cost in zip(prices.units, costs, strict=True)))
+    most = scene.instance.demands()
+    priced = pricer.price(0, prices, most, PricingLimits(Effort.THOROUGH))
+    assert priced.bound == best_value(scene, 0, lowered)
+    assert max((prices.value(column) for column in priced.columns), default=0) == priced.bound
+    for column in priced.columns:
+        used = {meter: sum(dict(usage[0][unit])[meter] * count for unit, count in column.counts) for meter in (0, 1)}
+        assert column.usage == tuple((meter, amount) for meter, amount in used.items() if amount)
+
+
+def test_columns_are_not_listed_where_some_units_cost_more_than_they_are_worth():
+    """Such a unit may be in a column that is worth enough."""
+    units, node = (LinearUnit(devices=1, needs=()),) * 2, LinearNode((1, 1), 1, ())
+    prices = Prices((9, 3), (-1,))
+    cheap, dear = (LinearPricer(units, (node,), {0: {1: ((0, amount),)}}) for amount in (1, 4))
+    assert cheap.enumerate(0, prices, (1, 1), 7, PricingLimits()) is not None
+    assert dear.enumerate(0, prices, (1, 1), 7, PricingLimits()) is None
+
+
 def test_node_wide_resources_that_bind_change_what_is_best():
     units = (LinearUnit(devices=1, needs=(6,)), LinearUnit(devices=1, needs=(1,)))
     pricer = LinearPricer(units, (LinearNode((10,) * 4, 10, (10,)),))
