@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from ...problem.node_state import AllocatedState
 from ..engines import registry
 from ..engines.engine import Engine, ObjectiveWatch, Session, work_for_time_limit
 from ..engines.outcome import AllocationOutcome, SearchInterrupted, Statistics, UnitOutcome
-from .check import check_allocations
+from .check import check_allocations, verification_ends, verified_outcomes
 from .coupling import CoupledUnits, find_coupled_units, in_request_order
 from .placement import NodeWalk, Placer, unplaced_outcome
 from .unsupported import check_engine_support, ignored_soft_entries, incomplete_gang_notices, placed_pods
@@ -107,7 +108,9 @@ def allocate(
         placed.get(id(unit)) or unplaced_outcome(unit, Status.UNKNOWN, [_INTERRUPTED_REASON]) for unit in requested
     )
     searched = monotonic()
-    check_allocations(cluster, outcomes, gates, policy, given, groups=not registry.is_upstream(name))
+    check = partial(check_allocations, cluster, outcomes, gates, policy, given, groups=not registry.is_upstream(name))
+    ends = verification_ends(started, time_limit)
+    outcomes = verified_outcomes(outcomes, partial(check, deadline=ends), sets)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     counts = replace(worker.counts, devices=cluster.device_count)
     statistics = Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from time import monotonic
 
 from msgspec.structs import replace
 
@@ -12,9 +13,11 @@ from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Status
+from ...models.results.common import Reason, Status
+from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.outcome import UnitOutcome
-from ..verification.verify import Placement, Violation, verify
+from ..verification.verify import Placement, VerificationTimeoutError, Violation, verify
+from .coupling import CoupledUnits
 
 
 class VerificationError(Exception):
@@ -34,17 +37,71 @@ def check_allocations(
     *,
     groups: bool = False,
     extended: bool = True,
+    deadline: float | None = None,
+    clock: Callable[[], float] = monotonic,
 ) -> None:
-    """Check all allocations jointly, in the order in which they were made. Raises ``VerificationError``.
+    """Check all allocations jointly, in the order in which they were made.
 
     With ``groups`` ConstraintGroups are to be kept, too; with ``extended`` claims have all extended resources of pods.
+
+    Raises
+    ------
+    VerificationError
+        For an answer that breaks a rule.
+    VerificationTimeoutError
+        If that takes until ``deadline``, a reading of ``clock``.
+
     """
-    placements = list(_placements_of_outcomes(cluster, outcomes))
+    placements = _placements_of_outcomes(cluster, outcomes)
     violations = verify(
-        cluster, placements, gates, cel_errors=cel_errors, caller_constraints=given, groups=groups, extended=extended
+        cluster,
+        placements,
+        gates,
+        cel_errors=cel_errors,
+        caller_constraints=given,
+        groups=groups,
+        extended=extended,
+        deadline=deadline,
+        clock=clock,
     )
     if violations:
         raise VerificationError(violations)
+
+
+def verified_outcomes(
+    outcomes: Sequence[UnitOutcome], check: Callable[[], None], sets: Iterable[CoupledUnits] = ()
+) -> tuple[UnitOutcome, ...]:
+    """Keep the outcomes that ``check`` verifies in time; from the first that it does not all are Unknown.
+
+    Later units were looked at beside that one, so that nothing is known of them either. If there is no time for all,
+    what ``sets`` couple is not verified.
+    """
+    try:
+        check()
+    except VerificationTimeoutError as late:
+        placed = [number for number, one in enumerate(outcomes) if one.outcome == Status.ALLOCATED]
+        coupled = {id(unit) for one in sets for unit in one.units}
+        unverified = [
+            number
+            for order, number in enumerate(placed)
+            if order >= late.verified or id(outcomes[number].unit) in coupled
+        ]
+        first = min(unverified, default=len(outcomes))
+        return (
+            *outcomes[:first],
+            *(UnitOutcome(one.unit, Status.UNKNOWN, reasons=(_LATE,)) for one in outcomes[first:]),
+        )
+    return tuple(outcomes)
+
+
+def verification_ends(began: float, time_limit: float | None) -> float | None:
+    """When verification has to end: a limit may be missed by a twentieth and 0.25 s rather than lose an answer."""
+    return None if time_limit is None else began + time_limit * (1 + LIMIT_TOLERANCE) + LIMIT_TOLERANCE_SECONDS
+
+
+LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS = 0.05, 0.25
+LATE_VERIFICATION = "the time limit passed before this was verified"
+_LATE = Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION)
 
 
 def _placements_of_outcomes(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -> Iterator[Placement]:

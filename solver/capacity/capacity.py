@@ -7,9 +7,9 @@ at together (``count_on_shared_nodes``), as the sum of what fits on each of them
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -26,12 +26,13 @@ from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError
 from ...problem.node_classes import group_equal
 from ...problem.node_state import AllocatedState
-from ..allocate.allocate import TIME_LIMIT, gates_of
-from ..allocate.check import check_allocations
+from ..allocate.allocate import TIME_LIMIT, gates_of, search_seconds
+from ..allocate.check import LATE_VERIFICATION, check_allocations, verification_ends
 from ..allocate.nodes import SuitableNodes
 from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import SearchInterrupted, UnitOutcome, misfit_reasons, missing_reference_reasons
+from ..verification.verify import VerificationTimeoutError
 from .node import (
     CopyEngine,
     CopyFeasibility,
@@ -85,16 +86,17 @@ def capacity(
     given = read_caller_constraints(constraints)
     session = Session(cluster, gates, STRICT, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
     engine = CopyEngine(session, source)
-    deadline = None if time_limit is None else started + time_limit
+    nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
+    most = min(_MOST_VERIFIED, limit * len(nodes))
+    deadline = None if time_limit is None else started + search_seconds(time_limit, most)
     rooms = NodeRooms(cluster, gates)
     evaluation = CapacityEvaluation(cluster, engine, AllocatedState(cluster.usage(gates)), rooms, limit, deadline)
-    nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
     evaluation.run(nodes)
     searched = monotonic()
-    # All copies that fit at the same time, and those on each kind of node that fit on it alone.
-    together = [placed for group in evaluation.placed for placed in group]
-    for copies in (together[:_MOST_VERIFIED], *evaluation.alone):
-        check_allocations(cluster, _copy_outcomes(engine, copies), gates, STRICT, given)
+    ends = verification_ends(started, time_limit)
+    evaluation.verify(
+        lambda copies: check_allocations(cluster, _copy_outcomes(engine, copies), gates, STRICT, given, deadline=ends)
+    )
     answer = CapacityOutcome(
         source.kind,
         source.namespace,
@@ -128,7 +130,10 @@ def _copy_outcomes(engine: CopyEngine, copies: Sequence[PlacedCopy]) -> list[Uni
 
 NO_ROOM = Room(0, 0, 0)
 _TIME_LIMIT_REASON = Reason("timeLimit", "", "the time limit passed before this was tried")
+_LATE_REASON = Reason("timeLimit", "", LATE_VERIFICATION)
 INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was decided")
+_CopiedKind: TypeAlias = "CountedCopies | SharedRoom"
+"""A kind of node alone, or nodes that share something."""
 QueryOnNode: TypeAlias = tuple[Node, CopyProblem]
 """A node with the question of one copy on it."""
 
@@ -136,8 +141,7 @@ QueryOnNode: TypeAlias = tuple[Node, CopyProblem]
 class CapacityEvaluation:
     """Looks at nodes, and keeps what it has found by then; ``interrupted``: it was stopped before its end.
 
-    ``rooms`` add up to the room on all nodes; ``placed`` are copies that fit at the same time, ``alone``
-    those that fit on a node if there are none on nodes that it shares something with.
+    ``rooms`` add up to the room on all nodes.
     """
 
     def __init__(
@@ -152,8 +156,8 @@ class CapacityEvaluation:
         self._answers: dict[NodeRoom, list[str]] = {}
         self.shared: list[SharedRoom] = []
         self.rooms: list[Room] = []
-        self.placed: list[list[PlacedCopy]] = []
-        self.alone: list[list[PlacedCopy]] = []
+        self._placed: list[tuple[_CopiedKind, list[PlacedCopy]]] = []
+        self._alone: list[tuple[_CopiedKind, list[PlacedCopy]]] = []
         self.interrupted = False
         self._cluster = cluster
         self._engine = engine
@@ -174,6 +178,40 @@ class CapacityEvaluation:
         by_name = {name: found[name] for node in nodes if (name := node.metadata.name) in found}
         for group in connected_groups({name: place.keys for name, place in by_name.items()}):
             self._join([by_name[name] for name in group])
+
+    def verify(self, check: Callable[[Sequence[PlacedCopy]], None]) -> None:
+        """Check all copies that fit at the same time, and those that fit on one of the nodes that share something.
+
+        Each kind of node is looked at before any is looked at again. A kind that ``check`` has no time for has no
+        copies that fit, as far as is known.
+        """
+        met: Counter[_CopiedKind] = Counter()
+        turns: dict[int, list[tuple[_CopiedKind, list[PlacedCopy]]]] = defaultdict(list)
+        for kind, own in self._placed:
+            turns[met[kind]].append((kind, own))
+            met[kind] += 1
+        ordered = list(chain.from_iterable(turns.values()))
+        late = set[_CopiedKind]()
+        for parts in (ordered, *([one] for one in self._alone)):
+            try:
+                check([placed for _, own in parts for placed in own][:_MOST_VERIFIED])
+            except VerificationTimeoutError as error:
+                ends = accumulate(len(own) for _, own in parts)
+                verified = {kind for (kind, _), end in zip(parts, ends, strict=True) if end <= error.verified}
+                late.update(kind for kind, own in parts if own and kind not in verified)
+        if late:
+            self._forget(late)
+
+    def _forget(self, kinds: Collection[_CopiedKind]) -> None:
+        """Take back what was not verified; bounds rest on proofs, and stay."""
+        first = len(self.rooms) - len(self._placed)
+        for number, (kind, _) in enumerate(self._placed, first):
+            if kind in kinds:
+                self.rooms[number] = self.rooms[number].unverified
+        self.shared = [replace(one, room=one.room.unverified) if one in kinds else one for one in self.shared]
+        for answer in dict.fromkeys(kind.answer for kind in kinds if isinstance(kind, CountedCopies)):
+            names = self._answers.pop(replace(answer, nodes=()), [])
+            self._note(NodeRoom(tuple(names), answer.room.unverified, (_LATE_REASON,)))
 
     def _suitable(self, nodes: Sequence[Node]) -> Iterator[Node]:
         """Yield the nodes that a copy may be on, whatever devices they have; say of the others why not."""
@@ -282,7 +320,7 @@ class CapacityEvaluation:
         alone = places[0].alone
         if len(places) == 1:
             self.rooms.append(alone.answer.room)
-            self.placed.append([(places[0], picks) for picks in alone.copies])
+            self._placed.append((alone, [(places[0], picks) for picks in alone.copies]))
             return
         best = max(places, key=lambda place: len(place.alone.copies))
         placed = [(best, picks) for picks in best.alone.copies]
@@ -293,10 +331,11 @@ class CapacityEvaluation:
             except KeyboardInterrupt:
                 self.interrupted = True
         self.rooms.append(room)
-        self.placed.append(placed)
-        kinds = {place.alone: place for place in places}.values()
-        self.alone += [[(place, picks) for picks in place.alone.copies] for place in kinds]
-        self.shared.append(SharedRoom(tuple(place.node.metadata.name for place in places), room))
+        shared = SharedRoom(tuple(place.node.metadata.name for place in places), room)
+        self._placed.append((shared, placed))
+        kinds = {place.alone: place for place in places}
+        self._alone += [(kind, [(place, picks) for picks in kind.copies]) for kind, place in kinds.items()]
+        self.shared.append(shared)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

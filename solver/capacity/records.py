@@ -45,6 +45,11 @@ class Room:
         """Whether it is known how many fit."""
         return self.unbounded or self.fits == self.bound
 
+    @property
+    def unverified(self) -> Room:
+        """What is known without the copies that were found."""
+        return Room(bound=self.bound)
+
 
 @dataclass(frozen=True, slots=True)
 class NodeRoom:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from time import monotonic
 from typing import TypeAlias
@@ -35,7 +36,7 @@ from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
 from ...peers.requests import PodRequest, ScheduleRequest, features_of_gates
 from ..allocate.allocate import TIME_LIMIT, allocate, gates_of, units_to_place
-from ..allocate.check import check_allocations
+from ..allocate.check import check_allocations, verification_ends, verified_outcomes
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
 from ..allocate.placement import unplaced_outcome
 from ..allocate.unsupported import check_engine_support, ignored_soft_entries
@@ -151,7 +152,7 @@ def compare(
             with peer() as started:
                 version = started.handshake.version
                 schedules = [units.schedule(started, time_limit) for _ in range(repeat)]
-            answer = _listed_outcome(cluster, schedules[0], requested, nodes, gates, cel_errors)
+            answer = _listed_outcome(cluster, schedules[0], requested, nodes, gates, cel_errors, time_limit)
             seconds = tuple(one.seconds for one in schedules)
         else:
             answers = [
@@ -196,15 +197,18 @@ def _listed_outcome(
     nodes: Sequence[Node],
     gates: FeatureGates,
     cel_errors: str,
+    time_limit: float | None,
 ) -> AllocationOutcome:
     """Verify what the scheduler's allocator made of a list of units, and put it into an outcome."""
     soft = ignored_soft_entries(KUBE_SCHEDULER, cluster, requested)
     notices = (*soft, *unknown_room_notices(nodes, requested))
     started = monotonic()
-    check_allocations(cluster, schedule.units, gates, cel_errors)
+    ends = verification_ends(started - schedule.seconds, time_limit)
+    check = partial(check_allocations, cluster, schedule.units, gates, cel_errors, deadline=ends)
+    units = verified_outcomes(schedule.units, check)
     statistics = Statistics(steps=schedule.steps, devices=cluster.summary()["devices"])
     seconds = {"search": schedule.seconds, "verify": monotonic() - started}
-    return AllocationOutcome(KUBE_SCHEDULER, schedule.units, gates, cel_errors, True, statistics, seconds, notices)
+    return AllocationOutcome(KUBE_SCHEDULER, units, gates, cel_errors, True, statistics, seconds, notices)
 
 
 _RELATIONS_BY_DISTANCE = (EQUAL, EQUIVALENT, DIFFERENT)

@@ -10,6 +10,7 @@ from time import monotonic
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import Reason
 from ...models.results.plan import PlanStage
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import expand_units
@@ -19,13 +20,16 @@ from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
 from ...problem.messages import KUBE, check_policy
 from ..allocate.allocate import gates_of
+from ..allocate.check import LATE_VERIFICATION, verification_ends
 from ..allocate.unsupported import check_engine_support, check_planner_support, ignored_soft_entries
+from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..engines.kube_scheduler import KubeSchedulerEngine
 from ..engines.kube_scheduler import check_peer_policy as check_upstream_policy
 from ..plan.first_fit import FirstFitPolicy, PlacementPolicy, SequentialScheduler
 from ..plan.node_states import AllocationTrials
 from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, check_plan
+from ..verification.verify import VerificationTimeoutError
 from . import schedulers
 from .figures import Figures, SchedulingContext, SchedulingInput, figures
 from .schedulers import ORDERS
@@ -168,10 +172,15 @@ class TimeShares:
 
     def __init__(self, limit: float | None, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
+        self._limit = limit
         self._ends = None if limit is None else clock() + limit
         self._first = True
         self.parts = 1
         self.checking: float | None = None
+
+    def latest_end(self) -> float | None:
+        """When verifying a run is given up: the limit may be missed by as much as other verbs may miss theirs."""
+        return None if self._ends is None else verification_ends(self._ends - (self._limit or 0.0), self._limit)
 
     def take(self, parts: int) -> float | None:
         """The deadline for the next parts; None for no limit."""
@@ -237,7 +246,7 @@ class _PlannerRunner:
 
     def _scheduled(self, planner: str, order: str) -> PlannerRun:
         deadline = self.shares.take(1)
-        found = schedule(self.inputs, planner, order, self.shares.search_ends(deadline))
+        found = schedule(self.inputs, planner, order, self.shares.search_ends(deadline), self.shares.latest_end())
         units = [one.unit for one in self.inputs.units]
         unknown_rooms = unknown_room_notices(self.inputs.cluster.nodes.values(), units)
         ignored = ignored_soft_entries(planner, self.inputs.cluster, units)
@@ -312,8 +321,12 @@ def check_planner(name: str) -> str:
     return name
 
 
-def schedule(inputs: SchedulingInput, planner: str, order: str, deadline: float | None) -> SequentialSchedule:
-    """Place the units one by one in this order, and check the whole; ``deadline`` is a reading of ``time.monotonic``.
+def schedule(
+    inputs: SchedulingInput, planner: str, order: str, deadline: float | None, latest: float | None = None
+) -> SequentialSchedule:
+    """Place the units one by one in this order, and check the whole.
+
+    Placing ends at ``deadline``, a reading of ``time.monotonic``; what is not verified by ``latest`` is not kept.
 
     Raises ``VerificationError`` if it does not pass, and ``PeerError`` if the real scheduler fails.
     """
@@ -325,15 +338,21 @@ def schedule(inputs: SchedulingInput, planner: str, order: str, deadline: float 
         scheduler.run(queue)
     seconds = monotonic() - started
     units = tuple(scheduler.outcomes(inputs.units))
-    check_plan(
-        inputs.cluster,
-        units,
-        inputs.gates,
-        inputs.cel_errors,
-        order=scheduler.order(inputs.units),
-        namespace=inputs.namespace,
-        selector=inputs.selector,
-    )
+    try:
+        check_plan(
+            inputs.cluster,
+            units,
+            inputs.gates,
+            inputs.cel_errors,
+            order=scheduler.order(inputs.units),
+            namespace=inputs.namespace,
+            selector=inputs.selector,
+            deadline=latest,
+        )
+    except VerificationTimeoutError:
+        late = (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),)
+        nothing = tuple(PlannedUnitOutcome.of(one, None, late, ()) for one in inputs.units)
+        return SequentialSchedule(nothing, False, seconds, version)
     return SequentialSchedule(units, scheduler.in_time, seconds, version)
 
 

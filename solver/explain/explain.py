@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,8 @@ from ...models.workload.requested import dropped_fields
 from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
-from ..allocate.allocate import TIME_LIMIT, gates_of, place_units, units_to_place
-from ..allocate.check import check_allocations
+from ..allocate.allocate import TIME_LIMIT, gates_of, place_units, search_seconds, units_to_place
+from ..allocate.check import check_allocations, verification_ends, verified_outcomes
 from ..allocate.coupling import find_coupled_units
 from ..allocate.placement import Placer
 from ..allocate.unsupported import incomplete_gang_notices, placed_pods
@@ -69,13 +70,15 @@ def explain(
     requested = units_to_place(cluster, node, namespace, selector, claims, gates)
     session = Session(cluster, gates, policy, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
-    deadline = None if time_limit is None else started + time_limit
+    deadline = None if time_limit is None else started + search_seconds(time_limit, len(requested))
     allocated_state = AllocatedState(cluster.usage(gates))
     placer = Placer(session, ENGINES["auto"](session), allocated_state, nodes, deadline)
     run = _ExplanationRun(allocated_state, placer.rooms, lambda: _load_explainer(session, nodes, deadline))
     sets = find_coupled_units(cluster, requested) if cluster.constraint_groups else ()
     interrupted = place_units(placer, requested, sets, run.record, progress)
-    check_allocations(cluster, run.placed, gates, policy, given)
+    check = partial(check_allocations, cluster, run.placed, gates, policy, given)
+    ends = verification_ends(started, time_limit)
+    run.keep(verified_outcomes(run.placed, partial(check, deadline=ends), sets))
     units = tuple(
         run.explanations.get(id(unit)) or _explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
         for unit in requested
@@ -147,6 +150,13 @@ class _ExplanationRun:
             if ref.claim is not None:
                 self._allocated[ref.key] = replace(ref.claim, status=ResourceClaimStatus(allocation=allocation))
         self.explanations.update((id(answer.unit), self._explanation(answer, ties)) for answer in answers)
+
+    def keep(self, verified: Sequence[UnitOutcome]) -> None:
+        """Put the outcomes as they were verified in the place of those recorded."""
+        for number, (old, new) in enumerate(zip(self.placed, verified, strict=True)):
+            if new is not old:
+                self.placed[number] = new
+                self.explanations[id(new.unit)] = self._explanation(new, "")
 
     def _explanation(self, answer: UnitOutcome, ties: str) -> ExplainedUnit:
         if answer.outcome == Status.ALLOCATED:

@@ -38,6 +38,7 @@ from ..allocate.check import check_allocations
 from ..engines.engine import Engine, Session
 from ..engines.outcome import UnitOutcome
 from ..engines.registry import ENGINES
+from ..verification.verify import VerificationTimeoutError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,7 +213,11 @@ class WhatIfTrials:
         answer = UnitOutcome(what_if.unit, Status.ALLOCATED, node.metadata.name, allocations=pairs)
         given = what_if.caller_constraints
         # A changed claim may ask for less than the pod.
-        check_allocations(what_if.cluster, [answer], what_if.gates, self._session.policy, given, extended=False)
+        check = partial(check_allocations, what_if.cluster, [answer], what_if.gates, self._session.policy, given)
+        try:
+            check(extended=False, deadline=self._deadline)
+        except VerificationTimeoutError:
+            raise TrialLimitError from None
         return True
 
     def _engine_for(self, what_if: WhatIf) -> Engine:

@@ -131,12 +131,17 @@ def check_plan(
     selector: str = "",
     given: Sequence[CallerConstraint] = (),
     natural_gangs: bool = False,
+    deadline: float | None = None,
 ) -> None:
-    """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``."""
+    """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``, ``VerificationTimeoutError``."""
     check = partial(plan_violations, cluster, units, gates, cel_errors=cel_errors, order=order)
     with gc_paused():
         violations = check(
-            namespace=namespace, selector=selector, caller_constraints=given, natural_gangs=natural_gangs
+            namespace=namespace,
+            selector=selector,
+            caller_constraints=given,
+            natural_gangs=natural_gangs,
+            deadline=deadline,
         )
     if violations:
         raise VerificationError(violations)

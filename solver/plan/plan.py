@@ -28,9 +28,11 @@ from ...models.workload.requested import dropped_fields
 from ...models.workload.unit_classes import Gang, UnitShape
 from ...problem.messages import DeadlineExceededError, check_policy
 from ..allocate.allocate import gates_of
+from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE, Session
 from ..engines.outcome import SearchInterrupted, missing_reference_reasons
 from ..engines.registry import effective_policy
+from ..verification.verify import VerificationTimeoutError
 from .assign import assign_plan, build_plan_outcome
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
 from .build.nodes import build_node_catalogue
@@ -153,8 +155,13 @@ def plan(
             *_time_notices(whole, request),
         ),
     )
-    check = partial(check_plan, assignment.cluster, answer.units, gates, policy, order=answer.order, given=given)
-    check(namespace=namespace, selector=selector, natural_gangs=natural_gangs)
+    check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
+    check = partial(check, natural_gangs=natural_gangs)
+    try:
+        check(assignment.cluster, answer.units, order=answer.order, deadline=time.verification_ends())
+    except VerificationTimeoutError:
+        answer = _unverified_outcome(whole, gap, refused, answer)
+        check(cluster, answer.units)
     time.lap("verify")
     answer = replace(answer, verified=True, seconds=time.laps)
     if solution.interrupted:
@@ -202,6 +209,20 @@ def _time_notices(whole: PlanRequest, request: PlanRequest) -> Iterator[str]:
         f"the time limit left time to plan {len(request.open_positions)} of {units} units "
         f"on {len(request.node_names)} of {nodes} nodes"
     )
+
+
+def _unverified_outcome(
+    whole: PlanRequest, gap: float, refused: Mapping[int, tuple[Reason, ...]], answer: PlanOutcome
+) -> PlanOutcome:
+    """Place nothing, in the stead of an answer that could not be verified in time."""
+    none = no_earlier_placements(whole.session)
+    nothing = replace(whole, open_positions=(), node_names=frozenset(), earlier=none)
+    instance = build_plan_instance(nothing)
+    solution = PlanSolution(empty_plan(instance.problem), (), 0)
+    late = (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),)
+    reasons = {place: refused.get(place, late) for place in range(len(whole.queue))}
+    empty = build_plan_outcome(nothing, instance, solution, assign_plan(nothing, instance, solution), reasons, gap)
+    return replace(empty, notices=(*answer.notices, "the time limit left no time to verify the plan"))
 
 
 def _built(request: PlanRequest, deadline: float | None) -> tuple[PlanRequest, PlanInstance]:

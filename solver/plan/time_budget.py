@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from ...models.workload.expansion import QueuedUnit
+from ..allocate.check import LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS
 from .build.weights import requested_devices
 
 # What is read in about a hundredth of a millisecond is one unit of the queue. In such steps: what the instance takes
@@ -30,8 +31,6 @@ _COUPLING_SHARE, _LEAST_SEARCH_SHARE = 0.5, 0.1
 # First fit takes so many steps for a unit, or so many seconds where devices are hard to find, but no more than this
 # part of the time that is left for the search.
 _FIRST_FIT_STEPS, _FIRST_FIT_SECONDS, _FIRST_FIT_SHARE = 12.0, 3.0, 0.55
-# A limit may be missed by this part of it and so many seconds, rather than lose the plan that was found.
-_TOLERANCE, _TOLERANCE_SECONDS = 0.05, 0.25
 
 
 class PlanTimeBudget:
@@ -106,7 +105,7 @@ class PlanTimeBudget:
         if ends is None or self._limit is None:
             return None
         # A plan by first fit is worth half of the tolerance.
-        tolerance = (self._limit * _TOLERANCE + _TOLERANCE_SECONDS) / 2
+        tolerance = (self._limit * LIMIT_TOLERANCE + LIMIT_TOLERANCE_SECONDS) / 2
         return ends + tolerance - nodes * _NODE_STEPS * self._step
 
     def reasons_end(self, placed: Sequence[QueuedUnit]) -> float | None:
@@ -115,11 +114,17 @@ class PlanTimeBudget:
             return None
         return self.deadline - (self._reread + self._verified_steps(placed)) * self._step
 
+    def verification_ends(self) -> float | None:
+        """When a plan that is not verified is given up: the tolerance twice, for without it nothing is left."""
+        if self.deadline is None or self._limit is None:
+            return None
+        return self.deadline + 2 * (self._limit * LIMIT_TOLERANCE + LIMIT_TOLERANCE_SECONDS)
+
     def _steps_left(self) -> float | None:
         """How many steps fit into the time that is left, but for reading the queue again."""
         if self.deadline is None or self._limit is None:
             return None
-        latest = self.deadline + self._limit * _TOLERANCE + _TOLERANCE_SECONDS
+        latest = self.deadline + self._limit * LIMIT_TOLERANCE + LIMIT_TOLERANCE_SECONDS
         return max(0.0, (latest - self._clock()) / self._step - self._reread)
 
     def _share_of_rest(self, share: float) -> float | None:

@@ -40,6 +40,7 @@ def plan_violations(
     selector: str = "",
     caller_constraints: Sequence[CallerConstraint] = (),
     natural_gangs: bool = False,
+    deadline: float | None = None,
 ) -> list[Violation]:
     """Check that a plan can be carried out, and that it is about the queue.
 
@@ -70,11 +71,18 @@ def plan_violations(
         What the queue was narrowed to.
     natural_gangs
         As for ``read_queue``.
+    deadline
+        When to give up, as a reading of ``time.monotonic``.
 
     Returns
     -------
     list of Violation
         Empty for a valid plan.
+
+    Raises
+    ------
+    VerificationTimeoutError
+        If no allocation was found to be wrong until the deadline.
 
     """
     queue = Queue(cluster, gates, namespace, selector, natural_gangs)
@@ -83,7 +91,7 @@ def plan_violations(
     # Groups may be about claims of pods that are still to be made.
     requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
     check = partial(verify, cluster, placements, gates, cel_errors=cel_errors, caller_constraints=caller_constraints)
-    broken = check(groups=True, requested=requested, rooms=False)
+    broken = check(groups=True, requested=requested, rooms=False, deadline=deadline)
     return [*(Violation(finding.rule, "", finding.message) for finding in found), *broken]
 
 

@@ -15,7 +15,8 @@ import msgspec
 
 from ...cel.devices import DeviceShapes, PreparedDevice
 from ...cel.environment import derived_attribute_environment
-from ...cel.errors import CelCompileError, CelError
+from ...cel.errors import CelCompileError, CelDeadlineError, CelError
+from ...cel.meter import metered_work
 from ...cel.program import Program
 from ...cel.selector import Selector
 from ...cel.values import Optional, TypeValue, Value
@@ -166,10 +167,18 @@ def published_value(entry: PublishedDevice, name: str) -> TypedValue | None:
     return next((typed_value(attributes[spelling]) for spelling in spellings if spelling in attributes), None)
 
 
-class VerifierExpressions:
-    """Compiles every text once, and evaluates it once on every device it is asked about."""
+ExpressionTimeoutError = CelDeadlineError
+"""The deadline passed while an expression was compiled or evaluated."""
 
-    def __init__(self, gates: FeatureGates) -> None:
+
+class VerifierExpressions:
+    """Compiles every text once, and evaluates it once on every device it is asked about.
+
+    Passing ``deadline``, a reading of ``time.monotonic``, raises ``CelDeadlineError`` (CEL-11).
+    """
+
+    def __init__(self, gates: FeatureGates, deadline: float | None = None) -> None:
+        self._deadline = deadline
         # The stable variant has never heard of devices that can be shared (FEAT-3).
         self._hides_sharing = gates.variant == "stable"
         self._shapes = DeviceShapes()
@@ -182,8 +191,12 @@ class VerifierExpressions:
         """Why a selector refuses the device, if it does: it is false (DEV-3) or an error (CEL-6)."""
         key = expression, id(entry.device)
         if key not in self._answers:
-            selector = _compile_once(self._selectors, expression, Selector.compile)
-            result = selector if isinstance(selector, CelError) else selector.evaluate(self._device(entry))
+            selector = self._compile_once(self._selectors, expression, Selector.compile)
+            result = (
+                selector
+                if isinstance(selector, CelError)
+                else selector.evaluate(self._device(entry), deadline=self._deadline)
+            )
             if isinstance(result, CelError):
                 self._answers[key] = Finding("CEL-6", f"{expression}: {result}", fatal=True)
             else:
@@ -196,7 +209,9 @@ class VerifierExpressions:
         from ...cel.selector import DeviceSetExpression
 
         try:
-            result = DeviceSetExpression(expression).result([self._device(entry) for entry in entries])
+            with metered_work(self._deadline):
+                compiled = DeviceSetExpression(expression)
+            result = compiled.result([self._device(entry) for entry in entries], deadline=self._deadline)
         except CelCompileError as error:
             return Finding("CELC-1", f"{expression}: {error}")
         if isinstance(result, CelError):
@@ -205,11 +220,14 @@ class VerifierExpressions:
 
     def derived(self, expression: str, entry: PublishedDevice) -> TypedValue | Finding:
         """Compute the value that an expression gives an attribute of the device, or the error (CON-12)."""
-        program = _compile_once(self._derivations, expression, _derivation)
+        program = self._compile_once(self._derivations, expression, _derivation)
         try:
             if isinstance(program, CelError):
                 raise program
-            return _typed_cel_value(program.evaluate({"device": self._device(entry).cel_value}))
+            seen = self._device(entry).cel_value
+            return _typed_cel_value(program.evaluate({"device": seen}, deadline=self._deadline))
+        except CelDeadlineError:
+            raise
         except CelError as error:
             return Finding("CON-12", f"{expression}: {error}")
 
@@ -224,16 +242,16 @@ class VerifierExpressions:
             self._devices[key] = self._shapes.prepare(device, entry.driver)
         return self._devices[key]
 
-
-def _compile_once(
-    known: dict[str, _Compiled | CelError], text: str, compile_: Callable[[str], _Compiled]
-) -> _Compiled | CelError:
-    if text not in known:
-        try:
-            known[text] = compile_(text)
-        except CelCompileError as error:
-            known[text] = error
-    return known[text]
+    def _compile_once(
+        self, known: dict[str, _Compiled | CelError], text: str, compile_: Callable[[str], _Compiled]
+    ) -> _Compiled | CelError:
+        if text not in known:
+            try:
+                with metered_work(self._deadline):
+                    known[text] = compile_(text)
+            except CelCompileError as error:
+                known[text] = error
+        return known[text]
 
 
 def _derivation(text: str) -> Program:

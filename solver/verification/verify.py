@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import apply_taint_rules
@@ -18,7 +19,7 @@ from .claims import ClaimRules, FinalClaim, GroupRules, MemberClaims, is_usable_
 from .devices import ClaimContext, VerificationContext
 from .nodes import NodeLoads, node_findings
 from .published import Finding, Inventory
-from .state import HeldDevices, UnitUsage, VerifierExpressions
+from .state import ExpressionTimeoutError, HeldDevices, UnitUsage, VerifierExpressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,17 @@ class Violation:
         return f"{self.rule}: claim {self.claim}: {self.message}" if self.claim else f"{self.rule}: {self.message}"
 
 
+class VerificationTimeoutError(Exception):
+    """The deadline passed; ``verified``: so many placements, the first ones, break no rule of their own.
+
+    Whether ConstraintGroups hold is not known then.
+    """
+
+    def __init__(self, verified: int) -> None:
+        super().__init__(f"the time limit passed when {verified} placements were verified")
+        self.verified = verified
+
+
 def verify(
     cluster: Cluster,
     placements: Iterable[Placement],
@@ -58,6 +70,8 @@ def verify(
     requested: Sequence[Unit] | None = None,
     rooms: bool = True,
     extended: bool = True,
+    deadline: float | None = None,
+    clock: Callable[[], float] = monotonic,
 ) -> list[Violation]:
     """Check placements in the order in which they were made, each on top of those before.
 
@@ -82,16 +96,38 @@ def verify(
         Whether nodes must have room for pods beside those that run (POD-ROOM).
     extended
         Whether claims must have devices for all extended resources of pods (POD-DEVICES).
+    deadline, clock
+        When to give up, as a reading of ``clock``; expressions read ``time.monotonic``.
 
     Returns
     -------
     list of Violation
         Empty for a valid answer.
 
+    Raises
+    ------
+    VerificationTimeoutError
+        If nothing wrong was found until the deadline.
+
     """
-    replay = _Replay(cluster, gates, cel_errors, caller_constraints, rooms, extended)
-    found = [found for placement in placements for found in replay.unit(placement)]
-    return [*found, *replay.groups(cluster, requested)] if groups and cluster.constraint_groups else found
+    replay = _Replay(cluster, gates, cel_errors, caller_constraints, rooms, extended, deadline)
+    found: list[Violation] = []
+    verified = 0
+    try:
+        for placement in placements:
+            if deadline is not None and clock() > deadline:
+                break
+            found += replay.unit(placement)
+            verified += 1
+        else:
+            if groups and cluster.constraint_groups:
+                found += replay.groups(cluster, requested)
+            return found
+    except ExpressionTimeoutError:
+        pass
+    if found:
+        return found
+    raise VerificationTimeoutError(verified)
 
 
 def _held_devices(cluster: Cluster, gates: FeatureGates) -> HeldDevices:
@@ -116,6 +152,7 @@ class _Replay:
         caller_constraints: Sequence[CallerConstraint],
         counts_rooms: bool,
         counts_extended: bool,
+        deadline: float | None,
     ) -> None:
         # The cluster keeps what every verification starts from.
         self._inventory = cluster.slice_memo(
@@ -136,7 +173,7 @@ class _Replay:
             gates,
             self._inventory,
             self._ledger,
-            VerifierExpressions(gates),
+            VerifierExpressions(gates, deadline),
             cel_errors == "skip",
         )
         self._context = context

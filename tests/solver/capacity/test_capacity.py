@@ -26,6 +26,7 @@ from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.solver.capacity import capacity as module
 from drasat.solver.capacity.capacity import capacity
 from drasat.solver.engines.outcome import SearchInterrupted
+from drasat.solver.verification.verify import VerificationTimeoutError
 
 
 def room(*objects, **options):
@@ -222,9 +223,27 @@ def test_an_interrupt_leaves_what_is_known(monkeypatch):
 
 def test_every_copy_that_fits_is_verified(monkeypatch):
     checked = []
-    monkeypatch.setattr(module, "check_allocations", lambda _cluster, outcomes, *_: checked.append(len(outcomes)))
+    monkeypatch.setattr(
+        module, "check_allocations", lambda _cluster, outcomes, *_, **_options: checked.append(len(outcomes))
+    )
     capacity(cluster(pool(*devices(*"abcde")), claim(want(count=2))))
     assert checked == [2]
+
+
+def test_kinds_of_nodes_that_are_not_verified_in_time_have_no_copies_that_fit(monkeypatch):
+    """SCHED-7: of each kind one node is looked at before others; n3 is of the kind of n1."""
+
+    def check(_cluster, outcomes, *_rest, **_options):
+        assert [one.node for one in outcomes] == ["n1", "n1", "n2", "n2", "n2", "n3", "n3"]
+        raise VerificationTimeoutError(4)
+
+    monkeypatch.setattr(module, "check_allocations", check)
+    sizes = {"n1": "ab", "n2": "abc", "n3": "ab"}
+    slices = [pool(*devices(*names), name=name, node_name=name) for name, names in sizes.items()]
+    found = capacity(cluster(*slices, *map(node, sizes), claim(want())))
+    assert (found.total.fits, found.total.bound, found.total.first_fit) == (4, 7, None)
+    rooms = {one.nodes: (one.room.fits, one.room.bound, [reason.id for reason in one.reasons]) for one in found.nodes}
+    assert rooms == {("n1", "n3"): (2, 2, ["inUse"]), ("n2",): (0, 3, ["timeLimit"])}
 
 
 OF_TEMPLATE = "@t"

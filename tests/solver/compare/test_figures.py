@@ -175,6 +175,14 @@ def test_no_devices_are_no_division_by_zero():
     assert (found.of_free, found.of_all) == (0, 0)
 
 
+def test_a_schedule_that_is_not_verified_in_time_is_not_shown():
+    """SCHED-7"""
+    what = given(*supply(n1=2), taker("a", 1))
+    found = schedule(what, "first-fit", "given", None, latest=0.0)
+    assert not found.in_time
+    assert [(one.node, [reason.id for reason in one.reasons]) for one in found.units] == [(None, ["timeLimit"])]
+
+
 def test_without_time_fragmentation_is_unknown_and_the_rest_is_known():
     what = given(*supply(n1=2), taker("a", 1))
     found = counted(what, schedule(what, "first-fit", "given", None).units, limit=0.0)

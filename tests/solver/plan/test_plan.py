@@ -34,7 +34,9 @@ from support.plan_building import (
 
 from drasat.models.kubernetes.extensions import Predicate
 from drasat.solver.engines.outcome import SearchInterrupted
+from drasat.solver.plan import plan as module
 from drasat.solver.plan.plan import plan
+from drasat.solver.verification.verify import VerificationTimeoutError
 
 
 def mixed():
@@ -147,6 +149,25 @@ def test_without_time_a_plan_may_be_empty_and_is_still_right(limit):
     assert found.outcome in ("Unknown", "Feasible", "Optimal")
     if not found.placed:
         assert found.outcome == "Unknown"
+
+
+def test_a_plan_that_is_not_verified_in_time_is_not_shown(monkeypatch):
+    """SCHED-7: what remains places nothing, which is verified."""
+    check, deadlines = module.check_plan, []
+
+    def late(*what, deadline=None, **options):
+        deadlines.append(deadline)
+        if deadline is not None:
+            raise VerificationTimeoutError(3)
+        check(*what, **options)
+
+    monkeypatch.setattr(module, "check_plan", late)
+    found = planning(*mixed(), time_limit=60.0)
+    assert len(deadlines) == 2
+    assert (found.outcome, found.placed, found.verified) == ("Unknown", 0, True)
+    assert {reason.id for one in found.units for reason in one.reasons} == {"timeLimit"}
+    assert "the time limit left no time to verify the plan" in found.notices
+    assert all(stage.bound is None or stage.value <= stage.bound for stage in found.objective if stage.sense == "max")
 
 
 def test_an_interrupted_plan_is_verified():
