@@ -25,10 +25,12 @@ class Issue:
 class CelCompileError(CelError):
     """The text does not parse, does not type-check, or is refused for its length or cost.
 
-    ``issues`` holds the single complaints where they have a place in the text, in the order of that place.
+    ``issues`` holds the single complaints where they have a place in the text, in the order of that place; ``steps`` is
+    the work done by then, as ``Program.steps`` counts it.
     """
 
     issues: tuple[Issue, ...] = ()
+    steps: int = 0
 
     @classmethod
     def at(cls, text: str, issues: Iterable[Issue]) -> CelCompileError:

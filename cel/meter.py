@@ -87,17 +87,17 @@ def ticking(values: Iterable[T], pace: int | None = None) -> Iterator[T]:
 
 
 @contextmanager
-def metered_work(deadline: float | None = None) -> Iterator[None]:
+def metered_work(deadline: float | None = None) -> Iterator[Meter]:
     """Count the work of all that ticks, and end it at a deadline, or at that of the work around, if that is earlier.
 
-    Raises what ``tick`` raises.
+    Yields what counts it. Raises what ``tick`` raises.
     """
     outer = current_meter.meter
     if outer is not None and outer.deadline is not None:
         deadline = outer.deadline if deadline is None else min(deadline, outer.deadline)
-    current_meter.meter = Meter(deadline=deadline)
+    meter = current_meter.meter = Meter(deadline=deadline)
     try:
-        yield
+        yield meter
     finally:
         current_meter.meter = outer
 

@@ -90,14 +90,21 @@ class Program:
             scope() if variables is None else _generic_environment(tuple(variables.items()), mixed_literals)
         )
         self._names = tuple(environment.declarations.variables)
-        try:
-            with metered_work():
+        with metered_work() as meter:
+            try:
                 self.checked = _on_any_stack(
                     lambda: environment.compile(text) if check else _parse_unchecked(text, environment)
                 )
                 self._plain: Compiled = self.part(self.checked.tree, self._names)
-        except CelCostError:
-            raise CelCompileError(f"{TOO_COSTLY}: it takes too long to compile") from None
+            except CelCostError:
+                late = CelCompileError(f"{TOO_COSTLY}: it takes too long to compile")
+                late.steps = meter.steps
+                raise late from None
+            except CelCompileError as error:
+                error.steps = meter.steps
+                raise
+        # What compiling took, as ``tick`` counts; the same each time.
+        self.steps = meter.steps
 
     def __reduce__(self) -> tuple[Any, ...]:
         make = partial(Program, check=self._check, mixed_literals=self._mixed_literals, scope=self._scope)
@@ -225,7 +232,7 @@ def with_compilation_prefix(error: CelCompileError) -> CelCompileError:
     if not error.issues:
         return error
     prefixed = CelCompileError(f"compilation failed: {error}")
-    prefixed.issues = error.issues
+    prefixed.issues, prefixed.steps = error.issues, error.steps
     return prefixed
 
 

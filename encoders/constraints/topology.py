@@ -47,13 +47,14 @@ def _post_segment(covered: CoveredDevices) -> None:
     if covered.open_ended:
         post_segment_of_any_length(covered)
         return
-    placed = (segments(places, devices, covered.sizes) for places, devices in covered.instances())
+    work = covered.model.rows.check_time
+    placed = (segments(places, devices, covered.sizes, work) for places, devices in covered.instances())
     post_placements(covered, chain.from_iterable(placed))
 
 
 def _post_box(covered: CoveredDevices) -> None:
-    ask, sizes = covered.condition.ask, covered.sizes
-    placed = (boxes(places, devices, ask, sizes) for places, devices in covered.instances())
+    ask, sizes, work = covered.condition.ask, covered.sizes, covered.model.rows.check_time
+    placed = (boxes(places, devices, ask, sizes, work) for places, devices in covered.instances())
     post_placements(covered, chain.from_iterable(placed))
 
 
@@ -246,46 +247,61 @@ Placement = tuple[int, ...]
 """Devices that make a shape, each once."""
 
 
-def segments(places: Places[int], devices: Collection[int], lengths: Iterable[int]) -> Iterator[Placement]:
-    """Yield the segments of these lengths on a Ring or Line."""
+def segments(
+    places: Places[int], devices: Collection[int], lengths: Iterable[int], work: Callable[[int], None]
+) -> Iterator[Placement]:
+    """Yield the segments of these lengths on a Ring or Line; ``work`` is told how many cells were looked at."""
     for length in lengths:
-        yield from _boxes(places, devices, (length,))
+        yield from _boxes(places, devices, (length,), work)
 
 
 def boxes(
-    places: Places[int], devices: Collection[int], ask: TopologyRequest, sizes: Collection[int]
+    places: Places[int],
+    devices: Collection[int],
+    ask: TopologyRequest,
+    sizes: Collection[int],
+    work: Callable[[int], None],
 ) -> Iterator[Placement]:
     """Yield the boxes that are asked for in each orientation, if they have a number of devices that is possible."""
     size = tuple(ask.size or ())
     if prod(size) in sizes:
         turned = [size] if ask.orientation == FIXED_ORIENTATION else sorted(set(permutations(size)))
         for edges in turned:
-            yield from _boxes(places, devices, edges)
+            yield from _boxes(places, devices, edges, work)
 
 
-def _boxes(places: Places[int], devices: Collection[int], edges: Sequence[int]) -> Iterator[Placement]:
-    """Yield the boxes of these edges from every cell, those all around an axis from its first cell only."""
-    strides = [prod(places.sizes[number + 1 :]) for number in range(len(places.sizes))]
-    grid: list[int | None] = [None] * prod(places.sizes)
-    for device in devices:
-        grid[sum(place * stride for place, stride in zip(places.cells[device], strides, strict=True))] = device
-    ranges = [list(_ranges(axis, edge, stride)) for axis, edge, stride in zip(places.axes, edges, strides, strict=True)]
-    for chosen in product(*ranges):
+def _boxes(
+    places: Places[int], devices: Collection[int], edges: Sequence[int], work: Callable[[int], None]
+) -> Iterator[Placement]:
+    """Yield the boxes of these edges by their first cells, those all around an axis from its first place only.
+
+    A lattice may have far more cells than devices: boxes begin at devices.
+    """
+    there = {places.cells[device]: device for device in devices}
+    if not all(0 < edge <= axis.size for axis, edge in zip(places.axes, edges, strict=True)):
+        return
+    starts = [_starts(axis, edge) for axis, edge in zip(places.axes, edges, strict=True)]
+    for first in sorted(there):
+        if not all(place in own for place, own in zip(first, starts, strict=True)):
+            continue
+        ranges = (
+            [other % axis.size for other in range(place, place + edge)]
+            for place, axis, edge in zip(first, places.axes, edges, strict=True)
+        )
         found: list[int] = []
-        for offsets in product(*chosen):
-            there = grid[sum(offsets)]
-            if there is None:
+        for cell in product(*ranges):
+            device = there.get(cell)
+            if device is None:
                 break
-            found.append(there)
-        else:
+            found.append(device)
+        work(len(found))
+        if device is not None:
             yield tuple(found)
 
 
-def _ranges(axis: Axis, edge: int, stride: int) -> Iterator[list[int]]:
-    """Yield the places of each range of an axis, as offsets in the grid."""
-    last = 1 if edge == axis.size else axis.size if axis.periodic else axis.size - edge + 1
-    for start in range(last if 0 < edge <= axis.size else 0):
-        yield [place % axis.size * stride for place in range(start, start + edge)]
+def _starts(axis: Axis, edge: int) -> range:
+    """Where a range of an axis may begin."""
+    return range(1 if edge == axis.size else axis.size if axis.periodic else axis.size - edge + 1)
 
 
 def post_placements(covered: CoveredDevices, placements: Iterable[Placement]) -> None:

@@ -82,20 +82,41 @@ def manifest_problems(
 
 
 def _expression_problems(manifests: Iterable[Manifest]) -> Iterator[InputProblem]:
-    """CLM-6, CEL-5: what admission says of expressions."""
+    """CLM-6, CEL-5: what admission says of expressions; a warning where it takes too long to look at all of them."""
+    steps, left = 0, 0
+    first: tuple[Manifest, str] | None = None
+    verdicts: dict[tuple[Purpose, str], str] = {}
     for manifest in manifests:
         for field, text, purpose in expressions(manifest.object):
             # What is empty or too long has been refused for that.
             if not text.strip() or byte_length(text) > EXPRESSION_MAX:
                 continue
-            try:
-                if _COMPILERS[purpose](text).estimate.max > COST_LIMIT:
-                    yield input_problem(manifest, field, f"Forbidden: {TOO_COSTLY}")
-            except CelCompileError as error:
-                message = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
-                yield input_problem(manifest, field, f"Invalid value: {quote(text)}: {message}")
+            if (purpose, text) not in verdicts:
+                if steps > MOST_COMPILE_STEPS:
+                    first, left = first or (manifest, field), left + 1
+                    continue
+                verdicts[purpose, text], took = _verdict(purpose, text)
+                steps += took
+            if said := verdicts[purpose, text]:
+                yield input_problem(manifest, field, said)
+    if first is not None:
+        others = f"this one and {left - 1} more were not looked at"
+        message = f"expressions before this one take too long to compile: {others}"
+        yield input_problem(*first, message, "warning")
 
 
+def _verdict(purpose: Purpose, text: str) -> tuple[str, int]:
+    """What is wrong with an expression, empty if nothing is, and the steps that compiling takes."""
+    try:
+        program = _COMPILERS[purpose](text)
+    except CelCompileError as error:
+        message = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
+        return f"Invalid value: {quote(text)}: {message}", error.steps
+    return (f"Forbidden: {TOO_COSTLY}" if program.estimate.max > COST_LIMIT else ""), program.steps
+
+
+# Of all expressions together: 5 to 10 s of compiling. Most take no more than a few hundred steps.
+MOST_COMPILE_STEPS = 15_000_000
 _COMPILERS: dict[Purpose, Callable[[str], Program]] = {
     "selector": lambda text: compile_selector(text).program,
     "derivedAttribute": compile_derivation,

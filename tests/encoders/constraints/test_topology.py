@@ -21,6 +21,10 @@ RING = topology("Ring", "at", size=(8,))
 TORUS = topology("Torus", "row", "column", size=(4, 4))
 
 
+def no_clock(_cells):
+    """What takes the work of looking at cells, where no time passes."""
+
+
 def lattice(sizes, periodic):
     """Places of devices in every cell, numbered along the last axis first."""
     axes = tuple(Axis("a", 0, size, wraps) for size, wraps in zip(sizes, periodic, strict=True))
@@ -52,15 +56,26 @@ def lattice(sizes, periodic):
 def test_boxes_are_where_they_fit_each_once(sizes, periodic, size, orientation, number):
     places = lattice(sizes, periodic)
     ask = TopologyRequest(name="t", shape="Box", size=size, orientation=orientation)
-    found = [frozenset(one) for one in boxes(places, places.devices, ask, range(100))]
+    found = [frozenset(one) for one in boxes(places, places.devices, ask, range(100), no_clock)]
     assert len(found) == len(set(found)) == number
-    assert not any(True for _ in boxes(places, places.devices, ask, ()))
+    assert not any(True for _ in boxes(places, places.devices, ask, (), no_clock))
 
 
 def test_holes_leave_fewer_placements():
     places = lattice((8,), (True,))
-    assert sorted(map(sorted, segments(places, [0, 1, 2, 6, 7], [3]))) == [[0, 1, 2], [0, 1, 7], [0, 6, 7]]
-    assert len(list(segments(places, range(8), [0, 1, 8]))) == 8 + 1
+    assert sorted(map(sorted, segments(places, [0, 1, 2, 6, 7], [3], no_clock))) == [[0, 1, 2], [0, 1, 7], [0, 6, 7]]
+    assert len(list(segments(places, range(8), [0, 1, 8], no_clock))) == 8 + 1
+
+
+def test_of_a_large_lattice_only_cells_of_devices_are_looked_at():
+    """TOPO-4: no box fits, so that nothing else looks at the clock."""
+    looked: list[int] = []
+    axes = tuple(Axis("a", 0, 100, True) for _ in range(3))
+    cells = {number: (number, number, number) for number in range(0, 100, 2)}
+    places = Places("t", "Torus", tuple(cells), axes=axes, cells=cells)
+    ask = TopologyRequest(name="t", shape="Box", size=(1, 2, 4))
+    assert list(boxes(places, places.devices, ask, [8], looked.append)) == []
+    assert 50 <= len(looked) <= 6 * 50
 
 
 @pytest.mark.parametrize("seed", range(12))
