@@ -104,6 +104,11 @@ def add_to_page(app: Any, docname: str, source: list[str]) -> None:
     source[0] = text
 
 
+def without_fields(app: Any, what: str, name: str, *_: Any) -> tuple[str, None] | None:
+    """A cluster is made by ``load``: its signature, a page of kinds, would say nothing to a reader."""
+    return ("", None) if name == "drasat.Cluster" else None
+
+
 def loaded_from_elsewhere(html: str) -> list[str]:
     """What a page would load from the network; links that a reader may follow are not among it."""
     tags = re.findall(r"<(?:script|img|iframe|source|link|object|embed)\b[^>]*>", html)
@@ -125,4 +130,5 @@ def finish(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Connect the functions above (Sphinx calls this)."""
     app.connect("source-read", add_to_page)
+    app.connect("autodoc-process-signature", without_fields)
     app.connect("build-finished", finish)

@@ -120,8 +120,8 @@ def _places() -> list[tuple[str, tuple[int, int]]]:
     found = []
     for number, row in enumerate(ROWS):
         step = _WIDTH / len(row)
-        # Two boxes of neighbouring rows in one column would hide the arrows that pass them.
-        shift = {"encoders": 150, "problem": -60}.get(row[0], 0)
+        # A box between two others of one column would hide the arrows that pass it.
+        shift = {"reports": 88, "encoders": 150, "problem": -60}.get(row[0], 0)
         found += [(name, (round(step * (at + 0.5)) + shift, number * _ROW + _MARGIN)) for at, name in enumerate(row)]
     return found
 
