@@ -7,7 +7,6 @@ and the real allocator, which is another process, tells its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from statistics import median
 from time import perf_counter, process_time
 
@@ -99,7 +98,6 @@ def measure_peer(cluster: Cluster, limit: float = LIMIT) -> Measured:
     return Measured(outcome, found.seconds, found.seconds, "none", Statistics(steps=found.steps))
 
 
-@cache
 def peer_is_built() -> bool:
     """Whether the real allocator can be asked."""
     return all(status.handshake for status in peer_statuses() if status.name == KUBE_SCHEDULER)

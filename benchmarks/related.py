@@ -31,10 +31,10 @@ def questions(names: Sequence[str], limit: float) -> Iterator[tuple[str, ...]]:
         yield *row, f"{solver.literals:,}", f"{solver.no_goods:,}"
 
 
-def growth() -> Iterator[tuple[str, ...]]:
+def growth(sides: Sequence[int]) -> Iterator[tuple[str, ...]]:
     """Lower story 2 on squares: its two neighbours in a row or column are what the expression compares."""
     yield "square", "devices", "pairs beside each other", "lowering", "for each pair"
-    for side in SIDES:
+    for side in sides:
         cluster = load(related_node((side, side), 4, in_a_square()))
         seconds = median(solver_phases.measure(cluster).seconds["encode"] for _ in range(REPEATS))
         pairs = 2 * side * (side - 1)
@@ -47,15 +47,15 @@ def growth() -> Iterator[tuple[str, ...]]:
         )
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Print the tables."""
+def main(arguments: Sequence[str], sides: Sequence[int] = SIDES) -> None:
+    """Print the tables; ``sides`` are those of the squares that grow."""
     options = answering.arguments_of(__doc__).parse_args(arguments)
     print(machine())
     words = [name for name in options.names if name != "growth"]
     if words or not options.names:
         show(questions(words, options.limit))
     if not options.names or "growth" in options.names:
-        show(growth())
+        show(growth(sides))
 
 
 if __name__ == "__main__":

@@ -154,13 +154,8 @@ def _is_slow(pair: tuple[Measured, Measured]) -> bool:
     return pair[0].search > FACTOR * pair[1].search + ALLOWANCE
 
 
-SECTIONS: dict[str, Callable[[Options], Iterator[str]]] = {
-    "easy": easy,
-    "command": command,
-    "hard": hard,
-    "full": full,
-    "families": families,
-}
+Section = Callable[[Options], Iterator[str]]
+SECTIONS: dict[str, Section] = {"easy": easy, "command": command, "hard": hard, "full": full, "families": families}
 
 
 def _head(*names: str) -> Iterator[str]:
@@ -172,7 +167,7 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str], sections: Mapping[str, Section] = SECTIONS) -> None:
     """Print a table for each section that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
@@ -181,7 +176,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--nodes", type=int, default=120, help="random full nodes")
     options = Options(**vars(parser.parse_args(arguments)))
     print(machine())
-    for name, section in SECTIONS.items():
+    for name, section in sections.items():
         if options.all_of(name) or (name == "hard" and options.words()):
             print(f"\n## {name}\n")
             for line in section(options):

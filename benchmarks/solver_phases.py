@@ -7,7 +7,7 @@ Times are CPU time, the least of a few runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import process_time
 from typing import TypeVar
@@ -89,21 +89,21 @@ def _search(work: Callable[[], object]) -> None:
         return
 
 
-def rows(wanted: list[str]) -> Iterator[tuple[str, Cluster]]:
+def rows(wanted: list[str], growing: Sequence[int]) -> Iterator[tuple[str, Cluster]]:
     """Name the questions: equal devices in growing number, and the hard ones."""
-    for size in GROWING:
+    for size in growing:
         yield f"{size - 1} of {size} equal devices, by ones", load(one_node.by_ones(size))
     for name, question in QUESTIONS.items():
         if any(word in name for word in wanted or ("claims of 4", "lists", "groups of 15", "on 8 GPUs, claims")):
             yield name, load(question.objects())
 
 
-def main(wanted: list[str]) -> int:
-    """Print a row a question."""
+def main(wanted: list[str], growing: Sequence[int] = GROWING, repeats: int = REPEATS) -> int:
+    """Print a row a question; ``growing`` are the numbers of equal devices."""
     print(f"| question | {' | '.join(PHASES)} | classes | variables |")
     print(f"|---|{'---:|' * (len(PHASES) + 2)}")
-    for name, cluster in rows(wanted):
-        runs = [measure(cluster) for _ in range(REPEATS)]
+    for name, cluster in rows(wanted, growing):
+        runs = [measure(cluster) for _ in range(repeats)]
         least = [display_duration(min(run.seconds[phase] for run in runs)) for phase in PHASES]
         print(f"| {name} | {' | '.join(least)} | {runs[0].classes} | {runs[0].variables} |", flush=True)
     return 0

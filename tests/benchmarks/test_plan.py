@@ -100,8 +100,8 @@ def test_workloads_stand_beside_first_fit_and_the_real_allocator(name):
     assert told["first fit"] != "none in time"
 
 
-def test_an_allocator_that_is_not_built_is_not_asked(monkeypatch):
-    monkeypatch.setattr(program, "peer_is_built", lambda: False)
+def test_an_allocator_that_is_not_built_is_not_asked(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(program, "run", lambda *_: made_up(1, 1.0))
     head, row = program.perf_rows(1, 10.0, ["pods"])
     told = dict(zip(head, row, strict=True))

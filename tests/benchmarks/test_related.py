@@ -16,9 +16,8 @@ def test_a_row_tells_outcome_and_times():
     assert no_goods == "0"
 
 
-def test_growth_is_told_for_the_pairs_that_are_compared(monkeypatch, capsys):
-    monkeypatch.setattr(program, "SIDES", (3,))
-    program.main(["growth"])
+def test_growth_is_told_for_the_pairs_that_are_compared(capsys):
+    program.main(["growth"], sides=(3,))
     *_, head, _, row = capsys.readouterr().out.splitlines()
     assert head.count("|") == row.count("|")
     assert row.startswith("| 3x3 | 9 | 12 | ")

@@ -73,8 +73,8 @@ def test_easy_questions_are_on_one_node_and_on_many(options):
     assert all(row["auto, verified"].split()[1] in ("us", "ms", "s") for row in rows)
 
 
-def test_hard_questions_are_chosen_by_a_part_of_their_names(options, monkeypatch):
-    monkeypatch.setattr(solver, "peer_is_built", lambda: False)
+def test_hard_questions_are_chosen_by_a_part_of_their_names(options, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (row,) = table(solver.hard(options("13 of 12")))
     assert (row["question"], row["outcome"]) == ("13 of 12 devices", "Unallocatable")
     assert row["kube-scheduler"] == "not built"
@@ -88,8 +88,8 @@ def test_all_hard_questions_are_asked_unless_some_are_named(options, monkeypatch
         assert [cells(row)[0] for row in rows] == list(QUESTIONS)
 
 
-def test_a_wrong_answer_stands_out(monkeypatch):
-    monkeypatch.setattr(solver, "peer_is_built", lambda: False)
+def test_a_wrong_answer_stands_out(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     row = solver._hard_row("one device", load(one_node.easy(2)), False, 30.0)
     assert "Allocated, WRONG: auto, cp-sat, backtracking" in row
 
@@ -126,9 +126,8 @@ def test_slow_is_more_than_three_times_and_five_milliseconds(auto, slow):
     ("arguments", "sections"),
     [([], ["easy", "command", "hard", "full", "families"]), (["full", "easy"], ["easy", "full"]), (["3g"], ["hard"])],
 )
-def test_sections_are_printed_in_order(monkeypatch, capsys, arguments, sections):
-    monkeypatch.setattr(solver, "SECTIONS", {name: lambda _: iter(["| a table |"]) for name in solver.SECTIONS})
-    solver.main(arguments)
+def test_sections_are_printed_in_order(capsys, arguments, sections):
+    solver.main(arguments, {name: lambda _: iter(["| a table |"]) for name in solver.SECTIONS})
     told = capsys.readouterr().out
     assert [line[3:] for line in told.splitlines() if line.startswith("## ")] == sections
     assert told.count("| a table |") == len(sections)

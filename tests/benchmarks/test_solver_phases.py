@@ -20,10 +20,8 @@ def test_equal_devices_are_one_variable_however_many(size):
     assert (phases.classes, phases.variables) == (1, claims)
 
 
-def test_a_row_a_question(capsys, monkeypatch):
-    monkeypatch.setattr(program, "GROWING", (8,))
-    monkeypatch.setattr(program, "REPEATS", 1)
-    program.main(["13 of 12"])
+def test_a_row_a_question(capsys):
+    program.main(["13 of 12"], growing=(8,), repeats=1)
     head, rule, *rows = capsys.readouterr().out.splitlines()
     assert [row.split(" | ")[0] for row in rows] == ["| 7 of 8 equal devices, by ones", "| 13 of 12 devices"]
     assert {line.count("|") for line in (head, rule, *rows)} == {len(program.PHASES) + 4}

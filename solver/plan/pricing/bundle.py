@@ -58,7 +58,7 @@ class BundleQuestion:
     taken of devices that other nodes reach, too: for each by device how much taking it counts. The first ``holding`` of
     them do not count what has admin access. ``measures`` say what a bundle costs otherwise. In the usage of a column
     they are numbered after the meters, so that a question with measures has as many meters as all others, be they
-    empty.
+    empty. ``most_configurations`` of a unit are listed; where there are more, its copies stay side by side.
     """
 
     units: tuple[BundleUnit, ...]
@@ -67,6 +67,7 @@ class BundleQuestion:
     meters: tuple[Mapping[int, int], ...] = ()
     holding: int = 0
     measures: tuple[Measure, ...] = ()
+    most_configurations: int = 600
 
     def usage(self, bundle: Bundle) -> tuple[tuple[int, int], ...]:
         """Return the counts of meters and the costs of measures that are not 0, by number."""

@@ -255,7 +255,8 @@ class BundleModelBuilder:
                 self._merged(wanted) if wanted else merged,
                 [*ENCODERS, _MeterSigner(self._question.meters), *self._question.measures],
             )
-            listed = {one.number: list_configurations(one, reduced, self._deadline) for one in wanted}
+            most = self._question.most_configurations
+            listed = {one.number: list_configurations(one, reduced, most, self._deadline) for one in wanted}
             found = {number: own for number, own in listed.items() if own is not None}
             if len(found) == len(wanted):
                 return reduced, found
@@ -288,10 +289,6 @@ class _MeterSigner:
     def sign(self, _merged: symmetry.MergedProblem) -> symmetry.Signature | None:
         """Sign devices with what they count."""
         return (lambda device: tuple(meter.get(device, 0) for meter in self.meters)) if self.meters else None
-
-
-# So many configurations of a unit are listed; beyond that copies stay side by side.
-_MOST_CONFIGURATIONS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,9 +344,9 @@ def merged_claim_keys(one: SingleCopy, copies: symmetry.UnitCopies) -> Iterator[
 
 
 def list_configurations(
-    one: SingleCopy, reduced: symmetry.SymmetryReducedProblem, deadline: float | None
+    one: SingleCopy, reduced: symmetry.SymmetryReducedProblem, most: int, deadline: float | None
 ) -> UnitConfigurations | None:
-    """List all that one copy could take, whatever soft entries say; None if that is too much."""
+    """List all that one copy could take, whatever soft entries say; None if these are more than ``most``."""
     alternatives = {alternative.demands[0]: alternative.index for alternative in reduced.merged.alternatives}
     own = one.merged.alternatives
     there = {alternative.index: alternatives[one.first_demand + alternative.demands[0]] for alternative in own}
@@ -370,7 +367,7 @@ def list_configurations(
         known[tuple(values[variable] for variable in variables)] = tuple(values)
         return _relations_hold(model, values)
 
-    found = enumerate_solutions(model.rows, variables, _MOST_CONFIGURATIONS, holds, deadline)
+    found = enumerate_solutions(model.rows, variables, most, holds, deadline)
     if found is None:
         return None
     listed = [tuple((place, count) for place, count in zip(places, one, strict=True) if count) for one in found]

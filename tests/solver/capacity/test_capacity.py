@@ -23,6 +23,7 @@ from support.objects import (
 )
 
 from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.models.kubernetes.extensions import Predicate
 from drasat.solver.capacity import capacity as module
 from drasat.solver.capacity.capacity import capacity
 from drasat.solver.engines.outcome import SearchInterrupted
@@ -195,23 +196,19 @@ def test_without_time_nothing_is_known():
     assert found.total.bound is None or found.total.bound > found.total.fits
 
 
-def test_an_interrupt_leaves_what_is_known(monkeypatch):
-    names = ("n1", "n2")
-    slices = [
-        pool(*devices(*"abc"[: 1 + place]), name=name, node_name=name, slice_name=name)
-        for place, name in enumerate(names)
-    ]
-    measure, seen = module.count_on_node, []
-
-    def stopping(*arguments):
-        if seen:
+def test_an_interrupt_leaves_what_is_known():
+    def interrupted_on_the_second(devices):
+        if len(devices) > 1 and devices[0].attributes["d.x/place"]:
             raise KeyboardInterrupt
-        seen.append(arguments)
-        return measure(*arguments)
+        return True
 
-    monkeypatch.setattr(module, "count_on_node", stopping)
+    slices = [
+        pool(*devices(*"abc"[: 2 + place], place=place), name=name, node_name=name, slice_name=name)
+        for place, name in enumerate(("n1", "n2"))
+    ]
+    entry = Predicate(interrupted_on_the_second)
     with pytest.raises(SearchInterrupted) as raised:
-        capacity(cluster(*slices, node("n1"), node("n2"), claim(want())))
+        capacity(cluster(*slices, node("n1"), node("n2"), claim(want(count=2))), constraints=[entry])
     answer = raised.value.answer
     assert answer.verified
     assert (answer.total.fits, answer.total.bound) == (1, None)

@@ -280,13 +280,15 @@ def test_what_was_not_decided_is_not_claimed(monkeypatch):
     assert left.told("a") == [("undecided", told)]
 
 
-def test_of_very_many_kinds_of_nodes_the_largest_are_asked(monkeypatch):
+def test_of_very_many_kinds_of_nodes_the_largest_are_asked():
     """Without the nodes that are not asked it cannot be said that the unit fitted nowhere."""
-    monkeypatch.setattr(node_survey, "MOST_NODE_CLASSES", 1)
-    cluster = scene(template("u", of(9)), pod("a", entry("g", template="u")), node("n3"), gpus("n3", 2), nodes=SMALL)
+    names = [f"m{number}" for number in range(node_survey.MOST_NODE_CLASSES)]
+    others = [obj for number, name in enumerate(names) for obj in (node(name), gpus(name, 5 + number))]
+    cluster = scene(template("u", of(31)), pod("a", entry("g", template="u")), *others, nodes=SMALL)
+    # Two of the nodes are alike, and one of the eighteen is not asked.
     assert Left(Plan(cluster)).told("a") == [
-        ("devices", "2 of 2 nodes: request r needs 9, 4 fit of 4 devices"),
-        ("relaxation", "it fits node n1 with count 4 instead of 9 in request r"),
+        ("devices", "2 of 17 nodes: request r needs 31, 4 fit of 4 devices"),
+        ("relaxation", "it fits node m15 with count 20 instead of 31 in request r"),
     ]
 
 

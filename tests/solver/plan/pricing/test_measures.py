@@ -18,7 +18,6 @@ from drasat.models.results.common import Status
 from drasat.problem.constraints import pools_with_negative_draws
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
-from drasat.solver.plan.pricing import cp_sat_model
 from drasat.solver.plan.pricing.bundle import SPREAD, OccupiedMeasure, cheap_measures, without_admin_access
 from drasat.solver.plan.pricing.cp_sat import BundlePricer
 from drasat.solver.plan.pricing.cp_sat_model import BundleModel
@@ -84,13 +83,12 @@ def all_with_costs(question):
 
 @pytest.mark.parametrize("listed", [600, 0], ids=["listed", "side by side"])
 @pytest.mark.parametrize("measure", [PREFERENCE, SOFT, COMPACT, SPREAD], ids=lambda one: one.id)
-def test_the_most_valuable_bundle_is_that_of_enumeration(measure, listed, monkeypatch):
+def test_the_most_valuable_bundle_is_that_of_enumeration(measure, listed):
     """SRCH-4, SOFT-1, SOFT-2: also where copies are not listed but stay side by side."""
-    monkeypatch.setattr(cp_sat_model, "_MOST_CONFIGURATIONS", listed)
     seen = Counter()
     for seed in range(20):
         rng = Random(f"measured/{measure.id}/{seed}")
-        question = replace(random_bench(rng, 2).question, measures=(measure,))
+        question = replace(random_bench(rng, 2).question, measures=(measure,), most_configurations=listed)
         check_best(question, all_with_costs(question), rng, seen)
     assert seen["columns"] > 20
     assert seen["costly"] > 9
@@ -208,13 +206,12 @@ def with_pod(cluster, claims):
 @pytest.mark.parametrize("weight", [None, 3])
 @pytest.mark.parametrize("copies", [1, 2])
 @pytest.mark.parametrize("listed", [600, 0], ids=["listed", "side by side"])
-def test_distances_count_where_an_entry_asks_for_what_is_compact(weight, copies, listed, monkeypatch):
+def test_distances_count_where_an_entry_asks_for_what_is_compact(weight, copies, listed):
     """TOPO-2: pairs of a line with gaps. With two copies these are d0 and d3 beside d7 and d8, whatever is first."""
-    monkeypatch.setattr(cp_sat_model, "_MOST_CONFIGURATIONS", listed)
     line = [topology("Line", "at"), line_of(9, 1, 2, 4, 5, 6)]
     asked = [wishing(claim(want(count=2)), shape("Compact", weight=weight))]
     made = Bench(Cluster.of([*line, device_class(), node()]), [asked], [2])
-    pricer = BundlePricer({0: replace(made.question, measures=(COMPACT,))})
+    pricer = BundlePricer({0: replace(made.question, measures=(COMPACT,), most_configurations=listed)})
     (column,) = pricer.price(0, Prices((100,), (-1,)), [copies], THOROUGH).columns
     names = {number: name for name, number in made.numbers().items()}
     pairs = {tuple(names[pick.device] for pick in picks) for picks in column.payload.copies[0]}
