@@ -86,8 +86,8 @@ def growth(runs: Sequence[Run], seconds: Sequence[float]) -> str:
 
 
 def gap_of(one: Run) -> float | None:
-    """The largest gap of all stages; None where a stage has no bound."""
-    gaps = [stage["gap"] for stage in one["stages"]]
+    """The largest gap of all stages that place units; None where such a stage has no bound."""
+    gaps = [stage["gap"] for stage in one["stages"] if stage.get("sense") != "min"]
     return None if None in gaps else max(gaps, default=0.0)
 
 

@@ -41,8 +41,9 @@ def test_a_fleet_is_planned_from_its_manifests(small):
     kinds = sum(count > 0 for asked in fleet_demand(5).values() for count in asked.values())
     assert small["classes"] == {"units": kinds, "nodes": 3}
     assert small["peakMiB"] > 1
+    assert [stage["sense"] for stage in small["stages"]] == ["max", "max", "min"]
     for stage in small["stages"]:
-        assert stage["value"] <= stage["bound"]
+        assert stage["value"] <= stage["bound"] if stage["sense"] == "max" else stage["value"] >= stage["bound"]
 
 
 def test_a_stage_says_what_was_asked_for():

@@ -227,3 +227,12 @@ def test_a_coupled_set_that_comes_first_in_the_queue_and_fits_stays():
     coupled = [sharing("p", "x"), sharing("q", "y"), group("x", "y")]
     found = planning(*indexed("n1"), *pair, *coupled, user("a"))
     assert placed(found) == ["p", "q"]
+
+
+def test_bounds_of_consumption_hold_beside_units_that_groups_couple():
+    """What coupled units consume is not in the value, so that bounds of the whole queue would be none."""
+    sized = [device(f"gpu-{number}", index=number) | {"capacity": {"memory": {"value": "10Gi"}}} for number in range(4)]
+    given = [node("n1"), published("n1", *sized), claim("x"), claim("y"), group("x", "y"), user("b")]
+    for stages in ("admitted,least-consumption,spread", "least-consumption", "admitted"):
+        for stage in planning(*given, objective=stages).objective:
+            assert stage.bound is None or (stage.value - stage.bound) * (1 if stage.sense == "min" else -1) >= 0
