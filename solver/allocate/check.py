@@ -52,7 +52,7 @@ def check_allocations(
         If that takes until ``deadline``, a reading of ``clock``.
 
     """
-    placements = _placements_of_outcomes(cluster, outcomes)
+    placements = placements_of_outcomes(cluster, outcomes)
     violations = verify(
         cluster,
         placements,
@@ -104,7 +104,8 @@ LATE_VERIFICATION = "the time limit passed before this was verified"
 _LATE = Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION)
 
 
-def _placements_of_outcomes(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -> Iterator[Placement]:
+def placements_of_outcomes(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -> Iterator[Placement]:
+    """Yield a placement of each allocated unit, as the verifier takes them, in the order of the units."""
     made: dict[tuple[str, str], ResourceClaim] = {}
     # Of the soft entries of each claim, in their order; those of groups are no claim's.
     costs: dict[ObjectKey, list[int]] = defaultdict(list)

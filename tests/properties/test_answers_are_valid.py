@@ -18,7 +18,7 @@ POLICIES = ("kube", "strict", "skip")
 
 def placements(cluster, outcome):
     """What was placed, as the verifier takes it."""
-    return list(check._placements_of_outcomes(cluster, outcome.units))
+    return list(check.placements_of_outcomes(cluster, outcome.units))
 
 
 @examples(250)

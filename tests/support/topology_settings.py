@@ -108,13 +108,13 @@ class Setting:
     def _covers(self, devices, turned):
         cells = sorted(self.cells[name] for name in devices)
         return any(
-            sorted(self._span(corner, edges)) == cells
+            sorted(self.span(corner, edges)) == cells
             for edges in turned
             for corner in product(*map(range, self.sizes))
             if all(edge <= size for edge, size in zip(edges, self.sizes, strict=True))
         )
 
-    def _span(self, corner, edges):
+    def span(self, corner, edges):
         for steps in product(*map(range, edges)):
             ends = [place + step for place, step in zip(corner, steps, strict=True)]
             yield tuple(

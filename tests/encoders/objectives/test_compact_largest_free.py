@@ -42,7 +42,7 @@ def largest(setting, free):
     """Cells of the largest box of free devices, by trying all boxes."""
     cells = {setting.cells[name] for name in free if name in setting.cells}
     boxes = product(product(*map(range, setting.sizes)), product(*(range(1, size + 1) for size in setting.sizes)))
-    spans = (set(setting._span(*one)) for one in boxes)
+    spans = (set(setting.span(*one)) for one in boxes)
     return max((len(span) for span in spans if span <= cells), default=0)
 
 

@@ -46,10 +46,10 @@ class Copied(Related):
     def objects(self):
         """The cluster and the claim, without a pod; soft entries are among its own."""
         found = [one for one in super().objects() if type(one).__name__ != "Pod"]
-        return [self._completed(one) if self._is_open(one) else one for one in found]
+        return [self._completed(one) if self.is_open(one) else one for one in found]
 
     @staticmethod
-    def _is_open(one):
+    def is_open(one):
         return type(one).__name__ == "ResourceClaim" and one.status is None
 
     def _completed(self, asked):
@@ -110,7 +110,7 @@ _EVERYTHING = _Kept()
 
 def in_turn(objects, most):
     """How many copies the scheduler's search places, one after the other."""
-    asked = next(one for one in objects if Copied._is_open(one))
+    asked = next(one for one in objects if Copied.is_open(one))
     others = [one for one in objects if one is not asked]
     copies = [replace(asked, metadata=replace(asked.metadata, name=f"x{number:02}")) for number in range(most + 1)]
     answers = allocate(Cluster.of([*others, *copies]), engine="backtracking").units
