@@ -408,6 +408,11 @@ def justify_capacity(problem: Problem, row: int) -> Justification:
     return Justification("capacity", (f"capacity {name}",), subject=name)
 
 
+def justify_node_resource(resource: str) -> Justification:
+    """Justify what devices take of a resource of the node."""
+    return Justification("nodeResources", (f"{resource} of the node",), subject=resource)
+
+
 def justify_limit(claim: int, most: int) -> Justification:
     """Justify the limit of results."""
     return Justification("resultLimit", ("claim ", Placeholder.CLAIM, f" gets at most {most} devices"), claim)

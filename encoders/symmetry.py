@@ -233,8 +233,9 @@ class _MergeKeys:
         amounts = tuple(map(demand.amounts.get, candidates)) if demand.amounts else ()
         values = tuple(self._values(demand, constraint, candidates) for constraint in demand.constraints)
         related = tuple(self._related(demand))
+        drawn = tuple(map(demand.node_draws.get, candidates)) if demand.node_draws else ()
         what = demand.count, demand.all_devices, demand.admin, candidates
-        return what, amounts, values, related, self._marks[number]
+        return what, amounts, drawn, values, related, self._marks[number]
 
     def _related(self, demand: Demand) -> Iterator[Hashable]:
         """Yield the relations that cover a demand; to one that minds the order no other demand is equal.

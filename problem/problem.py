@@ -12,7 +12,7 @@ side by side, with fewer devices, without soft entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -57,6 +57,8 @@ class Demand:
     """Under ``all_devices``: listed devices that can never be taken (SRCH-6)."""
     amounts: dict[int, Amounts] = field(default_factory=dict)
     """What a candidate's capacities would be drawn on (CAP-3)."""
+    node_draws: dict[int, Amounts] = field(default_factory=dict)
+    """What a candidate would take of the resources of its node, by their rows in ``Problem.node_limits`` (NAR-1)."""
     constraints: tuple[int, ...] = ()
     failures: tuple[tuple[FilterFailure, ...], ...] = ()
     """For each device of the problem every filter that it fails."""
@@ -278,6 +280,8 @@ class Problem:
     invalid_pools: bool = False
     """Some pool that the node sees is invalid (POOL-13)."""
     node_context: NodeContext = NodeContext()
+    node_limits: tuple[tuple[str, int], ...] = ()
+    """Resources of the node, and how much of them the devices may take; sums of ``Demand.node_draws`` keep below."""
 
     @staticmethod
     def side_by_side(problems: Sequence[Problem]) -> Problem:
@@ -314,6 +318,14 @@ class Problem:
             constraints=tuple(constraints),
             relations=tuple(relations),
         )
+
+    def keeps_node_limits(self, picks: Iterable[tuple[int, int]]) -> bool:
+        """Whether the node has what these devices take of it, given as demands and devices (NAR-7)."""
+        left = [limit for _, limit in self.node_limits]
+        for demand, device in picks if left else ():
+            for row, amount in self.demands[demand].node_draws.get(device, ()):
+                left[row] -= amount
+        return all(amount >= 0 for amount in left)
 
     @property
     def has_admin(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model import Encoder
-from .amounts import CAPACITY, COMPATIBILITY_GROUPS, COUNTERS
+from .amounts import CAPACITY, COMPATIBILITY_GROUPS, COUNTERS, NODE_RESOURCES
 from .attributes import DISTINCT_ATTRIBUTE, MATCH_ATTRIBUTE
 from .relations import CEL_DEVICES, PREDICATE
 from .requests import ADMIN_ACCESS, ALL_DEVICES, EXACT_COUNT, FIRST_AVAILABLE, RESULT_LIMIT_ENCODER, SHARING
@@ -23,5 +23,6 @@ ENCODERS: tuple[Encoder, ...] = (
     COUNTERS,
     CAPACITY,
     COMPATIBILITY_GROUPS,
+    NODE_RESOURCES,
     RESULT_LIMIT_ENCODER,
 )

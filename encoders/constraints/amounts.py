@@ -9,10 +9,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import gcd
 
 from ...problem.constraints import draws_counters, pools_with_negative_draws
 from ...problem.problem import Amounts
-from ..model import AllocationModel, Encoder, TakeKey, justify_capacity, justify_counter, justify_groups
+from ..model import (
+    AllocationModel,
+    Encoder,
+    TakeKey,
+    justify_capacity,
+    justify_counter,
+    justify_groups,
+    justify_node_resource,
+)
 from ..rows import Term
 from ..symmetry import MergedProblem, Signature, SymmetryClass
 from .common_value import post_common_value
@@ -179,6 +188,38 @@ CAPACITY = Encoder(
     _post_capacity_rows,
     _sign_capacity,
     sees="of a dedicated device the requests that it is too small for",
+)
+
+
+def _sign_node_resources(merged: MergedProblem) -> Signature | None:
+    if not merged.problem.node_limits:
+        return None
+    draws = [merged.problem.demands[alternative.demands[0]].node_draws for alternative in merged.alternatives]
+    return lambda device: tuple(own.get(device) for own in draws)
+
+
+def _post_node_resources(model: AllocationModel) -> None:
+    """What a device takes of the node is fixed for each request, so that every row is linear (NAR-2, NAR-3)."""
+    problem = model.merged.problem
+    terms: dict[int, list[Term]] = defaultdict(list)
+    for class_ in model.reduced.classes if problem.node_limits else ():
+        for alternative in class_.alternatives:
+            demand = problem.demands[model.merged.alternatives[alternative].demands[0]]
+            for row, amount in demand.node_draws.get(class_.representative, ()):
+                terms[row].append((model.takes[alternative, class_.index], amount))
+    for row, own in terms.items():
+        resource, limit = problem.node_limits[row]
+        step = gcd(*(amount for _, amount in own)) or 1
+        divided = [(variable, amount // step) for variable, amount in own]
+        model.rows.at_most(divided, limit // step, model.guard(justify_node_resource(resource)))
+
+
+NODE_RESOURCES = Encoder(
+    "nodeResources",
+    "the node has what the devices take of it (NAR-7)",
+    _post_node_resources,
+    _sign_node_resources,
+    sees="what it takes of each resource of the node, for each request",
 )
 # Bit 0 says "grouped" in the Problem; as a value in common it must not count, and "no groups" is one.
 _NO_GROUPS_BIT = 1

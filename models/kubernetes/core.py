@@ -139,12 +139,32 @@ class ExtendedResourceClaimStatus(Model):
     resource_claim_name: str = ""
 
 
+class NodeResourceAmount(Model):
+    """What a claim takes of a resource of the node, as the scheduler recorded it (NAR-11)."""
+
+    name: str = ""
+    quantity: QuantityText | None = None
+    per_pod: QuantityText | None = None
+    per_container: QuantityText | None = None
+
+
+class NodeResourceClaimStatus(Model):
+    """What the devices of a claim take of the node: ``resources`` in Kubernetes 1.36, the others from 1.37 on."""
+
+    resource_claim_name: str = ""
+    containers: tuple[str, ...] | None = None
+    resources: dict[str, QuantityText] | None = None
+    mapping: tuple[NodeResourceAmount, ...] | None = None
+    overhead: tuple[NodeResourceAmount, ...] | None = None
+
+
 class PodStatus(Model):
     """``status`` of a Pod."""
 
     phase: str = ""
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
     extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
+    node_allocatable_resource_claim_statuses: tuple[NodeResourceClaimStatus, ...] | None = None
 
 
 class Pod(KubernetesObject):
@@ -158,11 +178,18 @@ class Namespace(KubernetesObject):
     """A namespace; its labels allow admin access (CLM-5)."""
 
 
+class ContainerClaim(Model):
+    """An entry of ``spec.resourceClaims`` that a container uses, or one request of it."""
+
+    name: str = ""
+
+
 class ResourceRequirements(Model):
-    """Amounts of resources; a request that is absent is the limit, as the API server has it."""
+    """Amounts of resources, and claims; a request that is absent is the limit, as the API server has it."""
 
     requests: dict[str, QuantityText] | None = None
     limits: dict[str, QuantityText] | None = None
+    claims: tuple[ContainerClaim, ...] | None = None
 
 
 class Container(Model):

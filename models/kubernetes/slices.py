@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ..formats.decode import Int64, Model, QuantityText
 from .claims import DeviceTaint
@@ -67,6 +67,35 @@ class DeviceCounterConsumption(Model):
     compatibility_groups: tuple[str, ...] | None = None
 
 
+class NodeResourceMapping(Model):
+    """``mapping``: what a device, or each unit of a capacity that is consumed, takes of the node (NAR-2)."""
+
+    device_multiplier: QuantityText | None = None
+    capacity_key: str | None = None
+    capacity_multiplier: QuantityText | None = None
+
+
+class NodeResourceOverhead(Model):
+    """``overhead``: what each pod, and each reference of a container to the claim, pays for a device (NAR-3)."""
+
+    per_pod: QuantityText | None = None
+    per_container: QuantityText | None = None
+
+
+class NodeAllocatableResource(Model):
+    """What a device takes of a resource of its node (Kubernetes 1.37)."""
+
+    mapping: NodeResourceMapping | None = None
+    overhead: NodeResourceOverhead | None = None
+
+
+class NodeAllocatableResourceMapping(Model):
+    """What a device takes of a resource of its node (Kubernetes 1.36)."""
+
+    capacity_key: str | None = None
+    allocation_multiplier: QuantityText | None = None
+
+
 class Device(Model):
     """A device of a pool, or a partition that could be made of one."""
 
@@ -82,7 +111,22 @@ class Device(Model):
     binding_conditions: tuple[str, ...] | None = None
     binding_failure_conditions: tuple[str, ...] | None = None
     allow_multiple_allocations: bool | None = None
-    node_allocatable_resources: dict[str, Any] | None = None
+    node_allocatable_resources: dict[str, NodeAllocatableResource] | None = None
+    node_allocatable_resource_mappings: dict[str, NodeAllocatableResourceMapping] | None = None
+
+    @property
+    def node_resources(self) -> dict[str, NodeAllocatableResource]:
+        """What the device takes of its node, in the words of Kubernetes 1.37; a multiplier is 1 by default."""
+        found = dict(self.node_allocatable_resources or {})
+        for name, old in (self.node_allocatable_resource_mappings or {}).items():
+            times = old.allocation_multiplier or "1"
+            mapping = (
+                NodeResourceMapping(capacity_key=old.capacity_key, capacity_multiplier=times)
+                if old.capacity_key
+                else NodeResourceMapping(device_multiplier=times)
+            )
+            found.setdefault(name, NodeAllocatableResource(mapping=mapping))
+        return found
 
 
 class ResourcePool(Model):

@@ -7,7 +7,7 @@ the other. Amounts are those of ``requests``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,11 +15,27 @@ import msgspec
 
 from ..cluster.cluster import Cluster, inferred_node
 from ..cluster.node_fit import Misfit
+from ..formats.decode import QuantityText
+from ..kubernetes.claims import AllocationResult
 from ..kubernetes.core import Node, Pod, PodSpec
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.meta import ObjectKey
-from .requests import PODS, Requests, backed_resources, effective_requests, format_amount, integer_amounts, sum_requests
-from .units import PodClaims, Unit, has_finished, is_finished_or_deleting
+from ..kubernetes.meta import DeviceId, ObjectKey
+from ..kubernetes.quantity import NANO, Quantity
+from ..kubernetes.slices import NodeAllocatableResource, NodeResourceMapping, NodeResourceOverhead
+from .requests import (
+    CPU,
+    PODS,
+    Amounts,
+    Requests,
+    add_requests,
+    backed_resources,
+    effective_requests,
+    format_amount,
+    integer_amounts,
+    pod_level_headroom,
+    sum_requests,
+)
+from .units import ClaimRef, PodClaims, Unit, has_finished, is_finished_or_deleting
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -54,6 +70,7 @@ def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -
         if key not in known:
             known[key] = effective_requests(pod.spec, excluded)
         subtract_requests(free_by_node.get(pod.spec.node_name or ""), known[key])
+        subtract_requests(free_by_node.get(pod.spec.node_name or ""), recorded_requests(pod, gates))
     return free_by_node
 
 
@@ -117,11 +134,149 @@ def missing_resources(requests: Mapping[str, int], free: Mapping[str, int] | Non
     return {name: amount - left for name, amount, left in lefts if amount > left}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PodDemand:
-    """What a pod takes of a node; pods that take the same share one object."""
+    """What a pod takes of a node; pods that take the same share one object.
+
+    ``headroom`` is what its requests as a whole leave for its devices, of resources that they name (NAR-6).
+    """
 
     requests: Requests
+    headroom: Requests
+
+
+class NodeResourceError(ValueError):
+    """A device is taken in a way of which nobody can say what it takes of the node (NAR-2); one line."""
+
+
+class NodeResourcesOfDevices:
+    """What allocated devices take of their node: cpu, memory, ephemeral storage and huge pages (NAR-1 to NAR-4).
+
+    Amounts are billionths. ``devices`` are those that take anything, of the newest generation of each pool.
+    """
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
+        self.devices: Mapping[DeviceId, Mapping[str, NodeAllocatableResource]] = {}
+        if gates.node_allocatable_resources:
+            self.devices = cluster.slice_memo("node resources of devices", lambda: _devices_with_resources(cluster))
+
+    def of_device(self, device: DeviceId, consumed: Amounts | None, references: int) -> Requests:
+        """What one allocated device takes, for so many references of containers to its claim.
+
+        Raises ``NodeResourceError``.
+        """
+        found: Requests = {}
+        for resource, terms in self.devices.get(device, {}).items():
+            overhead = terms.overhead or NodeResourceOverhead()
+            amount = _nano(overhead.per_pod) + references * _nano(overhead.per_container)
+            found[resource] = amount + _mapped_amount(device, terms.mapping, consumed)
+        return found
+
+    def of_allocation(self, allocation: AllocationResult, references: int) -> Requests:
+        """What all devices of a claim take. Raises ``NodeResourceError``."""
+        results = (allocation.devices.results or ()) if self.devices else ()
+        return sum_requests(
+            self.of_device((one.driver, one.pool, one.device), one.consumed_capacity, references) for one in results
+        )
+
+    def is_mapped(self, allocation: AllocationResult) -> bool:
+        """Whether the claim serves one pod only: it has a device with a mapping (NAR-8)."""
+        ids = ((one.driver, one.pool, one.device) for one in allocation.devices.results or ())
+        return any(terms.mapping is not None for id_ in ids for terms in self.devices.get(id_, {}).values())
+
+
+def _devices_with_resources(cluster: Cluster) -> Mapping[DeviceId, Mapping[str, NodeAllocatableResource]]:
+    found: dict[DeviceId, Mapping[str, NodeAllocatableResource]] = {}
+    for slice_ in sorted(cluster.slices, key=lambda one: one.spec.pool.generation):
+        for device in slice_.spec.devices or ():
+            id_ = slice_.spec.driver, slice_.spec.pool.name, device.name
+            if device.node_allocatable_resources or device.node_allocatable_resource_mappings:
+                found[id_] = device.node_resources
+            elif id_ in found:
+                del found[id_]
+    return found
+
+
+def _mapped_amount(device: DeviceId, mapping: NodeResourceMapping | None, consumed: Amounts | None) -> int:
+    if mapping is None:
+        return 0
+    if not mapping.capacity_key:
+        return _nano(mapping.device_multiplier)
+    if consumed is None:
+        raise NodeResourceError(f"device {'/'.join(device)} has no consumedCapacity for {mapping.capacity_key}")
+    plain = mapping.capacity_key.removeprefix(f"{device[0]}/")
+    text = consumed.get(mapping.capacity_key) or consumed.get(plain) or consumed.get(f"{device[0]}/{plain}")
+    # Whole billionths, rounded up.
+    return -(-_nano(text) * _nano(mapping.capacity_multiplier) // NANO)
+
+
+def _nano(text: QuantityText | None) -> int:
+    return 0 if text is None else Quantity.parse(text).nano
+
+
+def _whole_amount(resource: str, nano: int) -> int:
+    """Billionths in the units of ``effective_requests``, rounded up."""
+    return -(-nano // (NANO // 1000 if resource == CPU else NANO))
+
+
+def recorded_requests(pod: Pod, gates: FeatureGates | None = None) -> Requests:
+    """What the devices of a running pod take of its node, as its status says; nothing is computed anew (NAR-11)."""
+    statuses = (pod.status.node_allocatable_resource_claim_statuses if pod.status else None) or ()
+    if not statuses or (gates is not None and not gates.node_allocatable_resources):
+        return {}
+    total: Requests = {}
+    for status in statuses:
+        add_requests(total, {name: _nano(text) for name, text in (status.resources or {}).items()})
+        add_requests(total, sum_requests({one.name: _nano(one.quantity)} for one in status.mapping or ()))
+        users = len(status.containers or ())
+        for one in status.overhead or ():
+            add_requests(total, {one.name: _nano(one.per_pod) + users * _nano(one.per_container)})
+    named = pod_level_headroom(pod.spec)
+    return {name: _whole_amount(name, amount) for name, amount in total.items() if name not in named}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceBudget:
+    """What devices of a pod's claims may take of one node beside the pod's requests.
+
+    ``references`` are for each claim that needs devices how often containers refer to it. ``given`` is what its other
+    claims take, in billionths.
+    """
+
+    rooms: NodeRooms
+    demand: PodDemand
+    node: str
+    references: Sequence[int]
+    given: Requests
+
+    def left(self, resource: str) -> int | None:
+        """What may still be taken of a resource, in billionths; None: anything."""
+        limit = self.rooms.device_limit(self.demand, self.node, resource)
+        if limit is None:
+            return None
+        return limit * (NANO // 1000 if resource == CPU else NANO) - self.given.get(resource, 0)
+
+    def draws(self, claim: int, device: DeviceId, consumed: Amounts | None) -> Requests:
+        """What a device takes for one of the claims, in billionths. Raises ``NodeResourceError``."""
+        return self.rooms.devices.of_device(device, consumed, self.references[claim])
+
+    def total(self, allocations: Iterable[AllocationResult]) -> Requests:
+        """What all claims of the pod take, in billionths. Raises ``NodeResourceError``."""
+        pairs = zip(allocations, self.references, strict=True)
+        return sum_requests((self.given, *(self.rooms.devices.of_allocation(made, count) for made, count in pairs)))
+
+    def misfit(self, allocations: Iterable[AllocationResult]) -> Misfit | None:
+        """Say what the node has too little of for these devices (NAR-6, NAR-7). Raises ``NodeResourceError``."""
+        for resource, nano in sorted(self.total(allocations).items()):
+            amount, limit = _whole_amount(resource, nano), self.rooms.device_limit(self.demand, self.node, resource)
+            if limit is None or amount <= limit:
+                continue
+            if resource in self.demand.headroom:
+                text = f"pod level request for {resource} is insufficient to cover the aggregated container and"
+                return Misfit(ROOM, f"{text} node-allocatable DRA requests", resource)
+            own = self.demand.requests.get(resource, 0)
+            return room_misfit({resource: own + amount}, {resource: amount - limit})
+        return None
 
 
 class NodeRooms:
@@ -135,6 +290,7 @@ class NodeRooms:
         self._uncounted = device_resources(cluster, gates)
         self._free = remaining_allocatable(cluster, gates)
         self._demands: dict[bytes, PodDemand] = {}
+        self.devices = NodeResourcesOfDevices(cluster, gates)
 
     def demand(self, spec: PodSpec | None) -> PodDemand | None:
         """Find what a pod takes, by its spec."""
@@ -143,7 +299,7 @@ class NodeRooms:
         key = _counted_fields(spec)
         found = self._demands.get(key)
         if found is None:
-            found = self._demands[key] = PodDemand(effective_requests(spec, self._uncounted))
+            found = self._demands[key] = PodDemand(effective_requests(spec, self._uncounted), pod_level_headroom(spec))
         return found
 
     def misfit(self, demand: PodDemand | None, node: str, after: int = 0) -> Misfit | None:
@@ -196,14 +352,55 @@ class NodeRooms:
         ]
         return min(counts, default=None)
 
-    def take(self, demand: PodDemand | None, node: str) -> None:
-        """Count such a pod as placed on the node."""
+    def device_limit(self, demand: PodDemand, node: str, resource: str) -> int | None:
+        """What devices of the pod may take of a resource of the node; None: anything (NAR-6, NAR-7)."""
+        if resource in demand.headroom:
+            return demand.headroom[resource]
+        free = self._free.get(node)
+        return None if free is None else free.get(resource, 0) - demand.requests.get(resource, 0)
+
+    def take(self, demand: PodDemand | None, node: str, devices: Mapping[str, int] | None = None) -> None:
+        """Count such a pod as placed on the node; ``devices`` is what its devices take, in billionths."""
         if demand is not None:
             self.changes += 1
             subtract_requests(self._free.get(node), demand.requests)
+            added = {name: _whole_amount(name, nano) for name, nano in (devices or {}).items()}
+            counted = {name: amount for name, amount in added.items() if name not in demand.headroom}
+            subtract_requests(self._free.get(node), counted)
+
+    def device_budget(
+        self, unit: Unit, requested: Sequence[ClaimRef], held: Mapping[ObjectKey, AllocationResult], node: str
+    ) -> DeviceBudget | None:
+        """What devices for the requested claims of a pod may take of a node, beside those ``held`` by its other claims.
+
+        None: nothing is counted. Raises ``NodeResourceError``.
+        """
+        demand = self.demand(unit.pod.spec if unit.pod else None)
+        if demand is None or not self.devices.devices:
+            return None
+        given = sum_requests(
+            self.devices.of_allocation(held[ref.key], claim_references(unit, ref))
+            for ref in unit.claims
+            if ref.key in held
+        )
+        return DeviceBudget(self, demand, node, [claim_references(unit, ref) for ref in requested], given)
+
+
+def claim_references(unit: Unit, claim: ClaimRef) -> int:
+    """How often containers of the pod refer to a claim: each entry of ``resources.claims`` counts (NAR-3)."""
+    spec = unit.pod.spec if unit.pod else PodSpec()
+    names = {claim.entry} | {
+        one.name
+        for one in spec.resource_claims or ()
+        if one.resource_claim_name and one.resource_claim_name == claim.name
+    }
+    containers = (*(spec.containers or ()), *(spec.init_containers or ()))
+    used = (one.name for container in containers if container.resources for one in container.resources.claims or ())
+    return sum(name in names for name in used)
 
 
 ROOM = "room"
+NODE_RESOURCES = "nodeResources"
 
 
 def shortage_words(missing: Iterable[str]) -> str:

@@ -54,6 +54,15 @@ def effective_requests(spec: PodSpec, excluded: Collection[str] = ()) -> Request
     return {**kept, PODS: 1}
 
 
+def pod_level_headroom(spec: PodSpec) -> Requests:
+    """What the requests of the pod as a whole leave beside its containers', of resources that they name (NAR-6)."""
+    if spec.resources is None:
+        return {}
+    containers = _containers_requests(spec)
+    named = _pod_level_requests(spec.resources, containers)
+    return {name: amount - containers.get(name, 0) for name, amount in named.items()}
+
+
 def container_requests(container: Container) -> Amounts:
     """What a container asks for, as written; a request that is absent is the limit."""
     resources = container.resources

@@ -273,6 +273,17 @@ class Unit:
         return next((ref.claim.metadata.labels or {} for ref in self.claims if ref.claim), {})
 
 
+def allocation_of(ref: ClaimRef) -> AllocationResult | None:
+    """What a claim holds in the input."""
+    return ref.claim.status.allocation if ref.claim and ref.claim.status else None
+
+
+def is_reserved_for_others(ref: ClaimRef, unit: Unit) -> bool:
+    """Whether the claim's status reserves it for another pod, or for the PodGroup."""
+    consumers = (ref.claim.status.reserved_for if ref.claim and ref.claim.status else None) or ()
+    return any(one.resource != "pods" or one.name != unit.name for one in consumers)
+
+
 def is_open_claim(claim: ResourceClaim) -> bool:
     """The claim has no allocation and is to get one."""
     return not is_allocated(claim) and not is_deleting(claim.metadata)

@@ -6,7 +6,7 @@ the first by name of equally good ones.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
@@ -17,9 +17,17 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
-from ...models.workload.node_room import NodeRooms, PodDemand, plugin_classes
+from ...models.workload.node_room import (
+    NODE_RESOURCES,
+    ROOM,
+    DeviceBudget,
+    NodeResourceError,
+    NodeRooms,
+    PodDemand,
+    plugin_classes,
+)
 from ...models.workload.requests import is_extended_claim
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.units import ClaimRef, Unit, allocation_of, is_reserved_for_others
 from ...problem.messages import claim_text
 from ...problem.node_state import AllocatedState
 from ..engines.engine import Engine, NodeResult, Optimizer, Session
@@ -83,6 +91,7 @@ class Placer:
         self.notices: list[str] = []
         self._timed_out = False
         self._allocated: dict[ObjectKey, AllocationResult] = {}
+        self._used: set[ObjectKey] = set()
         self._suitable: dict[bytes, SuitableNodes] = {}
         self._candidates: dict[tuple[bytes, PodDemand | None, bytes], _CandidateNodes] = {}
         self._group_placer: GroupPlacer | None = None
@@ -101,7 +110,14 @@ class Placer:
             candidates = self._candidates_for(unit, requested)
         except SelectorError as error:
             return unplaced_outcome(unit, Status.ERROR, [Reason("nodeSelector", "", str(error))])
-        walked = self._walk.walk(_claims_of_refs(requested), candidates.open)
+        shared = self._shared_mapped_claim(unit)
+        if shared:
+            return unplaced_outcome(unit, Status.UNALLOCATABLE, [shared])
+        budget = partial(self._budget, unit, requested) if self.rooms.devices.devices else None
+        try:
+            walked = self._walk.walk(_claims_of_refs(requested), candidates.open, budget)
+        except NodeResourceError as error:
+            return unplaced_outcome(unit, Status.ERROR, [Reason(NODE_RESOURCES, "", str(error))])
         self.interrupted = walked.interrupted
         # What failed before this unit's own allocation is known to fail until something changes.
         pools_for = self._session.cluster.pools(self._session.gates).pools_for
@@ -154,6 +170,11 @@ class Placer:
             engine = cast("NodeEngine", self._engine)
             self._group_placer = GroupPlacer(self._session, engine, self._ledger, self.rooms, self._deadline)
         answers = self._group_placer.place(coupled, admissible)
+        if any(self.rooms.devices.of_allocation(made, 1) for one in answers for _, made in one.allocations):
+            text = "the devices take resources of their nodes, which is not counted for units of a ConstraintGroup"
+            answers = [
+                unplaced_outcome(unit, Status.UNKNOWN, [Reason(NODE_RESOURCES, "", text)]) for unit in coupled.units
+            ]
         self.interrupted |= self._group_placer.interrupted
         for answer in answers:
             if answer.outcome == Status.ALLOCATED:
@@ -206,9 +227,35 @@ class Placer:
 
     def _commit(self, answer: UnitOutcome) -> None:
         made = [(ref.key, allocation) for ref, allocation in answer.allocations]
-        self.rooms.take(self._demand(answer.unit), answer.node or "")
+        budget = self._budget_on(answer.unit, [ref for ref, _ in answer.allocations], answer.node or "")
+        devices = None if budget is None else budget.total(allocation for _, allocation in made)
+        self.rooms.take(self._demand(answer.unit), answer.node or "", devices)
         self._allocated.update(made)
+        self._used.update(ref.key for ref in answer.unit.claims)
         self._ledger.commit(made)
+
+    def _budget(self, unit: Unit, requested: Sequence[ClaimRef], position: int) -> DeviceBudget | None:
+        return self._budget_on(unit, requested, self._names[position])
+
+    def _budget_on(self, unit: Unit, requested: Sequence[ClaimRef], node: str) -> DeviceBudget | None:
+        """What devices of the unit may take of a node (NAR-7). Raises ``NodeResourceError``."""
+        if not self.rooms.devices.devices:
+            return None
+        return self.rooms.device_budget(unit, requested, self._held(unit), node)
+
+    def _held(self, unit: Unit) -> dict[ObjectKey, AllocationResult]:
+        """What claims of the unit hold already."""
+        return {ref.key: made for ref in unit.claims if (made := self._allocated.get(ref.key) or allocation_of(ref))}
+
+    def _shared_mapped_claim(self, unit: Unit) -> Reason | None:
+        """Why a claim serves no further pod: it is another one's, and has a device with a mapping (NAR-8)."""
+        for ref in unit.claims if self.rooms.devices.devices else ():
+            held = self._allocated.get(ref.key) or allocation_of(ref)
+            taken = ref.key in self._used or is_reserved_for_others(ref, unit)
+            if held is not None and taken and unit.pod is not None and self.rooms.devices.is_mapped(held):
+                text = f"node allocatable resource claim {ref.name} has a mapped device"
+                return Reason(NODE_RESOURCES, claim_text(ref.key), f"{text} and cannot be shared across pods")
+        return None
 
     def _no_node_outcome(self, unit: Unit, requested: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
         failed = candidates.open.failed
@@ -283,11 +330,30 @@ class WalkResult:
     interrupted: bool = False
 
 
+NodeBudget = Callable[[int], DeviceBudget | None]
+"""What devices of a pod may take of a node, by its position. Raises ``NodeResourceError``."""
+
+
+def _ask_within(engine: Engine, budget: DeviceBudget | None, ask: Callable[[], NodeResult]) -> NodeResult:
+    """Ask an engine about devices; a node that lacks what they take of it is none (NAR-7, NAR-9)."""
+    engine.budget = budget
+    try:
+        attempt = ask()
+    finally:
+        engine.budget = None
+    if budget is None or attempt.status is not Status.ALLOCATED:
+        return attempt
+    misfit = budget.misfit(attempt.allocations)
+    return attempt if misfit is None else NodeResult(Status.UNALLOCATABLE, rule=ROOM, message=misfit.message)
+
+
 class NodeWalk(Protocol):
     """A way to find a node for claims."""
 
-    def walk(self, claims: Sequence[ResourceClaim], positions: Iterable[int]) -> WalkResult:
-        """Ask nodes, by position, in order."""
+    def walk(
+        self, claims: Sequence[ResourceClaim], positions: Iterable[int], budget: NodeBudget | None = None
+    ) -> WalkResult:
+        """Ask nodes, by position, in order; ``budget`` is what devices may take. Raises ``NodeResourceError``."""
         raise NotImplementedError
 
 
@@ -300,11 +366,14 @@ class FirstNodeWalk:
     allocated_state: AllocatedState
     deadline: float | None
 
-    def walk(self, claims: Sequence[ResourceClaim], positions: Iterable[int]) -> WalkResult:
+    def walk(
+        self, claims: Sequence[ResourceClaim], positions: Iterable[int], budget: NodeBudget | None = None
+    ) -> WalkResult:
         """Ask until a node decides."""
         failed: list[PositionedResult] = []
         for position in positions:
-            attempt = self.engine.allocate_on(self.nodes[position], claims, self.allocated_state, self.deadline)
+            ask = partial(self.engine.allocate_on, self.nodes[position], claims, self.allocated_state, self.deadline)
+            attempt = ask() if budget is None else _ask_within(self.engine, budget(position), ask)
             if not attempt.fails_here:
                 return WalkResult((position, attempt), failed, attempt.interrupted)
             failed.append((position, attempt))
@@ -326,7 +395,9 @@ class BestNodeWalk:
     deadline: float | None
     work: float | None
 
-    def walk(self, claims: Sequence[ResourceClaim], positions: Iterable[int]) -> WalkResult:
+    def walk(
+        self, claims: Sequence[ResourceClaim], positions: Iterable[int], budget: NodeBudget | None = None
+    ) -> WalkResult:
         """Ask all nodes, unless one has an answer that nothing can beat."""
         requested, search = list(positions), _BestNodeSearch()
         begun = self.engine.counts.work
@@ -334,8 +405,9 @@ class BestNodeWalk:
             share = None
             if self.work is not None:
                 share = max(0.0, self.work - self.engine.counts.work + begun) / (len(requested) - number)
+            ask = partial(self.engine.best, self.nodes[position], claims, self.allocated_state, self.deadline, share)
             try:
-                attempt = self.engine.best(self.nodes[position], claims, self.allocated_state, self.deadline, share)
+                attempt = ask() if budget is None else _ask_within(self.engine, budget(position), ask)
             except KeyboardInterrupt:
                 if search.best is None:
                     raise

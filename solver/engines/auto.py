@@ -55,7 +55,7 @@ class SearchThenSolve:
             return start
         decision = self._solve(problem, in_use, candidates, (), deadline)
         # The solver's decision does not count if the model cannot be solved at all.
-        unsolvable = decision.status is Status.UNKNOWN and decision.retry
+        unsolvable = decision.status is Status.UNKNOWN and decision.retry and not problem.node_limits
         return bounded_search(problem, in_use, self.counts, deadline) if unsolvable else decision
 
     def _improve(
@@ -115,9 +115,12 @@ class SearchThenSolve:
     def _start(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         after_dead_end = self._counter_visits if problem.counters.consumption else None
         try:
-            return bounded_search(problem, in_use, self.counts, deadline, self._visits, after_dead_end)
+            found = bounded_search(problem, in_use, self.counts, deadline, self._visits, after_dead_end)
         except BudgetError:
             return Decision(Status.UNKNOWN)
+        # The search does not look at what devices take of the node.
+        fits = problem.keeps_node_limits((pick.demand, pick.device) for pick in found.picks)
+        return found if fits else Decision(Status.UNKNOWN)
 
 
 def _members_of_decision(decision: Decision) -> list[Member]:

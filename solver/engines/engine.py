@@ -16,6 +16,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Status
+from ...models.workload.node_room import DeviceBudget
 from ...problem.messages import Justification
 from ...problem.node_state import AllocatedState
 from ...problem.problem import InUse, Problem
@@ -133,7 +134,12 @@ class Counts:
 
 
 class Engine(Protocol):
-    """Makes attempts. ``deadline`` is a reading of ``time.monotonic``; None: no limit."""
+    """Makes attempts. ``deadline`` is a reading of ``time.monotonic``; None: no limit.
+
+    ``budget`` is what devices may take of the node in the next question; an engine may leave it aside.
+    """
+
+    budget: DeviceBudget | None
 
     @property
     def counts(self) -> Counts:

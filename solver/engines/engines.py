@@ -7,6 +7,7 @@ also finds the best allocation on a node. Both keep what they know of nodes that
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ...models.cluster.cluster import Cluster, topology_instances
@@ -18,19 +19,21 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import key_of
 from ...models.results.common import Reason, Status
 from ...models.topology.places import Axis, TopologyError, place_devices
-from ...models.workload.node_room import plugin_classes
+from ...models.workload.node_room import DeviceBudget, NodeResourceError, plugin_classes
+from ...models.workload.requests import Requests
 from ...problem.compiler import Compiler, Question
 from ...problem.filters import EXPRESSION_FILTERS
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, Justification, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState, NodeContextBuilder
 from ...problem.problem import InUse, NodeContext, Problem, RelationError, trap_error
+from ...problem.requests import ResolvedRequest
 from ...problem.selectors import ExpressionEvaluator
 from ...problem.shapes import NodeView, NodeViews
 from ...problem.topology import membership_of
 from .engine import TIME_LIMIT_RULE, Counts, Decider, Decision, NodeResult, OptimizingDecider, Session
 from .outcome import DemandTable, demand_tables
-from .result import ResultBuilder, has_uncombinable_selector, soft_entries
+from .result import ResultBuilder, consumed_capacity, has_uncombinable_selector, soft_entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,11 @@ class NodeCompiler(Compiler):
 
 
 class NodeEngine:
-    """Answers one node at a time. Failures are remembered: the same question on equal nodes with equal usage fails."""
+    """Answers one node at a time. Failures are remembered: the same question on equal nodes with equal usage fails.
+
+    ``budget`` is what devices may take of the node in the next question (NAR-9); an engine that goes by the scheduler's
+    order chooses devices without looking at it.
+    """
 
     def __init__(self, session: Session, decider: Decider) -> None:
         self._session = session
@@ -92,6 +99,7 @@ class NodeEngine:
         self.compiler = NodeCompiler(session)
         self.builder = ResultBuilder(session.gates, session.seed)
         self._failed: dict[Hashable, _NodeFailure] = {}
+        self.budget: DeviceBudget | None = None
 
     @property
     def counts(self) -> Counts:
@@ -134,6 +142,10 @@ class NodeEngine:
             return NodeResult(Status.UNKNOWN, rule=TIME_LIMIT_RULE, message=str(error))
 
     def _decide(self, query: NodeQuery, decide: DecideFunction) -> NodeResult:
+        if self.budget is not None and not self.decider.in_order:
+            found = self._decide_within(query, self.budget, decide)
+            if found is not None:
+                return found
         key = query.question.index, node_class_key(query.view, query.in_use)
         failure = self._failed.get(key)
         if failure is None:
@@ -147,6 +159,20 @@ class NodeEngine:
                 decision, problem.invalid_pools, demand_tables(problem, query.in_use), error
             )
         return _unallocatable_result(failure, query.claims, query.view)
+
+    def _decide_within(self, query: NodeQuery, budget: DeviceBudget, decide: DecideFunction) -> NodeResult | None:
+        """Choose devices for which the node has cpu, memory and so on (NAR-9); None: there are no such devices."""
+        problem = self.compiler.problem(query.question, query.view.shape).order_independent()
+        asks = self.compiler.resolved_requests(query.question, query.view.shape)
+        limited = _with_node_limits(problem, query.view, asks, budget, self._session.gates)
+        if not limited.node_limits:
+            return None
+        decision = decide(query, limited)
+        if decision.status is Status.ALLOCATED:
+            return self._result_or_other_devices(query, limited, decision, decide)
+        if decision.status is Status.UNKNOWN:
+            return NodeResult(Status.UNKNOWN, message=decision.message)
+        return None
 
     def _result_or_other_devices(
         self, query: NodeQuery, problem: Problem, decision: Decision, decide: DecideFunction
@@ -215,15 +241,46 @@ class OptimizingEngine(NodeEngine):
             devices = tuple(demand.candidates for demand in problem.demands)
             errors_count = any(relation.errors_count_as_true for relation in problem.relations)
             key = query.question.index, node_class_key(query.view, query.in_use), node_context, devices, errors_count
-            decision = self._best.get(key)
+            # What devices may take of the node is another amount for each unit.
+            decision = None if problem.node_limits else self._best.get(key)
             if decision is None:
                 seen = replace(problem, node_context=node_context)
                 decision = self._best_decider.best(seen, query.in_use, deadline, work)
-                if decision.status is Status.ALLOCATED and not decision.interrupted:
+                if decision.status is Status.ALLOCATED and not decision.interrupted and not problem.node_limits:
                     self._best[key] = decision
             return decision
 
         return self.answer(node, claims, allocated_state, deadline, decide)
+
+
+def _with_node_limits(
+    problem: Problem, view: NodeView, asks: Sequence[ResolvedRequest], budget: DeviceBudget, gates: FeatureGates
+) -> Problem:
+    """The question with what devices take of the node; the same question if they take nothing (NAR-2, NAR-3)."""
+    amounts: list[dict[int, Requests]] = []
+    for demand, ask in zip(problem.demands, asks, strict=True):
+        drawn: dict[int, Requests] = {}
+        for number in demand.candidates:
+            device = view.devices[number]
+            if device.id in budget.rooms.devices.devices:
+                consumed = consumed_capacity(device.device, ask, gates)
+                with suppress(NodeResourceError):
+                    drawn[number] = budget.draws(demand.claim, device.id, consumed)
+        amounts.append(drawn)
+    names = sorted({name for drawn in amounts for own in drawn.values() for name in own})
+    lefts = [(name, left) for name in names if (left := budget.left(name)) is not None]
+    rows = {name: row for row, (name, _) in enumerate(lefts)}
+    demands = tuple(
+        replace(
+            demand,
+            node_draws={
+                device: tuple((rows[name], amount) for name, amount in sorted(own.items()) if name in rows)
+                for device, own in drawn.items()
+            },
+        )
+        for demand, drawn in zip(problem.demands, amounts, strict=True)
+    )
+    return replace(problem, demands=demands, node_limits=tuple(lefts)) if lefts else problem
 
 
 def decisive_relation_error(problem: Problem, decide: Callable[[Problem], Decision]) -> FatalError | None:

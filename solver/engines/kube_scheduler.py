@@ -25,7 +25,7 @@ from ...models.kubernetes.meta import ObjectKey, ObjectMeta, PoolId
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.common import Status
-from ...models.workload.node_room import plugin_classes
+from ...models.workload.node_room import DeviceBudget, plugin_classes
 from ...models.workload.requests import without_plugin_requests
 from ...peers.answers import AllocatorVerdict
 from ...peers.errors import PeerError
@@ -53,6 +53,7 @@ class KubeSchedulerEngine:
     def __init__(self, session: Session, peer: KubeScheduler | None = None) -> None:
         check_peer_policy(session.policy)
         self.counts = Counts()
+        self.budget: DeviceBudget | None = None
         self._session = session
         self._peer = peer or KubeScheduler()
         self._supply = NodeSlices(session.cluster)

@@ -16,6 +16,7 @@ from ...models.cluster.node_fit import Misfit
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, RejectedDevices, SoftEntry, Status
+from ...models.workload.node_room import ROOM
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.constraints import draws_counters
 from ...problem.messages import claim_text
@@ -318,6 +319,8 @@ class _OtherNode:
         return own.bound
 
 
+# How messages begin that say what the node has too little of for the devices (NAR-6, NAR-7).
+DEVICE_ROOM_TEXTS = ("Insufficient ", "pod level request ")
 # The id of a reason where no filter takes devices away: there are too few to begin with.
 DEVICES_REASON = "devices"
 
@@ -335,6 +338,8 @@ def class_reasons(failure: NodeClassFailure, claims: Sequence[str]) -> tuple[Rea
     """Say which requests find too few devices on nodes of one class."""
     if failure.message.startswith("invalid resource pools"):
         return (Reason("pool", "", failure.message),)
+    if failure.message.startswith(DEVICE_ROOM_TEXTS):
+        return (Reason(ROOM, "", failure.message),)
     if failure.proof and not any(table.is_short for table in failure.tables):
         return (failure.proof,)
     if not failure.tables:

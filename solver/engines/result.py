@@ -17,6 +17,7 @@ from ...models.kubernetes import claims as claim_types
 from ...models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
+from ...models.kubernetes.slices import Device
 from ...models.results.common import SoftEntry
 from ...problem.conditions import penalty
 from ...problem.messages import FatalError, Placeholder, claim_text
@@ -24,6 +25,14 @@ from ...problem.problem import Problem
 from ...problem.requests import ResolvedRequest, compute_capacity_draw
 from ...problem.shapes import NodeView
 from .engine import Pick
+
+
+def consumed_capacity(device: Device, ask: ResolvedRequest, gates: FeatureGates) -> dict[str, str | int | float] | None:
+    """What a request takes of every capacity of a shareable device, also none of it (CAP-8); None for other devices."""
+    if not gates.consumable_capacity or not device.allow_multiple_allocations:
+        return None
+    drawn = compute_capacity_draw(device, ask.capacity, gates.fractional_capacity_range)
+    return {name: str(amount) for name, amount in drawn.amounts.items()} or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +96,7 @@ class ResultBuilder:
         binding = self._gates.binding_conditions
         shared = self._gates.consumable_capacity and device.allow_multiple_allocations
         driver, pool, name = taken.device.id
-        consumed: dict[str, str | int | float] | None = None
-        if shared:
-            # What is taken of every capacity, also none of it (CAP-8).
-            drawn = compute_capacity_draw(device, ask.capacity, self._gates.fractional_capacity_range)
-            consumed = {name: str(amount) for name, amount in drawn.amounts.items()} or None
+        consumed = consumed_capacity(device, ask, self._gates)
         skipped = taken.device.slice.spec.skip_node_operations if self._gates.optional_node_operations else None
         return claim_types.DeviceRequestAllocationResult(
             request=f"{ask.request}/{ask.subrequest}" if ask.subrequest else ask.request,
