@@ -282,6 +282,13 @@ def _amounts(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     return pass_.each(value, pass_.name)
 
 
+def _resources(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
+    """Of a container or pod; or amounts of a claim, as the scheduler recorded them."""
+    if isinstance(value, Mapping) and not {"requests", "limits", "claims"} & value.keys():
+        return pass_.quantities(value)
+    return pass_.struct(value) if isinstance(value, Mapping) else pass_.other(value)
+
+
 def _derived(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     """Derived attributes, whose names are those of attributes."""
     listed = [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
@@ -342,6 +349,8 @@ _RULES: dict[str, Rule] = {
         (_operator, "operator"),
         (_value, "value"),
         (_amounts, "requests capacity"),
+        (_resources, "resources"),
+        (_each(lambda pass_: pass_.quantity), "quantity perPod perContainer deviceMultiplier capacityMultiplier"),
         (lambda pass_, value, _: pass_.quantities(value), "limits allocatable overhead consumedCapacity counters"),
         (lambda pass_, value, _: pass_.quantities(value), "attributes nodeAllocatableResources"),
         (lambda pass_, value, _: pass_.quantities(value), "nodeAllocatableResourceMappings"),

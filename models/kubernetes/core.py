@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..formats.decode import Int64, Model, QuantityText
 from .meta import KubernetesObject
 
@@ -152,7 +154,8 @@ class NodeResourceClaimStatus(Model):
     """What the devices of a claim take of the node: ``resources`` in Kubernetes 1.36, the others from 1.37 on."""
 
     resource_claim_name: str = ""
-    containers: tuple[str, ...] | None = None
+    # Names, of which only the number counts.
+    containers: tuple[Any, ...] | None = None
     resources: dict[str, QuantityText] | None = None
     mapping: tuple[NodeResourceAmount, ...] | None = None
     overhead: tuple[NodeResourceAmount, ...] | None = None

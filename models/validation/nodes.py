@@ -151,6 +151,15 @@ def check_pod(findings: Findings, pod: Pod) -> None:
     check_plan_annotations(findings, pod.metadata)
     check_gang(findings, ("metadata",), pod.spec.grouped, pod.metadata)
     check_pod_spec(findings, ("spec",), pod.spec)
+    listed = (pod.status.node_allocatable_resource_claim_statuses if pod.status else None) or ()
+    for index, status in enumerate(listed):
+        path: Path = ("status", "nodeAllocatableResourceClaimStatuses", index)
+        check_amounts(findings, (*path, "resources"), status.resources)
+        for field, entries in (("mapping", status.mapping), ("overhead", status.overhead)):
+            for number, one in enumerate(entries or ()):
+                given = {"quantity": one.quantity, "perPod": one.per_pod, "perContainer": one.per_container}
+                amounts = {name: text for name, text in given.items() if text is not None}
+                check_amounts(findings, (*path, field, number), amounts)
 
 
 Amounts = dict[str, QuantityText]

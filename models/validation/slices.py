@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..formats.decode import QuantityText, api_name
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import label_complaints
 from ..kubernetes.slices import Device, DeviceCapacity, ResourceSlice, ResourceSliceSpec
@@ -80,9 +81,51 @@ def _check_device(findings: Findings, path: Path, device: Device, spec: Resource
     named = device.node_name is not None or device.node_selector is not None or device.all_nodes is not None
     if named or spec.per_device_node_selection:
         check_device_nodes(findings, path, device, bool(spec.per_device_node_selection))
-    for resource in device.node_allocatable_resources or ():
-        findings.check_label_key((*path, "nodeAllocatableResources", MapKey(resource)), resource)
+    if device.node_allocatable_resources or device.node_allocatable_resource_mappings:
+        _check_node_resources(findings, path, device)
     return lists or bool(device.taints or device.consumes_counters)
+
+
+def _check_node_resources(findings: Findings, path: Path, device: Device) -> None:
+    """Check what a device takes of its node, in the fields of Kubernetes 1.37 and 1.36 (groups 4)."""
+    for name, terms in (device.node_allocatable_resources or {}).items():
+        where = (*path, "nodeAllocatableResources", MapKey(name))
+        _check_node_resource_name(findings, where, name)
+        mapping, overhead = terms.mapping, terms.overhead
+        if mapping is None and overhead is None:
+            findings.required(where, "at least one of `mapping` and `overhead` must be set")
+        if mapping is not None:
+            by_capacity = mapping.capacity_key is not None or mapping.capacity_multiplier is not None
+            if by_capacity == (mapping.device_multiplier is not None):
+                detail = "must specify exactly one of: `deviceMultiplier`, `capacityKey` with `capacityMultiplier`"
+                findings.required((*where, "mapping"), detail)
+            elif by_capacity and (mapping.capacity_key is None or mapping.capacity_multiplier is None):
+                findings.required((*where, "mapping"), "`capacityKey` and `capacityMultiplier` must be set together")
+            for field in ("device_multiplier", "capacity_multiplier"):
+                _check_multiplier(findings, (*where, "mapping", api_name(field)), getattr(mapping, field))
+        if overhead is not None:
+            if overhead.per_pod is None and overhead.per_container is None:
+                detail = "at least one of `perPod` and `perContainer` must be set"
+                findings.required((*where, "overhead"), detail)
+            for field in ("per_pod", "per_container"):
+                _check_multiplier(findings, (*where, "overhead", api_name(field)), getattr(overhead, field))
+    for name, old in (device.node_allocatable_resource_mappings or {}).items():
+        where = (*path, "nodeAllocatableResourceMappings", MapKey(name))
+        _check_node_resource_name(findings, where, name)
+        _check_multiplier(findings, (*where, "allocationMultiplier"), old.allocation_multiplier)
+
+
+def _check_node_resource_name(findings: Findings, path: Path, name: str) -> None:
+    if name not in ("cpu", "memory", "ephemeral-storage") and not name.startswith("hugepages-"):
+        findings.unsupported(path, name, ("cpu", "memory", "ephemeral-storage", "hugepages-*"))
+
+
+def _check_multiplier(findings: Findings, path: Path, text: QuantityText | None) -> None:
+    amount = None if text is None else parse_nano(text)
+    if text is not None and amount is None:
+        findings.check_quantity(path, text)
+    elif amount is not None and amount < 0:
+        findings.invalid(path, text, "must be greater than or equal to 0")
 
 
 def _check_binding(findings: Findings, path: Path, device: Device) -> None:

@@ -130,6 +130,7 @@ _DEVICE = {
     "binding_failure_conditions": "DRADeviceBindingConditions",
     "allow_multiple_allocations": "DRAConsumableCapacity",
     "node_allocatable_resources": "DRANodeAllocatableResources",
+    "node_allocatable_resource_mappings": "DRANodeAllocatableResources",
 }
 _REQUEST = {"first_available": "DRAPrioritizedList"}
 _DEVICE_REQUEST = {

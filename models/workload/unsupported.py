@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..cluster.cluster import Cluster
@@ -34,7 +34,7 @@ def unsupported_fields(cluster: Cluster) -> tuple[str, ...]:
         f" (such as {names[0]})"
         for (field, kind), names in sorted(found.items(), key=lambda one: (order.index(one[0][0]), one[0][1]))
     ]
-    return (*lines, *_devices_with_node_resources(cluster))
+    return tuple(lines)
 
 
 def _fields_in_use(manifest: Manifest) -> Iterator[str]:
@@ -110,20 +110,3 @@ UNSUPPORTED_FIELDS: dict[str, str] = {
     "spec.podGroupTemplates": "PodGroups count, not what they are made of",
     "spec.compositePodGroupTemplates": "PodGroups count, not groups of groups",
 }
-
-
-def _devices_with_node_resources(cluster: Cluster) -> Iterator[str]:
-    names = (
-        f"{device.name} of {slice_.metadata.name}"
-        for slice_ in cluster.slices
-        for device in slice_.spec.devices or ()
-        if device.node_allocatable_resources
-    )
-    consequence = "what devices take of the node is not counted"
-    yield from _summary_line(names, "devices", "nodeAllocatableResources", consequence)
-
-
-def _summary_line(names: Iterable[str], kind: str, field: str, consequence: str) -> Iterator[str]:
-    listed = list(names)
-    if listed:
-        yield f"{field} of {len(listed)} {kind} is not honoured: {consequence} (such as {listed[0]})"

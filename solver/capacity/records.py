@@ -16,7 +16,7 @@ from ...models.kubernetes.meta import DEFAULT_NAMESPACE, ObjectKey, ObjectMeta, 
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason
 from ...models.workload.controllers import read_controllers
-from ...models.workload.expansion import UnitExpander
+from ...models.workload.expansion import NodeResourceClaims, UnitExpander
 from ...models.workload.pod_sets import PodSet
 from ...models.workload.requested import all_units
 from ...models.workload.requests import backed_resources, extended_claim_spec
@@ -271,6 +271,15 @@ def _source_of_claims(cluster: Cluster, kind: str, key: ObjectKey) -> CopySource
         return Unit(None, (ClaimRef(namespace, name, claim, generated=True),), namespace, name)
 
     return CopySource(kind, *key, lambda _: stem, make)
+
+
+def check_node_resources(cluster: Cluster, gates: FeatureGates, copy: Unit) -> None:
+    """Raise ``ValueError``, one line, for a pod whose devices may take resources of their node: none is counted."""
+    refused = NodeResourceClaims(cluster, gates)
+    for ref in copy.claims if copy.pod is not None and refused.devices else ():
+        problem = refused.refused(ref).problem
+        if problem and problem != ref.problem:
+            raise ValueError(problem)
 
 
 def _source_of_pod(cluster: Cluster, key: ObjectKey, pod: Pod, gates: FeatureGates | None) -> CopySource:

@@ -28,7 +28,13 @@ from ...models.kubernetes.slices import Device
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason, Status
 from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation, LeftOver
-from ...models.workload.node_room import NodeRooms, PodDemand, plugin_resources, unknown_room_notices
+from ...models.workload.node_room import (
+    NodeResourcesOfDevices,
+    NodeRooms,
+    PodDemand,
+    plugin_resources,
+    unknown_room_notices,
+)
 from ...models.workload.requests import is_extended_claim
 from ...models.workload.units import ClaimRef, Unit
 from ...peers.answers import PodVerdict
@@ -146,7 +152,9 @@ def compare(
 
     def run(name: str) -> EngineRun:
         version = ""
-        if name == KUBE_SCHEDULER and is_listable(requested) and not _differ_by_node(cluster, gates, requested):
+        takes_room = bool(NodeResourcesOfDevices(cluster, gates).devices)
+        listed = is_listable(requested) and not takes_room and not _differ_by_node(cluster, gates, requested)
+        if name == KUBE_SCHEDULER and listed:
             nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
             units = UnitList(cluster, gates, requested, nodes, seed)
             with peer() as started:

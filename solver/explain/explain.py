@@ -31,7 +31,7 @@ from ..allocate.coupling import find_coupled_units
 from ..allocate.placement import Placer
 from ..allocate.unsupported import incomplete_gang_notices, placed_pods
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import SearchInterrupted, UnitOutcome, worst_outcome
+from ..engines.outcome import DEVICE_ROOM_TEXTS, SearchInterrupted, UnitOutcome, worst_outcome
 from ..engines.registry import ENGINES, effective_policy
 
 if TYPE_CHECKING:
@@ -163,6 +163,9 @@ class _ExplanationRun:
             return _explained_unit(answer.unit, Status.ALLOCATED, node=answer.node)
         if answer.outcome == Status.UNKNOWN:
             return _explained_unit(answer.unit, Status.UNKNOWN, reasons=answer.reasons, complete=False)
+        if any(failure.message.startswith(DEVICE_ROOM_TEXTS) for failure in answer.failures):
+            # Devices fit, but not what they take of their node, which is not a question about devices.
+            return _explained_unit(answer.unit, answer.outcome, reasons=answer.reasons, complete=False)
         self._explainer = self._explainer or self._make()
         whole = _explained_unit(answer.unit, answer.outcome, reasons=answer.reasons)
         return self._explainer.explain(answer, whole, self._allocated, self._ledger, self._rooms, ties)

@@ -220,7 +220,9 @@ class _Replay:
         if pod is not None:
             yield from node_findings(pod, node)
             yield from self._members.findings(pod, (*(claim for claim, _ in placement.claims), *placement.earlier))
-            yield from self._loads.enter(pod, node) if self._counts_rooms else ()
+            earlier = ((claim, self._allocation(key_of(claim.metadata))) for claim in placement.earlier)
+            held = (*placement.claims, *((claim, made) for claim, made in earlier if made is not None))
+            yield from self._loads.enter(pod, node, held) if self._counts_rooms else ()
             claims = (*(self._loads.claim_on(claim, node) for claim, _ in placement.claims), *placement.earlier)
             yield from self._loads.device_findings(pod, claims, node) if self._counts_extended else ()
         for claim in placement.earlier:

@@ -28,7 +28,11 @@ SLICES = [
         {"spec devices 0 allowMultipleAllocations": True},
         "spec.devices[0].allowMultipleAllocations",
     ),
-    ("DRANodeAllocatableResources", {"spec devices 0 nodeAllocatableResources": {"cpu": {}}}, "spec.devices[0].nodeA"),
+    (
+        "DRANodeAllocatableResources",
+        {"spec devices 0 nodeAllocatableResources": {"cpu": {"overhead": {"perPod": "1"}}}},
+        "spec.devices[0].nodeA",
+    ),
     ("DRAListTypeAttributes", {"spec devices 0 attributes l": {"ints": [1]}}, "spec.devices[0].attributes"),
 ]
 ONE = "spec devices requests 0 exactly"

@@ -83,16 +83,6 @@ def test_many_objects_are_one_line_with_a_count_and_an_example():
     )
 
 
-def test_amounts_that_devices_take_of_the_node():
-    spec = {
-        "driver": "d",
-        "nodeName": "n",
-        "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1},
-        "devices": [{"name": "x", "nodeAllocatableResources": {"cpu": {}}}, {"name": "y"}],
-    }
-    assert told(obj("ResourceSlice", "s", spec)) == ["nodeAllocatableResources of 1 devices"]
-
-
 def test_objects_made_in_python_have_no_other_fields():
     assert unsupported_fields(Cluster.of([Pod(metadata=ObjectMeta(name="p"))])) == ()
 

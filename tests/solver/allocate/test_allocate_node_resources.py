@@ -6,6 +6,10 @@ from support.plan_building import cel, classes, device, node, of, published
 
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.solver.allocate.allocate import allocate
+from drasat.solver.capacity.capacity import capacity
+from drasat.solver.explain.explain import explain
+from drasat.solver.plan.plan import plan
+from drasat.solver.verification.verify import Placement, verify
 
 ON = {"cpu": "64", "memory": "128Gi", "pods": "10"}
 
@@ -34,7 +38,7 @@ def user(name, *containers, claims=("c",), init=(), spec=None, templates=("t",))
 
 def asked(*given, room=ON, **options):
     """The answer on one node with this room, and the pods' outcomes."""
-    there = node("n", **{name: text for name, text in room.items()})
+    there = node("n", **room)
     return allocate(cluster(*classes(), there, *given), **options)
 
 
@@ -255,3 +259,59 @@ def test_without_the_gate_devices_take_nothing_of_the_node():
     given = published("n", device("x", **mapped(cpu="99"))), user("p", container("m"))
     assert asked(*given).units[0].outcome == "Unallocatable"
     assert asked(*given, feature_gates=gates).units[0].outcome == "Allocated"
+
+
+def big_or_small(**room):
+    made = [one for one in classes() if one["metadata"]["name"] != "t"]
+    there = [node("n", cpu="8", **room), published("n", *BIG_OR_SMALL)]
+    return cluster(
+        *made, of_kinds("big", "small"), *there, user("p", container("m")), obj("Pod", "q", {"containers": []})
+    )
+
+
+def test_explain_names_what_the_node_lacks():
+    """NAR-7"""
+    (told,) = explain(big_or_small(memory="8Gi")).units
+    assert (told.outcome, [reason.id for reason in told.reasons]) == ("Unallocatable", ["room"])
+    assert "Insufficient memory" in told.reasons[0].message
+
+
+def test_plans_and_capacity_refuse_such_devices_by_name():
+    """Which devices are chosen decides how much they take, which plans do not count; other units are planned."""
+    made = big_or_small(memory="128Gi")
+    said = "may get device gpu.example.com/n/big, which takes resources of its node"
+    found = {one.unit.name: one for one in plan(made).units}
+    assert (found["p"].node, found["q"].node) == (None, "n")
+    assert said in found["p"].reasons[0].message
+    with pytest.raises(ValueError, match=said):
+        capacity(made, pod="p")
+    off = FeatureGates.all_on().with_({"DRANodeAllocatableResources": False})
+    assert {one.node for one in plan(made, feature_gates=off).units} == {"n"}
+
+
+def test_the_verifier_counts_what_devices_take():
+    """NAR-1, NAR-6, NAR-7, NAR-8: with the devices of a larger node the pod is refused on a smaller one."""
+    pod = user("p", container("m", "c", cpu="1"))
+    given = [published("n", device("x", **mapped(cpu="4"))), pod]
+    (one,) = asked(*given).units
+    for room, limit, rules in ((5, None, set()), (4, None, {"POD-ROOM"}), (9, "3", {"NAR-6"}), (9, "5", set())):
+        asking = {**pod, "spec": {**pod["spec"], **({"resources": {"requests": {"cpu": limit}}} if limit else {})}}
+        made = cluster(*classes(), node("n", cpu=str(room), pods="10"), given[0], asking)
+        pairs = tuple((ref.claim, allocation) for ref, allocation in one.allocations)
+        placement = Placement(made.nodes["n"], pairs, made.pods["default", "p"])
+        assert {found.rule for found in verify(made, [placement], FeatureGates.all_on())} == rules
+
+
+def test_the_verifier_refuses_a_mapped_claim_of_two_pods():
+    """NAR-8"""
+    shared = obj("ResourceClaim", "s", of(1))
+    entry = [{"name": "c", "resourceClaimName": "s"}]
+    pods = [obj("Pod", name, {"containers": [container("m", cpu="1")], "resourceClaims": entry}) for name in "ab"]
+    made = cluster(*classes(), node("n", **ON), published("n", device("x", **mapped(cpu="1"))), shared, *pods)
+    ((_, allocation),) = allocate(made).units[0].allocations
+    claim = made.claims["default", "s"]
+    placements = [
+        Placement(made.nodes["n"], ((claim, allocation),), made.pods["default", "a"]),
+        Placement(made.nodes["n"], (), made.pods["default", "b"], (claim,)),
+    ]
+    assert [found.rule for found in verify(made, placements, FeatureGates.all_on())] == ["NAR-8"]

@@ -148,18 +148,16 @@ def test_within_one_pod_earlier_choices_are_revisited():
     assert placed(ask(slices, claim("c"), picky, pod("p", "c", "d"))) == [("n1", ["b", "a"])]
 
 
-def test_what_devices_cost_of_cpu_and_memory_is_not_reckoned():
-    """SCHED-13: with the device's the pod would take more CPUs than the node has; the field is kept as it was read."""
-    costly = {
-        "name": "a",
-        "capacity": {"cores": {"value": "64"}},
-        "nodeAllocatableResources": {"cpu": {"mapping": {"capacityKey": "cores", "allocationMultiplier": "1"}}},
-    }
+def test_what_devices_cost_of_cpu_and_memory_is_reckoned_while_the_gate_is_on():
+    """SCHED-13: with the device's the pod would take more CPUs than the node has."""
+    costly = {"name": "a", "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "1"}}}}
     thirsty = pod("p", "c", container={"resources": {"requests": {"cpu": "8"}}})
     cluster = drasat.load(
         obj("DeviceClass", "any"), node("n1", cpu="8", memory="1Gi"), gpus("n1", costly), claim("c"), thirsty
     )
-    assert placed(drasat.allocate(cluster)) == [("n1", ["a"])]
+    assert placed(drasat.allocate(cluster)) == [(None, [])]
+    off = {"DRANodeAllocatableResources": False}
+    assert placed(drasat.allocate(cluster, feature_gates=off)) == [("n1", ["a"])]
 
 
 def test_a_pod_waits_for_its_claim_and_its_classes():
