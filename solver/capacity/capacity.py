@@ -45,16 +45,7 @@ from .node import (
     failed_room,
     tighten_upper_bound,
 )
-from .records import (
-    CapacityOutcome,
-    NodeRoom,
-    Room,
-    SharedRoom,
-    check_node_resources,
-    find_copy_source,
-    ignored_group_notices,
-    total_room,
-)
+from .records import CapacityOutcome, NodeRoom, Room, SharedRoom, find_copy_source, ignored_group_notices, total_room
 
 LIMIT = 1000
 # Equal nodes get equal answers; beyond so many copies in all, those of the nodes that come last are not verified.
@@ -92,7 +83,6 @@ def capacity(
     gates, started = gates_of(feature_gates), monotonic()
     cluster = cluster.with_gates(gates)
     source = find_copy_source(cluster, claim=claim, template=template, pod=pod, gates=gates)
-    check_node_resources(cluster, gates, source.copy(0))
     given = read_caller_constraints(constraints)
     session = Session(cluster, gates, STRICT, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
     engine = CopyEngine(session, source)

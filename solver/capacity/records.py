@@ -161,7 +161,9 @@ def find_copy_source(
     )
     copied = cluster.pods.get(key) or _pod_to_make(cluster, key) if kind == POD else None
     if copied is not None:
-        return _source_of_pod(cluster, key, copied, gates)
+        source = _source_of_pod(cluster, key, copied, gates)
+        _check_node_resources(cluster, gates or FeatureGates.all_on(), source.copy(0))
+        return source
     if key not in {CLAIM: cluster.claims, TEMPLATE: cluster.templates, POD: {}}[kind]:
         raise ValueError(f"{kind} {key[0]}/{key[1]} not found")
     return _source_of_claims(cluster, kind, key)
@@ -273,7 +275,7 @@ def _source_of_claims(cluster: Cluster, kind: str, key: ObjectKey) -> CopySource
     return CopySource(kind, *key, lambda _: stem, make)
 
 
-def check_node_resources(cluster: Cluster, gates: FeatureGates, copy: Unit) -> None:
+def _check_node_resources(cluster: Cluster, gates: FeatureGates, copy: Unit) -> None:
     """Raise ``ValueError``, one line, for a pod whose devices may take resources of their node: none is counted."""
     refused = NodeResourceClaims(cluster, gates)
     for ref in copy.claims if copy.pod is not None and refused.devices else ():
