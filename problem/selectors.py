@@ -7,8 +7,8 @@ fails, not only the first: explanations weigh each of them alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..cel.devices import DeviceShapes, Path, PreparedDevice, read_paths
@@ -16,11 +16,16 @@ from ..cel.environment import derived_attribute_environment
 from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
 from ..cel.meter import metered_work
 from ..cel.program import Program, with_compilation_prefix
-from ..cel.selector import Selector
+from ..cel.selector import Selector, compile_selector
 from ..cel.values import Optional, TypeValue, Value, type_name
-from ..models.kubernetes.claims import DeviceSelector
+from ..models.cluster.cluster import Cluster
+from ..models.kubernetes.claims import DeviceSelector, ResourceClaim
+from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.semver import Version
-from ..models.kubernetes.slices import DeviceAttribute
+from ..models.kubernetes.slices import Device, DeviceAttribute
+from ..models.workload.expansion import QueuedUnit
+from ..models.workload.node_room import NodeResourcesOfDevices
+from ..models.workload.units import ClaimRef
 from .messages import DeadlineExceededError, Message, Placeholder
 from .requests import ResolvedRequest
 from .shapes import Profile
@@ -313,3 +318,72 @@ class SelectorTable:
                     yield FailedSelector(filter_, index, text, result.text)
                 elif not result:
                     yield FailedSelector(filter_, index, text)
+
+
+class NodeResourceClaims:
+    """Refuses claims of pods for devices that take cpu, memory and so on of their node, where that is not counted.
+
+    Which devices a claim gets decides how much they take (NAR-2, NAR-9). ``devices`` are those that take anything.
+    """
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
+        self._cluster = cluster
+        taking = NodeResourcesOfDevices(cluster, gates).devices
+        self.devices = [
+            (id_, device)
+            for slice_ in (cluster.slices if taking else ())
+            for device in slice_.spec.devices or ()
+            if (id_ := (slice_.spec.driver, slice_.spec.pool.name, device.name)) in taking
+        ]
+        if gates.node_allocatable_resources:
+            self.devices += [
+                ((part.driver, name, device.name), device)
+                for name, template in cluster.node_templates.items()
+                for part in template.spec.slices or ()
+                for device in part.devices or ()
+                if device.node_resources
+            ]
+        self._shapes = DeviceShapes()
+        self._known: dict[tuple[str, ...], str] = {}
+
+    def refused(self, ref: ClaimRef) -> ClaimRef:
+        """The claim, with a problem if it holds, or may get, such a device."""
+        name = "" if ref.problem or ref.claim is None else self._device_for(ref.claim)
+        if not name:
+            return ref
+        text = f"ResourceClaim {ref.namespace}/{ref.name} may get device {name}, which takes resources of its node"
+        return replace(ref, problem=f"{text} (feature gate DRANodeAllocatableResources): that is not counted here")
+
+    def _device_for(self, claim: ResourceClaim) -> str:
+        """Such a device that the claim holds or selects; nothing if there is none."""
+        made = claim.status.allocation if claim.status else None
+        if made is not None:
+            held = {(one.driver, one.pool, one.device) for one in made.devices.results or ()}
+            return next(("/".join(id_) for id_, _ in self.devices if id_ in held), "")
+        for request in claim.spec.devices.requests or ():
+            for asked in (*([request.exactly] if request.exactly else ()), *(request.first_available or ())):
+                one = self._cluster.classes.get(asked.device_class_name)
+                selectors = (*((one.spec.selectors if one else None) or ()), *(asked.selectors or ()))
+                texts = tuple(selector.cel.expression for selector in selectors if selector.cel)
+                if texts not in self._known:
+                    found = ("/".join(id_) for id_, device in self.devices if self._selected(texts, id_[0], device))
+                    self._known[texts] = next(found, "")
+                if self._known[texts]:
+                    return self._known[texts]
+        return ""
+
+    def _selected(self, texts: Iterable[str], driver: str, device: Device) -> bool:
+        """An expression that fails decides nothing here."""
+        try:
+            return all(compile_selector(text).matches(self._shapes.prepare(device, driver)) for text in texts)
+        except CelError:
+            return True
+
+    def planned(self, queue: Iterable[QueuedUnit]) -> Iterator[QueuedUnit]:
+        """The units of a queue, with such problems of the claims of pods."""
+        for one in queue:
+            if one.unit.pod is None or not self.devices:
+                yield one
+            else:
+                claims = tuple(self.refused(ref) for ref in one.unit.claims)
+                yield one._replace(unit=replace(one.unit, claims=claims))

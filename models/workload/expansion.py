@@ -6,18 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ...cel.devices import DeviceShapes
-from ...cel.errors import CelError
-from ...cel.selector import compile_selector
 from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec
 from ..kubernetes.core import Pod, PodSpec
 from ..kubernetes.extensions import REPLICAS_ANNOTATION
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectMeta, key_of
-from ..kubernetes.slices import Device
 from ..manifests.reader import Manifest
-from .node_room import NodeResourcesOfDevices
 from .requests import EXTENDED_ENTRY, backed_resources, extended_claim, extended_claim_spec
 from .unit_classes import UnitSet, extended_claim_refs
 from .units import ClaimRef, PodClaims, Unit
@@ -37,66 +32,6 @@ def expand_units(cluster: Cluster, sets: Iterable[UnitSet], gates: FeatureGates 
     return (QueuedUnit(one, number, units.unit(one, number)) for one in sets for number in one.numbers)
 
 
-class NodeResourceClaims:
-    """Refuses claims of pods for devices that take cpu, memory and so on of their node, where that is not counted.
-
-    Which devices a claim gets decides how much they take (NAR-2, NAR-9). ``devices`` are those that take anything.
-    """
-
-    def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
-        self._cluster = cluster
-        taking = NodeResourcesOfDevices(cluster, gates).devices
-        self.devices = [
-            (id_, device)
-            for slice_ in (cluster.slices if taking else ())
-            for device in slice_.spec.devices or ()
-            if (id_ := (slice_.spec.driver, slice_.spec.pool.name, device.name)) in taking
-        ]
-        if gates.node_allocatable_resources:
-            self.devices += [
-                ((part.driver, name, device.name), device)
-                for name, template in cluster.node_templates.items()
-                for part in template.spec.slices or ()
-                for device in part.devices or ()
-                if device.node_resources
-            ]
-        self._shapes = DeviceShapes()
-        self._known: dict[tuple[str, ...], str] = {}
-
-    def refused(self, ref: ClaimRef) -> ClaimRef:
-        """The claim, with a problem if it holds, or may get, such a device."""
-        name = "" if ref.problem or ref.claim is None else self._device_for(ref.claim)
-        if not name:
-            return ref
-        text = f"ResourceClaim {ref.namespace}/{ref.name} may get device {name}, which takes resources of its node"
-        return replace(ref, problem=f"{text} (feature gate DRANodeAllocatableResources): that is not counted here")
-
-    def _device_for(self, claim: ResourceClaim) -> str:
-        """Such a device that the claim holds or selects; nothing if there is none."""
-        made = claim.status.allocation if claim.status else None
-        if made is not None:
-            held = {(one.driver, one.pool, one.device) for one in made.devices.results or ()}
-            return next(("/".join(id_) for id_, _ in self.devices if id_ in held), "")
-        for request in claim.spec.devices.requests or ():
-            for asked in (*([request.exactly] if request.exactly else ()), *(request.first_available or ())):
-                one = self._cluster.classes.get(asked.device_class_name)
-                selectors = (*((one.spec.selectors if one else None) or ()), *(asked.selectors or ()))
-                texts = tuple(selector.cel.expression for selector in selectors if selector.cel)
-                if texts not in self._known:
-                    found = ("/".join(id_) for id_, device in self.devices if self._selected(texts, id_[0], device))
-                    self._known[texts] = next(found, "")
-                if self._known[texts]:
-                    return self._known[texts]
-        return ""
-
-    def _selected(self, texts: Iterable[str], driver: str, device: Device) -> bool:
-        """An expression that fails decides nothing here."""
-        try:
-            return all(compile_selector(text).matches(self._shapes.prepare(device, driver)) for text in texts)
-        except CelError:
-            return True
-
-
 class UnitExpander:
     """Makes units one by one; names of claims depend on the order only where they would be the same otherwise."""
 
@@ -104,9 +39,6 @@ class UnitExpander:
         self._cluster = cluster
         self._claims = claims or PodClaims(cluster)
         self._backing = backed_resources(cluster, gates)
-        # Plans do not count what devices take of their nodes.
-        found = None if gates is None else NodeResourceClaims(cluster, gates)
-        self._node_resources = found if found is not None and found.devices else None
         # The latest spec and its claim: copies of a set have one spec and come one after another.
         self._latest: tuple[PodSpec | None, ResourceClaimSpec | None] = None, None
 
@@ -120,10 +52,7 @@ class UnitExpander:
         if planned.is_copied:
             # A copy is no pod of the cluster yet: it has neither uid nor status.
             pod = copy_of_pod(pod, name)
-        claims = (*self._claims.claims_of(pod), *self.extended_claims(pod))
-        if self._node_resources is not None:
-            claims = tuple(self._node_resources.refused(ref) for ref in claims)
-        return Unit(pod, claims, planned.namespace, name)
+        return Unit(pod, (*self._claims.claims_of(pod), *self.extended_claims(pod)), planned.namespace, name)
 
     def extended_claims(self, pod: Pod) -> tuple[ClaimRef, ...]:
         """The claim for extended resources that classes back; it comes last (SCHED-2)."""

@@ -16,12 +16,13 @@ from ...models.kubernetes.meta import DEFAULT_NAMESPACE, ObjectKey, ObjectMeta, 
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason
 from ...models.workload.controllers import read_controllers
-from ...models.workload.expansion import NodeResourceClaims, UnitExpander
+from ...models.workload.expansion import UnitExpander
 from ...models.workload.pod_sets import PodSet
 from ...models.workload.requested import all_units
 from ...models.workload.requests import backed_resources, extended_claim_spec
 from ...models.workload.unit_classes import signature_of
 from ...models.workload.units import ClaimRef, PodClaims, Unit, generated_claim_name, is_deleting
+from ...problem.selectors import NodeResourceClaims
 from ..allocate.unsupported import groups_of_claims
 from ..engines.engine import Counts
 from ..engines.outcome import DemandTable

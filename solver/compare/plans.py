@@ -19,6 +19,7 @@ from ...models.workload.queue import read_queue
 from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
 from ...problem.messages import KUBE, check_policy
+from ...problem.selectors import NodeResourceClaims
 from ..allocate.allocate import gates_of
 from ..allocate.check import LATE_VERIFICATION, verification_ends
 from ..allocate.unsupported import check_engine_support, check_planner_support, ignored_soft_entries
@@ -125,7 +126,7 @@ def compare_plans(
     gates = gates_of(feature_gates)
     cluster = cluster.with_gates(gates)
     sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
-    units = tuple(expand_units(cluster, sets, gates))
+    units = tuple(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
     inputs = SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
     asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares)
     skipped: dict[str, Exception] = {}

@@ -27,6 +27,7 @@ from ...models.workload.queue import read_queue
 from ...models.workload.requested import dropped_fields
 from ...models.workload.unit_classes import Gang, UnitShape
 from ...problem.messages import DeadlineExceededError, check_policy
+from ...problem.selectors import NodeResourceClaims
 from ..allocate.allocate import gates_of
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE, Session
@@ -95,7 +96,7 @@ def plan(
     sets = read_queue(
         cluster, namespace=namespace, selector=selector, gates=gates, value=value, natural_gangs=natural_gangs
     )
-    queue = list(expand_units(cluster, sets, gates))
+    queue = list(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
     refused = _refused_units(cluster, queue)
     time.lap("queue")
     time.measure_pace(len(queue))
@@ -320,7 +321,8 @@ def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stage
     """The units of a target mix. Raises ``ValueError`` where no stage asks for it, or it has none."""
     if FRAGMENTATION not in stages:
         raise ValueError(f"a mix makes sense with the stage {FRAGMENTATION} alone")
-    units = list(expand_units(mix, read_queue(mix, gates=gates), gates))
+    expanded = expand_units(mix, read_queue(mix, gates=gates), gates)
+    units = list(NodeResourceClaims(cluster, gates).planned(expanded))
     refused = _refused_units(cluster, units)
     if len(refused) == len(units):
         said = "; ".join(dict.fromkeys(reason.message for reasons in refused.values() for reason in reasons))
