@@ -194,8 +194,10 @@ def without_plugin_requests(claim: ResourceClaim, plugin_classes: Collection[str
 
 def _device_requests(spec: PodSpec, backing: Mapping[str, str]) -> Iterator[DeviceRequest]:
     for index, container in enumerate((*(spec.init_containers or ()), *(spec.containers or ()))):
-        counts = sorted(integer_amounts(container_requests(container)).items()) if container.resources else ()
-        backed = [(backing[name], count) for name, count in counts if count and name in backing]
+        if container.resources is None:
+            continue
+        amounts = {name: text for name, text in container_requests(container).items() if name in backing}
+        backed = [(backing[name], count) for name, count in sorted(integer_amounts(amounts).items()) if count]
         for number, (device_class, count) in enumerate(backed):
             exactly = ExactDeviceRequest(device_class_name=device_class, allocation_mode="ExactCount", count=count)
             yield DeviceRequest(name=f"container-{index}-request-{number}", exactly=exactly)

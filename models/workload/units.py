@@ -91,6 +91,8 @@ class PodClaims:
         self._cluster = cluster
         self._by_owner = claims_by_owner(cluster.claims)
         self._of_groups: dict[tuple[meta.ObjectKey, str], ClaimRef] = {}
+        # Of the claims made from a template for entries of one name: equal ones are one mapping.
+        self._annotations: dict[tuple[meta.ObjectKey, str], dict[str, str]] = {}
         self._taken: dict[str, set[str]] = defaultdict(set)
         for namespace, name in cluster.claims:
             self._taken[namespace].add(name)
@@ -100,10 +102,15 @@ class PodClaims:
 
         An entry for which none was needed is left out.
         """
+        if not pod.spec.resource_claims:
+            return ()
         known = {status.name: status for status in (pod.status.resource_claim_statuses if pod.status else None) or ()}
+        grouped = pod.spec.scheduling_group is not None
         found = []
-        for entry in pod.spec.resource_claims or ():
-            group = group_of_entry(self._cluster, meta.key_of(pod.metadata)[0], pod.spec, entry)
+        for entry in pod.spec.resource_claims:
+            group = None
+            if grouped:
+                group = group_of_entry(self._cluster, meta.key_of(pod.metadata)[0], pod.spec, entry)
             status = known.get(entry.name)
             if status is None:
                 found.append(self._by_spec(pod, entry, group))
@@ -185,15 +192,18 @@ class PodClaims:
 
     def _from_template(self, owner: Pod | PodGroup, entry: PodResourceClaim) -> ClaimRef:
         namespace = meta.key_of(owner.metadata)[0]
-        name = generated_claim_name(owner.metadata.name, entry.name, self._taken[namespace])
+        taken = self._taken[namespace]
+        name = generated_claim_name(owner.metadata.name, entry.name, taken)
         key = namespace, entry.resource_claim_template_name or ""
         template = self._cluster.templates.get(key)
         if template is None:
             return ClaimRef(namespace, name, None, entry.name, True, problem=template_not_found(key))
-        self._taken[namespace].add(name)
-        claim = generate_claim(template, owner, entry.name, name)
-        manifest = self._cluster.manifest(ResourceClaimTemplate, key)
-        return ClaimRef(namespace, name, claim, entry.name, True, manifest)
+        taken.add(name)
+        annotations = self._annotations.get((key, entry.name))
+        if annotations is None:
+            annotations = self._annotations[key, entry.name] = _generated_annotations(template, entry.name)
+        claim = _generate_claim(template, owner, annotations, name)
+        return ClaimRef(namespace, name, claim, entry.name, True, self._cluster.manifest(ResourceClaimTemplate, key))
 
 
 def group_of_entry(cluster: Cluster, namespace: str, spec: PodSpec, entry: PodResourceClaim) -> PodGroup | None:
@@ -315,31 +325,36 @@ def generated_claim_name(pod: str, entry: str, taken: Collection[str] = ()) -> s
     return name
 
 
-def generate_claim(template: ResourceClaimTemplate, owner: Pod | PodGroup, entry: str, name: str) -> ResourceClaim:
-    """The claim of an entry: the template's spec, labels and annotations, owned by the pod or its PodGroup.
+def _generated_annotations(template: ResourceClaimTemplate, entry: str) -> dict[str, str]:
+    """The annotations of claims of an entry.
 
     Of the template's own annotations only that of our entries counts for the claim: people put it there too.
+    """
+    copied = template.spec.metadata
+    own = (copied.annotations if copied else None) or {}
+    return {**constraints_annotation(template.metadata), **own, POD_CLAIM_ANNOTATION: entry}
+
+
+def _generate_claim(
+    template: ResourceClaimTemplate, owner: Pod | PodGroup, annotations: dict[str, str], name: str
+) -> ResourceClaim:
+    """The claim of an entry: the template's spec and labels, owned by the pod or its PodGroup.
+
     The owner reference needs the owner's uid; for one that is not in a cluster yet there is none.
     """
-    copied = template.spec.metadata or meta.ObjectMeta()
-    kind = kind_of(type(owner))
-    reference = meta.OwnerReference(
-        api_version=kind.api_versions()[0],
-        kind=kind.name,
-        name=owner.metadata.name,
-        uid=owner.metadata.uid,
-        controller=True,
-    )
+    copied, references = template.spec.metadata, None
+    if owner.metadata.uid:
+        kind, known = kind_of(type(owner)), owner.metadata
+        version = kind.api_versions()[0]
+        references = (
+            meta.OwnerReference(api_version=version, kind=kind.name, name=known.name, uid=known.uid, controller=True),
+        )
     metadata = meta.ObjectMeta(
         name=name,
         namespace=meta.key_of(owner.metadata)[0],
-        labels=copied.labels,
-        annotations={
-            **constraints_annotation(template.metadata),
-            **(copied.annotations or {}),
-            POD_CLAIM_ANNOTATION: entry,
-        },
-        owner_references=(reference,) if owner.metadata.uid else None,
+        labels=copied.labels if copied else None,
+        annotations=annotations,
+        owner_references=references,
     )
     return ResourceClaim(metadata=metadata, spec=template.spec.spec)
 
