@@ -14,7 +14,7 @@ from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectMeta, key_of
 from ..manifests.reader import Manifest
 from .requests import EXTENDED_ENTRY, backed_resources, extended_claim, extended_claim_spec
-from .unit_classes import UnitSet, extended_claim_refs
+from .unit_classes import UnitSet
 from .units import ClaimRef, PodClaims, Unit
 
 
@@ -37,7 +37,7 @@ class UnitExpander:
 
     def __init__(self, cluster: Cluster, gates: FeatureGates | None = None, claims: PodClaims | None = None) -> None:
         self._cluster = cluster
-        self._claims = claims or PodClaims(cluster)
+        self.claims = claims or PodClaims(cluster)
         self._backing = backed_resources(cluster, gates)
         # The latest spec and its claim: copies of a set have one spec and come one after another.
         self._latest: tuple[PodSpec | None, ResourceClaimSpec | None] = None, None
@@ -46,18 +46,18 @@ class UnitExpander:
         """The unit of one replica; ask for each once."""
         name = planned.unit_name(number)
         if planned.pod is None:
-            ref = self._claims.existing((planned.namespace, planned.name))
+            ref = self.claims.existing((planned.namespace, planned.name))
             return Unit(None, (_rename_claim_ref(ref, name) if planned.is_copied else ref,), planned.namespace, name)
         pod = planned.pod
         if planned.is_copied:
             # A copy is no pod of the cluster yet: it has neither uid nor status.
             pod = copy_of_pod(pod, name)
-        return Unit(pod, (*self._claims.claims_of(pod), *self.extended_claims(pod)), planned.namespace, name)
+        return Unit(pod, (*self.claims.claims_of(pod), *self.extended_claims(pod)), planned.namespace, name)
 
     def extended_claims(self, pod: Pod) -> tuple[ClaimRef, ...]:
         """The claim for extended resources that classes back; it comes last (SCHED-2)."""
         key = key_of(pod.metadata)
-        there = extended_claim_refs(self._claims, key, pod)
+        there = self.claims.extended_claim_of(pod)
         if there:
             return there
         if self._latest[0] is not pod.spec:
@@ -65,7 +65,7 @@ class UnitExpander:
         spec = self._latest[1]
         if spec is None:
             return ()
-        name = self._claims.new_name(pod, EXTENDED_ENTRY)
+        name = self.claims.new_name(pod, EXTENDED_ENTRY)
         return (ClaimRef(key[0], name, extended_claim(key[0], name, spec), EXTENDED_ENTRY, generated=True),)
 
 

@@ -35,7 +35,7 @@ from .requests import (
     pod_level_headroom,
     sum_requests,
 )
-from .units import ClaimRef, PodClaims, Unit, has_finished, is_finished_or_deleting
+from .units import ClaimRef, PodClaims, Unit, has_finished, is_finished_or_deleting, made_extended_claim
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -63,8 +63,7 @@ def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -
             free.update(dict.fromkeys(counted - plugins.get(name, _NOTHING), UNLIMITED))
     known: dict[tuple[bytes, frozenset[str]], Requests] = {}
     for pod in running_pods(cluster).values():
-        got_devices = pod.status is not None and pod.status.extended_resource_claim_status is not None
-        excluded = backing if got_devices else _NOTHING
+        excluded = backing if made_extended_claim(cluster, pod) is not None else _NOTHING
         # Once for all pods with the same containers.
         key = _counted_fields(pod.spec), excluded
         if key not in known:

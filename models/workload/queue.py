@@ -17,6 +17,7 @@ from ..kubernetes.kinds import kind_of
 from ..kubernetes.meta import ObjectKey, matches_labels, parse_label_selector
 from . import unit_classes
 from .controllers import MissingPods, read_controllers
+from .expansion import copy_of_pod
 from .gangs import GangCollector, GangKey, split_by_groups
 from .node_room import device_resources, running_pods
 from .pod_sets import KindGang, check_number_of_units
@@ -155,7 +156,25 @@ class _QueueReader:
                 numbers = range(first, first + len(one.numbers))
                 found = found._replace(numbers=numbers, first=first, name_numbers=names, node=one.node)
             first += len(one.numbers)
-            yield self._with_annotations(found, annotations, one.gang)
+            for part in self._by_claims(found, pod, weight):
+                yield self._with_annotations(part, annotations, one.gang)
+
+    def _by_claims(self, made: unit_classes.UnitSet, pod: Pod, weight: Decimal) -> Iterator[unit_classes.UnitSet]:
+        """The set, or its parts in order: pods that claims of the input were made for are not like the others."""
+        owners, parts = self._claims.owners, list[tuple[unit_classes.UnitShape, list[int]]]()
+        for number in made.numbers if owners else ():
+            shape, name = made.shape, made.unit_name(number)
+            if (made.namespace, name) in owners:
+                copy = copy_of_pod(pod, name)
+                priority = self._gangs.group_priority(made.namespace, pod.spec)
+                shape = self._shapes.of_pod(copy, self._claims.of_made_pod(copy), weight, priority)
+            if not parts or parts[-1][0] is not shape:
+                parts.append((shape, []))
+            parts[-1][1].append(number)
+        if len(parts) < 2 and all(shape is made.shape for shape, _ in parts):
+            yield made
+            return
+        yield from (made._replace(numbers=own, shape=one, signature=one.signature) for one, own in parts)
 
     def _with_annotations(
         self, one: unit_classes.UnitSet, annotations: extensions.PlanAnnotations, own: KindGang | None = None

@@ -151,8 +151,8 @@ def _find_units(cluster: Cluster, gates: FeatureGates | None) -> Iterator[Unit]:
 
 def _extended_claims(pod: Pod, expander: UnitExpander) -> tuple[ClaimRef, ...]:
     """Claims for extended resources; a pod that runs without one has its resources of a device plugin."""
-    made = pod.status is not None and pod.status.extended_resource_claim_status is not None
-    return expander.extended_claims(pod) if made or not pod.spec.node_name else ()
+    made = expander.claims.extended_claim_of(pod)
+    return made or (() if pod.spec.node_name else expander.extended_claims(pod))
 
 
 def _made_units(one: PodSet, resolver: PodClaims, expander: UnitExpander) -> Iterator[Unit]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
@@ -24,7 +24,7 @@ from ..kubernetes.meta import ObjectKey
 from ..kubernetes.workloads import PodGroupSpec, PodTemplateSpec, default_priority, priority_of
 from ..manifests.writer import is_allocated
 from . import units
-from .requests import EXTENDED_ENTRY, effective_requests, extended_claim_spec
+from .requests import effective_requests, extended_claim_spec, is_extended_claim
 
 ControllerKind = Literal[
     "Job",
@@ -218,6 +218,7 @@ class UnitShapes:
 
     def __init__(self, cluster: Cluster, backing: Mapping[str, str], uncounted: Collection[str]) -> None:
         self.claims = ClaimShapes()
+        self._cluster = cluster
         self._backing = backing
         self._uncounted = uncounted
         self._classes = cluster.priority_classes
@@ -230,8 +231,8 @@ class UnitShapes:
 
         ``priority`` is that of its PodGroup, which counts in place of its own (WLG-10).
         """
-        spec, status = pod.spec, pod.status
-        has_extended_claim = status is not None and status.extended_resource_claim_status is not None
+        spec = pod.spec
+        has_extended_claim = units.made_extended_claim(self._cluster, pod) is not None
         parts = (
             spec.node_name,
             spec.node_selector,
@@ -324,11 +325,24 @@ class ClaimShapeResolver:
         """The claims of a pod that is there."""
         refs = self._refs.get(key)
         if refs is not None:
-            return tuple(
-                self._problem(ref.problem) if ref.problem or ref.claim is None else self._present(ref.key, ref.claim)
-                for ref in refs
-            )
+            return self._of_refs(refs)
         return tuple(self._of_entries(key[0], pod.spec)) if pod.spec.resource_claims else ()
+
+    @cached_property
+    def owners(self) -> frozenset[ObjectKey]:
+        """Pods that claims of the input were made for."""
+        return self._resolver().owners() if self._any_generated else frozenset()
+
+    def of_made_pod(self, pod: Pod) -> tuple[int, ...]:
+        """The claims of a pod that is to be made and is one of ``owners``."""
+        claims = self._resolver()
+        return self._of_refs((*claims.claims_of(pod), *claims.extended_claim_of(pod)))
+
+    def _of_refs(self, refs: Iterable[units.ClaimRef]) -> tuple[int, ...]:
+        return tuple(
+            self._problem(ref.problem) if ref.problem or ref.claim is None else self._present(ref.key, ref.claim)
+            for ref in refs
+        )
 
     def of_template(self, namespace: str, template: PodTemplateSpec) -> tuple[int, ...]:
         """The claims of each pod that is made of a pod template."""
@@ -341,14 +355,15 @@ class ClaimShapeResolver:
     def _read_pods(self) -> None:
         """Find the claims that pods have by name; those of pods that claims were made for take longer."""
         cluster = self._cluster
-        any_generated = any(
-            claim.metadata.annotations and units.POD_CLAIM_ANNOTATION in claim.metadata.annotations
+        any_generated = self._any_generated = any(
+            claim.metadata.annotations
+            and (units.POD_CLAIM_ANNOTATION in claim.metadata.annotations or is_extended_claim(claim))
             for claim in cluster.claims.values()
         ) or any(group.status is not None for group in cluster.pod_groups.values())
         for key, pod in cluster.pods.items():
             if _may_have_generated_claims(pod, any_generated):
                 claims = self._resolver()
-                refs = self._refs[key] = (*claims.claims_of(pod), *extended_claim_refs(claims, key, pod))
+                refs = self._refs[key] = (*claims.claims_of(pod), *claims.extended_claim_of(pod))
                 keys = [ref.key for ref in refs]
             else:
                 keys = self._named_claims(key[0], pod.spec)
@@ -421,13 +436,7 @@ class ClaimShapeResolver:
 
 def _may_have_generated_claims(pod: Pod, any_generated: bool) -> bool:
     """Claims were made for the pod, as its status says, or may have been, if some claims of the input were made."""
-    status = pod.status
-    if any_generated and pod.spec.resource_claims:
+    if any_generated:
         return True
+    status = pod.status
     return status is not None and bool(status.resource_claim_statuses or status.extended_resource_claim_status)
-
-
-def extended_claim_refs(resolver: units.PodClaims, key: ObjectKey, pod: Pod) -> tuple[units.ClaimRef, ...]:
-    """The claim that was made for a pod's extended resources, if there is one (KEP-5004)."""
-    status = pod.status.extended_resource_claim_status if pod.status else None
-    return (resolver.existing((key[0], status.resource_claim_name), EXTENDED_ENTRY),) if status else ()

@@ -22,6 +22,7 @@ from ..kubernetes.kinds import SCHEDULING_GROUP, kind_of
 from ..kubernetes.workloads import PodGroup
 from ..manifests.reader import Manifest
 from ..manifests.writer import RESOURCE_API, is_allocated, model_mapping
+from .requests import EXTENDED_ENTRY, is_extended_claim
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,6 +129,20 @@ class PodClaims:
         claim = self._cluster.claims.get(key)
         manifest = self._cluster.manifest(ResourceClaim, key) if claim else None
         return ClaimRef(*key, claim, entry, manifest=manifest, problem=claim_problem(key, claim))
+
+    def extended_claim_of(self, pod: Pod) -> tuple[ClaimRef, ...]:
+        """The claim that was made for the pod's extended resources, if there is one."""
+        name = made_extended_claim(self._cluster, pod)
+        return (self.existing((meta.key_of(pod.metadata)[0], name), EXTENDED_ENTRY),) if name else ()
+
+    def owners(self) -> frozenset[meta.ObjectKey]:
+        """The pods that claims of the input were made for, as these claims say; they need not be in the input."""
+        found = {key for kind, key, _ in self._by_owner if kind == Pod.__name__}
+        for (namespace, name), claim in self._cluster.claims.items():
+            entry = (claim.metadata.annotations or {}).get(POD_CLAIM_ANNOTATION)
+            if entry and not claim.metadata.owner_references:
+                found.add((namespace, name.removesuffix(f"-{entry}")))
+        return frozenset((*found, *_extended_claims(self._cluster)))
 
     def new_name(self, pod: Pod, entry: str) -> str:
         """Take a name that no claim has, for one that is made for a pod, but for none of its entries."""
@@ -383,6 +398,34 @@ def _names_kind(reference: meta.OwnerReference, model: type[Pod | PodGroup]) -> 
     if model is PodGroup and reference.api_version and not reference.api_version.startswith(f"{SCHEDULING_GROUP}/"):
         return False
     return reference.kind == model.__name__
+
+
+def made_extended_claim(cluster: Cluster, pod: Pod) -> str | None:
+    """The name of the claim that was made for a pod's extended resources (KEP-5004).
+
+    The pod's status names it. Before it does, the scheduler knows it by its annotation and by its owner.
+    """
+    status = pod.status.extended_resource_claim_status if pod.status else None
+    if status is not None:
+        return status.resource_claim_name
+    made = _extended_claims(cluster)
+    claim = made.get(meta.key_of(pod.metadata)) if made else None
+    return claim.metadata.name if claim is not None and is_owner(claim, pod) else None
+
+
+def _extended_claims(cluster: Cluster) -> Mapping[meta.ObjectKey, ResourceClaim]:
+    return cluster.memo("extended claims", lambda: dict(_find_extended_claims(cluster)))
+
+
+def _find_extended_claims(cluster: Cluster) -> Iterator[tuple[meta.ObjectKey, ResourceClaim]]:
+    """Claims for extended resources, by the pod that owns them, or whose name theirs has if nothing owns them."""
+    for (namespace, name), claim in cluster.claims.items():
+        if is_extended_claim(claim):
+            owners = [one for one in claim.metadata.owner_references or () if one.controller]
+            pods = [one.name for one in owners if _names_kind(one, Pod)]
+            if not owners and (pod := name.removesuffix(f"-{EXTENDED_ENTRY}")) != name:
+                pods = [pod]
+            yield from (((namespace, pod), claim) for pod in pods)
 
 
 def is_group_claim(claim: ResourceClaim) -> bool:

@@ -41,6 +41,7 @@ POD_DEVICES = "POD-DEVICES"
 _CORDONED = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _IMPLICIT = "deviceclass.resource.kubernetes.io/"
 _EXTENDED = "resource.kubernetes.io/extended-resource-claim"
+_OF_EXTENDED = "-extended-resources"
 _MADE_FOR_ENTRY = "resource.kubernetes.io/pod-claim-name"
 _ENDED = ("Succeeded", "Failed")
 
@@ -170,12 +171,18 @@ class NodeLoads:
             total = self._taken[name] = Counter[str]()
             for pod in self._pods.get(name, ()):
                 if self._runs(pod):
-                    status = pod.status
-                    got_devices = status is not None and status.extended_resource_claim_status is not None
-                    as_devices = self._backed if got_devices else ()
+                    as_devices = self._backed if self._has_devices(pod) else ()
                     total.update({one: n for one, n in self._takes(pod).items() if one not in as_devices})
                     total.update(self._draws.recorded(pod))
         return self._taken[name]
+
+    def _has_devices(self, pod: Pod) -> bool:
+        """Whether a claim was made for the pod's extended resources: its status or the claim says so (KEP-5004)."""
+        if pod.status is not None and pod.status.extended_resource_claim_status is not None:
+            return True
+        owned = self._cluster.memo("verification.extended claims", lambda: dict(_extended_owners(self._cluster)))
+        uid = owned.get(key_of(pod.metadata))
+        return uid is not None and (not uid or not pod.metadata.uid or uid == pod.metadata.uid)
 
     def _runs(self, pod: Pod) -> bool:
         """Whether the pod has not ended, and waits for none of its claims."""
@@ -430,6 +437,16 @@ def _names_backed_by(one: DeviceClass) -> Iterator[str]:
     yield f"{_IMPLICIT}{one.metadata.name}"
     if one.spec.extended_resource_name:
         yield one.spec.extended_resource_name
+
+
+def _extended_owners(cluster: Cluster) -> Iterator[tuple[ObjectKey, str]]:
+    """Pods with a claim for extended resources, and their uids; an empty one where the claim does not say it."""
+    for (namespace, name), claim in cluster.claims.items():
+        if _is_extended(claim):
+            owners = [one for one in claim.metadata.owner_references or () if one.controller]
+            yield from (((namespace, one.name), one.uid) for one in owners if one.kind == "Pod")
+            if not owners and name.endswith(_OF_EXTENDED):
+                yield (namespace, name.removesuffix(_OF_EXTENDED)), ""
 
 
 def _is_extended(claim: ResourceClaim) -> bool:
