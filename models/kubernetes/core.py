@@ -182,9 +182,10 @@ class Namespace(KubernetesObject):
 
 
 class ContainerClaim(Model):
-    """An entry of ``spec.resourceClaims`` that a container uses, or one request of it."""
+    """An entry of the pod's ``spec.resourceClaims`` that a container uses, or one request of that claim."""
 
     name: str = ""
+    request: str = ""
 
 
 class ResourceRequirements(Model):

@@ -24,7 +24,7 @@ from ..kubernetes.meta import (
 from ..kubernetes.quantity import NANO
 from ..kubernetes.slices import Device, ResourceSliceSpec
 from .entries import check_gang, check_plan_annotations, forbid_replicas
-from .findings import LIMIT, STRUCTURE, Category, Findings, MapKey, Path, parse_nano
+from .findings import LIMIT, STRUCTURE, Category, Findings, MapKey, Path, parse_nano, quote
 
 _is_integer = re.compile("[+-]?[0-9]+").fullmatch
 
@@ -151,6 +151,7 @@ def check_pod(findings: Findings, pod: Pod) -> None:
     check_plan_annotations(findings, pod.metadata)
     check_gang(findings, ("metadata",), pod.spec.grouped, pod.metadata)
     check_pod_spec(findings, ("spec",), pod.spec)
+    _check_claims_of_containers(findings, ("spec",), pod.spec)
     listed = (pod.status.node_allocatable_resource_claim_statuses if pod.status else None) or ()
     for index, status in enumerate(listed):
         path: Path = ("status", "nodeAllocatableResourceClaimStatuses", index)
@@ -185,6 +186,21 @@ def _check_claim_entries(findings: Findings, path: Path, entries: Sequence[core.
     findings.unique(path, (entry.name for entry in entries), ("name",), STRUCTURE)
     for index, entry in enumerate(entries):
         _check_pod_claim(findings, (*path, index), entry)
+
+
+def _check_claims_of_containers(findings: Findings, path: Path, spec: core.PodSpec) -> None:
+    """Containers use claims of their pod, each claim or request of it once."""
+    known = sorted({one.name for one in spec.resource_claims or ()})
+    for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
+        for index, container in enumerate(containers or ()):
+            used = (container.resources.claims if container.resources else None) or ()
+            where = (*path, field, index, "resources", "claims")
+            findings.unique(where, (f"{one.name}/{one.request}" if one.request else one.name for one in used))
+            for number, one in enumerate(used):
+                if one.name not in known:
+                    names = f": {', '.join(known)}" if known else " which is empty"
+                    detail = f"must be one of the names in pod.spec.resourceClaims{names}"
+                    findings.error((*where, number), f"Not found: {quote(one.name)}: {detail}")
 
 
 def check_amounts(findings: Findings, path: Path, amounts: Amounts | None) -> None:
@@ -260,6 +276,9 @@ def check_controller(findings: Findings, made: KubernetesObject) -> None:
             forbid_replicas(findings, part.metadata, where, number)
             check_gang(findings, ("metadata",), part.spec.grouped, made.metadata, part.metadata)
             check_pod_spec(findings, (*path, "spec"), part.spec)
+            # Operators complete the templates of their kinds.
+            if not kind.is_custom:
+                _check_claims_of_containers(findings, (*path, "spec"), part.spec)
         elif isinstance(part, core.PodSpec):
             check_pod_spec(findings, path, part)
         else:
