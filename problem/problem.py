@@ -125,7 +125,7 @@ class Constraint:
         """Say what a device without a token lacks."""
         if self.min_size > 1:
             return f"fewer than {self.min_size} values of {self.attribute}"
-        return f"no list {self.attribute}" if self.lists_only else f"no {self.attribute}"
+        return f"{self.attribute} is no list" if self.lists_only else f"{self.attribute} missing"
 
 
 @dataclass(frozen=True, slots=True)

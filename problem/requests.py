@@ -198,7 +198,7 @@ def compute_capacity_draw(device: Device, requests: Mapping[str, Quantity], frac
     capacities = device.capacity or {}
     lacking = sorted(requests.keys() - capacities.keys())
     if lacking:
-        return CapacityDraw({}, f"no capacity {lacking[0]}")
+        return CapacityDraw({}, f"{lacking[0]} missing")
     amounts: dict[str, Quantity] = {}
     for name in sorted(capacities):
         try:

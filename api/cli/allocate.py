@@ -76,12 +76,14 @@ def command(
 def _warnings(cluster: Cluster, result: AllocationResult, namespace: str | None, selector: str) -> Iterator[str]:
     """Warn of claims of finished pods, and of no units."""
     from ..models.workload.requested import orphaned_claims
+    from ..models.workload.unsupported import unsupported_fields
 
     for claim in () if selector else orphaned_claims(cluster, namespace):
         pods = "pods that are finished or being deleted"
         yield f"warning: claim {'/'.join(claim)} is named only by {pods}: not asked for"
+    yield from (f"warning: {line}" for line in unsupported_fields(cluster) if result.units)
     if not result.units:
-        yield "warning: nothing to allocate: no pod or claim that was asked about is without an allocation"
+        yield "warning: nothing to allocate: no pod or claim waits for devices"
 
 
 def _print_table(result: AllocationResult, wide: bool = False) -> None:

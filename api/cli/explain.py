@@ -51,7 +51,7 @@ def command(
     result, interrupted = run_verb(partial(ask, cel_errors=cel_errors, time_limit=limit, seed=seed, timings=timings))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     if not result.units:
-        print_problems("warning: nothing to explain: no pod or claim that was asked about is without an allocation")
+        print_problems("warning: nothing to explain: no pod or claim waits for devices")
     print_result(result, output, {"table": _print_text, "wide": _print_rows})
     raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
 

@@ -64,7 +64,7 @@ def device_rows(document: TopologyDocument) -> Iterator[tuple[object, ...]]:
 def remarks(document: TopologyDocument) -> Iterator[str]:
     """Yield a line for each topology without devices, and for devices without coordinates."""
     if not document.topologies:
-        yield "no DeviceTopology is asked about"
+        yield "the input has no such DeviceTopology"
     for topology in document.topologies:
         if not topology.instances:
             yield f"DeviceTopology {topology.name}: no devices"

@@ -81,6 +81,21 @@ def _root(kind: str, api_version: str) -> _Type | None:
     return roots.get(f"{api_version}/{kind}") or next(others, None)
 
 
+def _version_with(path: str, unknown: Mapping[str, list[str]]) -> str:
+    """The first version that has the field, and that finds fewer fields unknown than it reports."""
+    for version, paths in unknown.items():
+        if len(paths) < MOST_UNKNOWN and not any(path.startswith(one) for one in paths):
+            return f"apiVersion: {version}"
+    return ""
+
+
+def _other_versions(kind: str, api_version: str) -> list[str]:
+    """The other API versions of the same kind that have a table, v1 first."""
+    end = f"/{kind}"
+    versions = sorted(root.removesuffix(end) for root in _table().roots if root.endswith(end))
+    return [one for one in versions if one != api_version and group_of(one) == group_of(api_version)]
+
+
 def groups_of_kind(kind: str) -> list[str]:
     """The groups in which Kubernetes has, or had, a kind of this name."""
     return _table().kinds.get(kind, [])
@@ -88,7 +103,12 @@ def groups_of_kind(kind: str) -> list[str]:
 
 def unknown_fields_of(kind: str, api_version: str, mapping: Mapping[str, Any]) -> list[UnknownField]:
     """The fields of an object that its kind does not have, at most ``MOST_UNKNOWN``; none for a kind without table."""
-    return _unknown_fields(_root(kind, api_version), mapping)
+    found = _unknown_fields(_root(kind, api_version), mapping)
+    if all(one.meant for one in found):
+        return found
+    others = _other_versions(kind, api_version)
+    read = {version: [one.path for one in _unknown_fields(_root(kind, version), mapping)] for version in others}
+    return [one if one.meant else one._replace(meant=_version_with(one.path, read)) for one in found]
 
 
 def unknown_fields_of_template(mapping: Mapping[str, Any], path: str) -> list[UnknownField]:
@@ -180,18 +200,25 @@ def nearest(name: str, known: Iterable[str], likeness: float = _NEAR) -> str:
 
 @lru_cache(4096)
 def _find_below(type_: _Type, key: str) -> str:
-    """The shortest path from a type to a field, in singular or plural; what servers write does not count."""
+    """The shortest path from a type to a field; what servers write does not count.
+
+    Only a field that is near may also be in the other number: ``constraint`` is hardly one of a list three types on.
+    """
     wanted = _singular(key)
     pending, seen = [(type_, "")], {type_}
+    depth = 0
     while pending:
         level, pending = pending, []
         for one, path in level:
-            if path and (found := min((name for name in one.names if _singular(name) == wanted), default="")):
+            if path and key in one.names:
+                return f"{path}{key}"
+            if depth == 1 and (found := min((name for name in one.names if _singular(name) == wanted), default="")):
                 return f"{path}{found}"
             for field, (marks, inner) in one.nested.items():
                 if inner not in seen and field not in _SERVER_FIELDS:
                     seen.add(inner)
                     pending.append((inner, f"{path}{field}{marks}."))
+        depth += 1
     return ""
 
 

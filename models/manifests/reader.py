@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..formats.decode import DecodeProblem, to_builtins, to_object, unknown_fields
@@ -155,7 +156,8 @@ class _Reader:
         known = KINDS.get(GroupKind(group_of(api_version), kind))
         if known is None or (known.is_custom and api_version not in known.api_versions()):
             self.manifests.append(Manifest(kind, api_version, None, mapping, source))
-            if path := find_raw_pod_spec(mapping):
+            # A misspelt kind is reported as such.
+            if (path := find_raw_pod_spec(mapping)) and not _meant_kind(kind, api_version):
                 message = f"looks like the spec of a pod, but {kind} of {api_version} is not read: no pods are planned"
                 self._warn(source, path, message, kind, mapping)
         elif api_version not in known.api_versions():
@@ -281,6 +283,7 @@ def _body(raw: Mapping[str, Any] | None) -> dict[str, Any]:
 _NEAR_GROUP = 0.8
 
 
+@lru_cache(1024)
 def _meant_kind(kind: str, api_version: str) -> str:
     """The kind that is probably meant by one that is ignored; empty for what others call so in their own groups."""
     group = group_of(api_version)

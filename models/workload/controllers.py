@@ -354,4 +354,4 @@ def _gangs_of_pods(sets: Sequence[PodSet], pods: Mapping[ObjectKey, Pod]) -> Ite
 def _notice_line(text: str, names: Sequence[str]) -> str:
     shown = ", ".join(names[:_NAMED_IN_NOTICE])
     more = f" and {len(names) - _NAMED_IN_NOTICE} more" if len(names) > _NAMED_IN_NOTICE else ""
-    return f"{text}: {shown}{more}"
+    return f"{shown}{more}: {text}"

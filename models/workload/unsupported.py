@@ -9,8 +9,9 @@ from ..cluster.cluster import Cluster
 from ..kubernetes.core import Pod
 from ..kubernetes.kinds import WORKLOAD_MODELS, ApiObject
 from ..kubernetes.meta import ObjectMeta, key_of
-from ..kubernetes.workloads import FieldPath, Job, PodGroup, PriorityClass, Workload, pod_specs, raw_part
+from ..kubernetes.workloads import FieldPath, Job, PodGroup, Workload, pod_specs, raw_part
 from ..manifests.reader import Manifest
+from .units import has_finished
 
 RawObject: TypeAlias = Mapping[str, Any]
 FieldFinder: TypeAlias = Callable[[RawObject], object]
@@ -41,6 +42,9 @@ def _fields_in_use(manifest: Manifest) -> Iterator[str]:
     if manifest.raw is None:
         return
     specs = [raw_part(manifest.raw, path) for path in _pod_spec_paths(manifest.object)]
+    if isinstance(manifest.object, Pod) and (manifest.object.spec.node_name or has_finished(manifest.object)):
+        # It is where it is.
+        specs = []
     yield from (field for field, find in _POD_FIELDS.items() if any(map(find, specs)))
     for field, find in _OBJECT_FIELDS.get(type(manifest.object), {}).items():
         if find(manifest.raw):
@@ -77,7 +81,6 @@ _POD_FIELDS: dict[str, FieldFinder] = {
     "containers.ports.hostPort": _host_ports,
     "runtimeClassName": lambda spec: spec.get("runtimeClassName") and not spec.get("overhead"),
     "schedulingGates": lambda spec: spec.get("schedulingGates"),
-    "preemptionPolicy": lambda spec: spec.get("preemptionPolicy"),
 }
 _OBJECT_FIELDS: dict[type[Any], dict[str, FieldFinder]] = {
     Pod: {
@@ -85,7 +88,6 @@ _OBJECT_FIELDS: dict[type[Any], dict[str, FieldFinder]] = {
             one.get("type") == "PodResizePending" for one in _items(raw_part(pod, ("status",)), "conditions")
         )
     },
-    PriorityClass: {"preemptionPolicy": lambda raw: raw.get("preemptionPolicy")},
     PodGroup: {"spec.preemptionPolicy": lambda raw: raw_part(raw, ("spec",)).get("preemptionPolicy")},
     Job: {"spec.scheduling.resourceClaims": lambda raw: raw_part(raw, ("spec", "scheduling")).get("resourceClaims")},
     Workload: {
@@ -103,7 +105,6 @@ UNSUPPORTED_FIELDS: dict[str, str] = {
     "containers.ports.hostPort": "pods with one port may be on one node",
     "runtimeClassName": "nodes and overhead of a RuntimeClass count only if the pod has them",
     "schedulingGates": "pods are planned as if they had none",
-    "preemptionPolicy": "pods that run are never removed",
     "status.conditions": "pods that are being resized count with what their spec asks for",
     "spec.preemptionPolicy": "pods that run are never removed",
     "spec.scheduling.resourceClaims": "each pod has claims of its own; in a PodGroup they are shared",

@@ -269,7 +269,7 @@ class Placer:
             return unplaced_outcome(unit, Status.ERROR, [Reason("expression", "", message)], report)
         names = [claim_text(ref.key) for ref in requested]
         crowded = misfit_reasons(candidates.open.crowded, len(self._nodes))
-        reasons = [*device_reasons(report, names), *crowded, *candidates.suitable.reasons]
+        reasons = [*device_reasons(report, names, len(self._nodes)), *crowded, *candidates.suitable.reasons]
         outcome = Status.UNKNOWN if failed.undecided else Status.UNALLOCATABLE
         return unplaced_outcome(unit, outcome, reasons or [Reason("nodes", "", "there are no nodes")], report)
 

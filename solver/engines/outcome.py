@@ -325,11 +325,17 @@ DEVICE_ROOM_TEXTS = ("Insufficient ", "pod level request ")
 DEVICES_REASON = "devices"
 
 
-def device_reasons(failures: Sequence[NodeClassFailure], claims: Sequence[str]) -> tuple[Reason, ...]:
-    """Say for the largest class of nodes which requests find too few devices; ``claims`` are the names by number."""
+def device_reasons(
+    failures: Sequence[NodeClassFailure], claims: Sequence[str], nodes: int | None = None
+) -> tuple[Reason, ...]:
+    """Say for the largest class of nodes which requests find too few devices; ``claims`` are the names by number.
+
+    ``nodes`` is the number of all nodes, where others do not suit the pod.
+    """
     if not failures:
         return ()
-    where = f"{len(failures[0].nodes)} of {sum(len(failure.nodes) for failure in failures)} nodes"
+    total = sum(len(failure.nodes) for failure in failures) if nodes is None else nodes
+    where = f"{len(failures[0].nodes)} of {total} nodes"
     reasons = class_reasons(failures[0], claims)
     return tuple(Reason(one.id, one.claim, f"{where}: {one.message}") for one in reasons)
 

@@ -86,7 +86,7 @@ def test_a_capacity_that_the_device_lacks_is_named():
     drawn = compute_capacity_draw(
         device("a", capacity={"m": "4"}), {"m": Quantity.parse("-1"), "k": Quantity.parse("1")}, True
     )
-    assert drawn.mismatch == "no capacity k"
+    assert drawn.mismatch == "k missing"
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_names_and_a_node_narrow_the_list(run):
 
 
 def test_nothing_to_list_is_said(run):
-    assert run(lattice(2)).err == "no DeviceTopology is asked about\n"
+    assert run(lattice(2)).err == "the input has no such DeviceTopology\n"
     assert run(topology()).err == "DeviceTopology t: no devices\n"
     assert run(topology()).code == 0
 

@@ -121,6 +121,7 @@ def test_what_is_probably_meant(fields, expected):
         ({"containers": [{"nodeSelector": {}}]}, "spec.containers[0].nodeSelector", "spec.nodeSelector"),
         ({"containers": [{"resourceClaims": []}]}, "spec.containers[0].resourceClaims", "spec.resourceClaims"),
         ({"containers": [{"resource": {}}]}, "spec.containers[0].resource", "resources"),
+        ({"resourceClaims": [{"source": {}}]}, "spec.resourceClaims[0].source", ""),
         ({"phase": "Running"}, "spec.phase", ""),
         ({"name": "x"}, "spec.name", ""),
     ],
@@ -132,9 +133,10 @@ def test_a_field_of_a_pod_that_stands_elsewhere(spec, path, meant):
 
 
 def test_a_version_has_its_own_fields():
+    """VER-3: requests of v1beta1 are flat."""
     requests = {"devices": {"requests": [{"name": "r", "exactly": {}}]}}
     assert unknown("ResourceClaim", "resource.k8s.io/v1beta1", spec=requests) == [
-        ("spec.devices.requests[0].exactly", "")
+        ("spec.devices.requests[0].exactly", "apiVersion: resource.k8s.io/v1")
     ]
 
 

@@ -98,7 +98,7 @@ def suspended(spec, *path):
 def test_what_is_suspended_is_not_planned_and_named(model, path):
     objects = [made(model, suspended(SPECS[model][0], *path)), RUNTIME]
     assert names(*objects) == []
-    assert notices(*objects) == [f"suspended, so that its pods are not planned: {model} ns/x"]
+    assert notices(*objects) == [f"{model} ns/x: suspended, so that its pods are not planned"]
 
 
 @pytest.mark.parametrize("model", ["Job", "JobSet", "TrainJob", "RayCluster"])
@@ -151,7 +151,7 @@ def test_a_later_stage_is_planned_and_noted():
     assert len(names(made("JobSet", LATER_JOBS, "S"))) == 9
     assert gangs(made("JobSet", LATER_JOBS, "S"))["S"] == ["S-driver-0-0"]
     assert notices(made("JobSet", LATER_JOBS)) == [
-        "has parts that start after others, and all are planned at once: JobSet ns/x"
+        "JobSet ns/x: has parts that start after others, and all are planned at once"
     ]
 
 
@@ -184,7 +184,7 @@ def test_a_train_job_takes_its_runtime():
     assert gangs(job, runtime, natural_gangs=False) == {
         "T": ["T-data-0-0", "T-node-0-0", "T-node-0-1", "T-node-0-2", "T-node-0-3"]
     }
-    assert notices(job)[0] == "not planned, for ClusterTrainingRuntime r is not in the input: TrainJob ns/T"
+    assert notices(job)[0] == "TrainJob ns/T: not planned, for ClusterTrainingRuntime r is not in the input"
 
 
 def test_an_indexed_job_lacks_indexes():

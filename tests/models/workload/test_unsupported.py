@@ -22,7 +22,6 @@ SPECS = [
     ("containers.ports.hostPort", {"hostNetwork": True, "containers": [container(ports=[{"containerPort": 80}])]}),
     ("runtimeClassName", {"runtimeClassName": "kata"}),
     ("schedulingGates", {"schedulingGates": [{"name": "x"}]}),
-    ("preemptionPolicy", {"preemptionPolicy": "Never"}),
 ]
 FINE = [
     {"affinity": {"nodeAffinity": {PREFERRED: []}, "podAffinity": None}},
@@ -44,6 +43,21 @@ def test_fields_of_pods(field, spec):
     assert told(pod("p", spec=spec)) == [f"{field} of 1 Pod"]
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        pod("p", spec={"preemptionPolicy": "PreemptLowerPriority"}),
+        obj("PriorityClass", "x", value=1, preemptionPolicy="PreemptLowerPriority"),
+        pod("p", spec={"nodeName": "n", "containers": PORTS, "runtimeClassName": "kata"}),
+        pod("p", spec={"runtimeClassName": "kata"}, status={"phase": "Succeeded"}),
+    ],
+    ids=["default of the API server", "default for a class", "on a node", "finished"],
+)
+def test_what_every_cluster_has_is_not_warned_of(item):
+    """What ``kubectl get`` writes for every object, and pods that nobody plans."""
+    assert told(item) == []
+
+
 @pytest.mark.parametrize("spec", FINE, ids=str)
 def test_fields_that_are_honoured_or_say_nothing(spec):
     assert told(pod("p", spec=spec)) == []
@@ -58,7 +72,6 @@ def test_fields_of_pod_templates(kind):
     ("item", "expected"),
     [
         (pod("p", status={"conditions": [{"type": "PodResizePending"}]}), "status.conditions of 1 Pod"),
-        (obj("PriorityClass", "x", value=1, preemptionPolicy="Never"), "preemptionPolicy of 1 PriorityClass"),
         (obj("PodGroup", "x", {"preemptionPolicy": "Never"}), "spec.preemptionPolicy of 1 PodGroup"),
         (
             maker("Job", "x", spec={"scheduling": {"resourceClaims": [{"name": "c"}]}}),

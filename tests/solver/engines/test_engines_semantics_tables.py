@@ -132,8 +132,8 @@ def test_a_set_may_be_allowed_though_its_parts_are_not():
 @pytest.mark.parametrize(
     ("mode", "options", "detail"),
     [
-        ("Identical", {}, "no d.x/x"),
-        ("PairwiseDisjoint", {}, "no list d.x/x"),
+        ("Identical", {}, "d.x/x missing"),
+        ("PairwiseDisjoint", {}, "d.x/x is no list"),
         ("NonEmptyIntersection", {"min_size": 3}, "fewer than 3 values of d.x/x"),
     ],
 )
