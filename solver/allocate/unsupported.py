@@ -49,9 +49,11 @@ def check_planner_support(planner: str, cluster: Cluster, requested: Sequence[Un
 
     What places units one after the other knows nothing of groups.
     """
-    own = {ref.key for unit in requested for ref in unit.requested_claims}
-    for group in cluster.constraint_groups.values():
-        if _has_hard_demands(group) and own.intersection(group_members(group, cluster, requested)):
+    # Most clusters have no groups, and queues are long.
+    demanding = [group for group in cluster.constraint_groups.values() if _has_hard_demands(group)]
+    own = {ref.key for unit in requested for ref in unit.requested_claims} if demanding else set()
+    for group in demanding:
+        if own.intersection(group_members(group, cluster, requested)):
             raise ValueError(f"planner {planner} cannot honour {_group_label(group)}")
 
 
