@@ -350,6 +350,7 @@ _RULES: dict[str, Rule] = {
         (_value, "value"),
         (_amounts, "requests capacity"),
         (_resources, "resources"),
+        (_each(lambda pass_: pass_.name), "containers"),
         (_each(lambda pass_: pass_.quantity), "quantity perPod perContainer deviceMultiplier capacityMultiplier"),
         (lambda pass_, value, _: pass_.quantities(value), "limits allocatable overhead consumedCapacity counters"),
         (lambda pass_, value, _: pass_.quantities(value), "attributes nodeAllocatableResources"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..formats.decode import Int64, Model, QuantityText
 from .meta import KubernetesObject
 
@@ -154,8 +152,7 @@ class NodeResourceClaimStatus(Model):
     """What the devices of a claim take of the node: ``resources`` in Kubernetes 1.36, the others from 1.37 on."""
 
     resource_claim_name: str = ""
-    # Names, of which only the number counts.
-    containers: tuple[Any, ...] | None = None
+    containers: tuple[str, ...] | None = None
     resources: dict[str, QuantityText] | None = None
     mapping: tuple[NodeResourceAmount, ...] | None = None
     overhead: tuple[NodeResourceAmount, ...] | None = None

@@ -10,8 +10,9 @@ import drasat
 VALUES = [None, True, 1, 1.5, "x", [], {}, [None], {"key": None}]
 # Fields of quantities, which are texts or numbers, and of content that may be anything.
 QUANTITIES = {"value", "default", "min", "max", "step", "validValues", "requests", "consumedCapacity", "allocatable"}
-QUANTITIES |= {"limits", "overhead", "price"}
-OPAQUE = {"parameters", "nodeAllocatableResources", "coscheduling", "volcano"}
+QUANTITIES |= {"limits", "overhead", "price", "allocationMultiplier", "deviceMultiplier", "capacityMultiplier"}
+QUANTITIES |= {"perPod", "perContainer", "quantity"}
+OPAQUE = {"parameters", "coscheduling", "volcano"}
 # Parts of pods, which are tried with the kinds of Kubernetes.
 POD_PARTS = {"affinity", "containers", "initContainers", "tolerations", "resourceClaims", "overhead", "resources"}
 
@@ -47,7 +48,8 @@ def test_every_field_has_a_type(kind):
 def _may_be(path, there, value):
     if type(value) is type(there) or OPAQUE & {str(part) for part in path}:
         return True
-    quantity = bool(QUANTITIES & {str(part) for part in path}) or path[:2] == ("status", "capacity")
+    amounts = path[:2] == ("status", "capacity") or (path[0] == "status" and "resources" in path[:-1])
+    quantity = amounts or bool(QUANTITIES & {str(part) for part in path})
     return quantity and type(value) in (str, int, float)
 
 
