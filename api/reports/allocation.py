@@ -78,17 +78,25 @@ def soft_entries(document: AllocationDocument) -> Iterator[str]:
 
 
 def reasons(document: AllocationDocument) -> Iterator[str]:
-    """Why units were not allocated: a line a unit, its reasons, and by kind of node where the devices fell."""
+    """Why units were not allocated: reasons, and by kind of node where the devices fell; once for equal reasons."""
+    groups: dict[tuple[str, ...], list[UnitAnswer]] = {}
     for unit in document.units:
         if unit.outcome != "Allocated":
-            yield f"{_unit_title(unit)}: {unit.outcome}"
-            yield from (f"  {_claim_prefix(reason.claim, unit)}{reason.message}" for reason in unit.reasons)
-            # The reasons give the request tables of the largest class of nodes, unless they are about something else.
-            tables = unit.failures[0].requests if unit.failures else ()
-            covered = {DEVICES_REASON, *(row.filter for table in tables for row in table.fallen)}
-            is_covered = bool(tables) and any(reason.id in covered for reason in unit.reasons)
-            for kind in unit.failures[is_covered:]:
-                yield from _failure_lines(kind, unit)
+            groups.setdefault((unit.outcome, *_reason_lines(unit)), []).append(unit)
+    for (outcome, *lines), units in groups.items():
+        more = f" and {len(units) - 1} more" if len(units) > 1 else ""
+        yield f"{_unit_title(units[0])}{more}: {outcome}"
+        yield from lines
+
+
+def _reason_lines(unit: UnitAnswer) -> Iterator[str]:
+    yield from (f"  {_claim_prefix(reason.claim, unit)}{reason.message}" for reason in unit.reasons)
+    # The reasons give the request tables of the largest class of nodes, unless they are about something else.
+    tables = unit.failures[0].requests if unit.failures else ()
+    covered = {DEVICES_REASON, *(row.filter for table in tables for row in table.fallen)}
+    is_covered = bool(tables) and any(reason.id in covered for reason in unit.reasons)
+    for kind in unit.failures[is_covered:]:
+        yield from _failure_lines(kind, unit)
 
 
 def _failure_lines(kind: RejectedNodes, unit: UnitAnswer) -> Iterator[str]:
