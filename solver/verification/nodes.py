@@ -91,6 +91,7 @@ class NodeLoads:
         self._pods = cluster.memo("verification.pods by node", lambda: _pods_by_node(cluster))
         self._taken: dict[str, Counter[str]] = {}
         self._known: dict[bytes, Counter[str]] = {}
+        self._offers: dict[str, Counter[str] | None] = {}
         self._draws = DeviceDraws(cluster, gates)
 
     def enter(self, pod: Pod, node: Node, claims: Iterable[HeldClaim] = ()) -> Iterator[Finding]:
@@ -114,7 +115,7 @@ class NodeLoads:
         yield from self._excess(node, needs)
 
     def _excess(self, node: Node, needs: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-        offered, taken = _offered(node), self._taken_of(node)
+        offered, taken = self._offer_of(node), self._taken_of(node)
         if offered is None:
             return
         for resource, amount in needs.items():
@@ -124,7 +125,7 @@ class NodeLoads:
 
     def claim_on(self, claim: ResourceClaim, node: Node) -> ResourceClaim:
         """A claim for extended resources, less what device plugins of the node provide; any other as it is."""
-        offered = _offered(node) if _is_extended(claim) else None
+        offered = self._offer_of(node) if _is_extended(claim) else None
         if offered is None:
             return claim
         provided = {
@@ -144,7 +145,7 @@ class NodeLoads:
         """
         if not self._backed or pod.spec.node_name:
             return
-        offered = _offered(node) or Counter()
+        offered = self._offer_of(node) or Counter()
         asked = (_asked(one) for one in (*(pod.spec.init_containers or ()), *(pod.spec.containers or ())))
         wanted = sum(n for own in asked for name, n in own.items() if name in self._backed and offered[name] <= 0)
         requests = (one for claim in claims if _is_extended(claim) for one in claim.spec.devices.requests or ())
@@ -154,7 +155,7 @@ class NodeLoads:
             yield Finding(POD_DEVICES, f"node {node.metadata.name}: {what}")
 
     def _needs(self, pod: Pod, node: Node) -> Counter[str]:
-        takes, offered = self._takes(pod), _offered(node) or Counter()
+        takes, offered = self._takes(pod), self._offer_of(node) or Counter()
         as_devices = [name for name in takes if name in self._backed and offered[name] <= 0]
         return Counter({name: amount for name, amount in takes.items() if name not in as_devices})
 
@@ -164,6 +165,13 @@ class NodeLoads:
         if key not in self._known:
             self._known[key] = pod_takes(spec)
         return self._known[key]
+
+    def _offer_of(self, node: Node) -> Counter[str] | None:
+        """What the node tells that pods may take of it; None: nothing. Read only."""
+        name = node.metadata.name
+        if name not in self._offers:
+            self._offers[name] = _offered(node)
+        return self._offers[name]
 
     def _taken_of(self, node: Node) -> Counter[str]:
         name = node.metadata.name
@@ -254,12 +262,15 @@ class DeviceDraws:
             if one.pool.generation >= latest.get(pool, one.pool.generation):
                 latest[pool] = one.pool.generation
                 for device in one.devices or ():
-                    self._devices[*pool, device.name] = device
+                    # A device of an older slice with this name is none any more.
+                    self._devices.pop((*pool, device.name), None)
+                    if device.node_allocatable_resources or device.node_allocatable_resource_mappings:
+                        self._devices[*pool, device.name] = device
 
     def of_pod(self, pod: Pod, claims: Iterable[HeldClaim]) -> dict[str, Fraction]:
         """Add up what all claims of a pod take; each counts once (NAR-4)."""
         total: dict[str, Fraction] = defaultdict(Fraction)
-        for claim, allocation in claims if self._counts else ():
+        for claim, allocation in claims if self._devices else ():
             times = self._references(pod, claim)
             for result in allocation.devices.results or ():
                 device = self._devices.get((result.driver, result.pool, result.device))
@@ -302,6 +313,8 @@ class DeviceDraws:
 
     def findings(self, pod: Pod, drawn: Mapping[str, Fraction]) -> Iterator[Finding]:
         """NAR-6: what is asked for the pod as a whole covers its containers and devices; NAR-8: claims of one pod."""
+        if not drawn:
+            return
         named = _named_for_the_pod(pod.spec)
         alone = pod_takes(replace(pod.spec, resources=None, overhead=None))
         for name, amount in drawn.items():
