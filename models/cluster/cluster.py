@@ -100,7 +100,7 @@ class Cluster:
             topologies=by_key(DeviceTopology),
             constraint_groups=by_key(ConstraintGroup),
             node_templates=by_key(NodeTemplate),
-            workload_objects={model: by_key(model) for model in WORKLOAD_MODELS if model in objects},
+            workload_objects={model: by_key(model) for model in WORKLOAD_MODELS if objects.get(model)},
             priority_classes=by_key(PriorityClass),
             workloads=by_key(Workload),
             pod_groups=by_key(PodGroup),
