@@ -56,13 +56,17 @@ def better_plan(
                 return value is None or (reached > value) == goal.stage.maximise
         return False
 
-    for candidate in _candidates(request, assignment, limits.deadline, may_be_better):
-        interrupted |= candidate.found.interrupted
-        reached = _PlanValues(request, instance, candidate.assignment)
-        if _is_better(reached, values):
-            best, values = candidate.assignment, reached
-        if interrupted or _reaches(values, solution):
-            break
+    try:
+        for candidate in _candidates(request, assignment, limits.deadline, may_be_better):
+            interrupted |= candidate.found.interrupted
+            reached = _PlanValues(request, instance, candidate.assignment)
+            if _is_better(reached, values):
+                best, values = candidate.assignment, reached
+            if interrupted or _reaches(values, solution):
+                break
+    except KeyboardInterrupt:
+        # The best plan by then is there.
+        interrupted = True
     solution = replace(solution, interrupted=interrupted)
     if best is assignment:
         return solution, assignment

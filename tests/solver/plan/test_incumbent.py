@@ -8,6 +8,8 @@ from support.data import DATA
 
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
+from drasat.solver.engines.outcome import SearchInterrupted
+from drasat.solver.plan import incumbent
 from drasat.solver.plan.outcome import plan_violations
 from drasat.solver.plan.plan import plan
 
@@ -42,6 +44,17 @@ def test_plans_are_optimal_where_first_fit_admits_more_than_models_did(name):
 def test_no_plan_admits_fewer_units_than_allocate(name):
     one_by_one = allocate(read(name))
     assert plan(read(name)).placed >= sum(unit.outcome == "Allocated" for unit in one_by_one.units)
+
+
+def test_an_interrupt_while_first_fit_is_counted_keeps_the_plan(monkeypatch):
+    def interrupted(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(incumbent, "first_fit_placed", interrupted)
+    with pytest.raises(SearchInterrupted) as interrupt:
+        plan(read("admin-access-draws-again"))
+    assert interrupt.value.answer.verified
+    assert interrupt.value.answer.placed == CASES["admin-access-draws-again"]
 
 
 def test_a_plan_gives_an_order_in_which_it_works():
