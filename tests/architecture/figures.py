@@ -11,13 +11,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("api", "cel", "encoders", "integrations", "models", "peers", "problem", "scenarios", "solver")
 
 LIMITS = {
-    # 300 and 60,000 for what there was when the source was reorganised, and what features since then take.
-    "modules": 320,
-    "lines": 76_000,
+    # 300 and 60,000 for what there was when the source was reorganised; the rest is room for the integrations and reports.
+    "modules": 440,
+    "lines": 112_000,
     "import lines in percent": 6.0,
     "lines of the largest module": 500,
-    "modules entered by allocate": 145,
-    "modules entered by plan": 212,
+    "modules entered by allocate": 150,
+    "modules entered by plan": 225,
 }
 # The public result of a verb has the name of the Kubernetes type that it contains.
 SHARED_CLASS_NAMES = {"AllocationResult"}
