@@ -7,7 +7,7 @@ EXTRAS := test,lint
 EDITABLE := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable_mode=strict -e
 FILES := find $(FOLDERS) -type f ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort
 
-.PHONY: demo test setup lint docs bench link wheel peers differential clean help
+.PHONY: demo test setup lint docs notebooks bench link wheel peers differential clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -46,6 +46,9 @@ docs: setup $(VENV)/installed-docs  ## build the documentation site in build/sit
 $(VENV)/installed-docs: $(VENV)/installed
 	$(EDITABLE) '.[docs]'
 	@touch $@
+
+notebooks: setup  ## run the notebooks; build/notebooks keeps what they show
+	$(BIN)/python notebooks/execution.py
 
 bench: setup  ## measure each phase on scenarios of 100, 1,000 and 10,000 nodes
 	$(BIN)/python benchmarks/run.py

@@ -1,13 +1,14 @@
 """How Sphinx makes the site of these pages: ``make docs`` writes it to ``build/site``.
 
 The pages are plain Markdown, as one reads them beside the source. What only the site has is added while a page is
-read: the navigation, the manifests of an example, and the reference of the Python API from the docstrings. The site
-loads nothing from the network, and its search works from files.
+read: the navigation, the manifests of an example, what notebooks print and draw, and the reference of the Python API
+from the docstrings. The site loads nothing from the network, and its search works from files.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,23 @@ from typing import Any
 import drasat
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "notebooks"))
+import execution  # noqa: E402 - a module of the folder of notebooks
+
 INDEX = "docs/index"
 API = "docs/reference/python-api"
 
 project = "drasat"
 project_copyright = "the authors of drasat, Apache-2.0"
 version = release = ""
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = INDEX
-include_patterns = ["README.md", "docs/**.md", "examples/**README.md"]
+include_patterns = ["README.md", "docs/**.md", "examples/**README.md", "notebooks/*.ipynb"]
 exclude_patterns = [".*", "build", "dist", "tests", "benchmarks"]
 
+# Notebooks are run once, by ``execution``, and not while Sphinx reads them.
+nb_execution_mode = "off"
+nb_merge_streams = True
 myst_enable_extensions = ["html_image"]
 myst_heading_anchors = 6
 autodoc_typehints = "signature"
@@ -49,7 +56,7 @@ def sections() -> dict[str, list[str]]:
     index = (ROOT / f"{INDEX}.md").read_text(encoding="utf-8")
     for part in re.split(r"^##? ", index, flags=re.MULTILINE)[1:]:
         heading, _, text = part.partition("\n")
-        pages = [_page(target) for target in re.findall(r"\]\(([^()\s#]+\.md)", text)]
+        pages = [_page(target) for target in re.findall(r"\]\(([^()\s#]+\.(?:md|ipynb))", text)]
         found[heading] = [page for page in dict.fromkeys(pages) if page not in seen]
         seen.update(pages)
     return found
@@ -91,6 +98,9 @@ def _docstrings() -> str:
 def add_to_page(app: Any, docname: str, source: list[str]) -> None:
     """Add what only the site has, and let links to folders of examples lead to their pages."""
     folder = (ROOT / docname).parent
+    if folder == execution.FOLDER:
+        source[0] = execution.executed(ROOT / f"{docname}.ipynb").read_text(encoding="utf-8")
+        return
     text = re.sub(r"\]\(([\w./-]+)\)", partial(_lead_to_page, folder), source[0])
     if docname == INDEX:
         text += "".join(_contents(caption, pages) for caption, pages in sections().items())

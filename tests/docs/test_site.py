@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from xml.etree import ElementTree as ET
 
+import execution
 import pytest
 from support import import_graph
 from support.pages import DOCS
@@ -32,6 +33,7 @@ def text_on_site(site, name):
 def test_every_page_is_in_the_navigation_once(site):
     listed = [page for pages in site.sections().values() for page in pages]
     there = {path.relative_to(ROOT).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
+    there |= {path.relative_to(ROOT).with_suffix("").as_posix() for path in execution.notebooks()}
     assert sorted(listed) == sorted(there - {site.INDEX} | {"README", "examples/README"})
 
 
@@ -43,6 +45,7 @@ def test_a_page_is_below_the_heading_of_its_folder(site):
     assert folders == {
         "drasat": set(),
         "Tutorials": {"tutorial"},
+        "Notebooks": set(),
         "Guides": {"guides"},
         "Reference": {"reference"},
         "Background": {"background"},
