@@ -111,7 +111,7 @@ def read_cluster(access: Access, namespace: str | None, deadline: Deadline, page
 
 def _read_all(kubectl: Kubectl, namespace: str | None, page_size: int, pool: ThreadPoolExecutor) -> ReadObjects:
     found = ReadObjects()
-    groups = sorted({known.group for known in KINDS.values()})
+    groups = sorted({known.group for known in KINDS.values() if known.served})
     served = _served_versions(kubectl)
     resources = pool.map(lambda group: _discover(kubectl, group, served.get(group, ())), groups)
     tasks: list[tuple[Kind, _Resource]] = []

@@ -295,8 +295,10 @@ def _derived(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     return [{**pass_.struct(one), **({"name": one["name"]} if "name" in one else {})} for one in listed]
 
 
-def _parameters(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
-    """Parameters that only a driver understands; equal ones stay equal."""
+def _parameters(pass_: _Pass, value: Any, holder: Mapping[str, Any]) -> Any:
+    """Parameters that only a driver understands, of which equal ones stay equal; or the reference of a check."""
+    if "controllerName" in holder:
+        return pass_.other(value)
     return {"redacted": pass_.keyed.opaque(msgspec.json.encode(value, order="sorted").decode())}
 
 
@@ -314,6 +316,22 @@ def _by_role(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     return {role: pass_.other(one) for role, one in value.items() if role.lower() in PUBLIC_PIECES}
 
 
+def _name(pass_: _Pass, value: Any, holder: Mapping[str, Any]) -> Any:
+    """The name of an object or of a part; or the resource of a quota, or of a mapping of device classes."""
+    return pass_.each(value, str if {"nominalQuota", "deviceClassNames"} & holder.keys() else pass_.name)
+
+
+def _flavors(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
+    """A flavor for each resource; or flavors with their quotas."""
+    if not isinstance(value, Mapping):
+        return pass_.other(value)
+    return {pass_.resource(key): pass_.each(one, pass_.name) for key, one in value.items()}
+
+
+def _gates(_pass: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
+    return {key: one for key, one in value.items() if isinstance(one, bool)} if isinstance(value, Mapping) else None
+
+
 def _label_values(pass_: _Pass, value: Any, holder: Mapping[str, Any]) -> Any:
     return pass_.each(value, partial(pass_.label_value, holder.get("key")))
 
@@ -326,14 +344,23 @@ _RULES: dict[str, Rule] = {
         (_keep, "driver matchAttribute distinctAttribute coordinates level id peers scope shape orientation"),
         (_keep, "per partitionTypeAttribute extendedResourceName skipNodeOperations declaredFeatures capacityKey"),
         (_keep, "compatibilityGroups managedBy completionMode submissionMode startupPolicy startupPolicyOrder"),
-        (_keep, "launcherCreationPolicy completedIndexes failedIndexes"),
+        (_keep, "launcherCreationPolicy completedIndexes failedIndexes group state reason underlyingCause position"),
+        (_keep, "coveredResources managedResources excludeResourcePrefixes input multiplyBy strategy timestamp"),
+        (_keep, "queueingStrategy stopPolicy reclaimWithinCohort withinClusterQueue policy preference whenCanBorrow"),
+        (_keep, "whenCanPreempt admissionMode delayedTopologyRequest preemptionStrategies quotaCheckStrategy"),
+        (_keep, "podSetMergePolicy frameworks externalFrameworks timeout recoveryTimeout lastTransitionTime requeueAt"),
+        (_each(lambda pass_: pass_.keyed.opaque), "message description valueFromProvisioningClassDetail"),
+        (_each(lambda pass_: pass_.quantity), "nominalQuota borrowingLimit lendingLimit weight"),
         (_each(lambda pass_: pass_.quantity), "default min max step validValues price allocationMultiplier"),
         (_each(lambda pass_: pass_.keyed.uuid), "uid shareID"),
         (_each(lambda pass_: pass_.published), "string strings version versions"),
         (_each(lambda pass_: pass_.label_key), "key topologyKey sameNodeLabel required preferred"),
+        (_each(lambda pass_: pass_.label_key), "nodeLabel topology podIndexLabel subGroupIndexLabel"),
+        (_each(lambda pass_: pass_.label_key), "podSetSliceRequiredTopology controllerName provisioningClassName"),
         (_each(lambda pass_: pass_.label_key), "bindingConditions bindingFailureConditions"),
         (_each(lambda pass_: pass_.expression), "expression"),
-        (_each(lambda pass_: pass_.name), "name namespace generateName namespaces request pool device devices claims"),
+        (_name, "name"),
+        (_each(lambda pass_: pass_.name), "namespace generateName namespaces request pool device devices claims"),
         (
             _each(lambda pass_: pass_.name),
             "deviceClassName resourceClaimName resourceClaimTemplateName counterSet pods",
@@ -341,8 +368,13 @@ _RULES: dict[str, Rule] = {
         (_each(lambda pass_: pass_.name), "priorityClassName podGroup podGroupReplicaKey podGroupName claimName"),
         (_each(lambda pass_: pass_.name), "runtimeClassName groupName domain packDomain startsAfter cliqueNames"),
         (_each(lambda pass_: pass_.name), "childCliqueNames childScalingGroupNames parentCompositePodGroupName"),
+        (_each(lambda pass_: pass_.name), "queueName clusterQueue cohortName parentName topologyName podSetGroupName"),
+        (_each(lambda pass_: pass_.name), "deviceClassNames onFlavors lastAcceptableFlavorName clusterName"),
+        (_each(lambda pass_: pass_.name), "nominatedClusterNames"),
+        (_flavors, "flavors"),
+        (_gates, "featureGates"),
         (_name_of_node, "nodeName"),
-        (_labels_or_selector, "labels matchLabels nodeSelector clusterSelector"),
+        (_labels_or_selector, "nodeLabels labels matchLabels nodeSelector clusterSelector"),
         (_by_role, "mpiReplicaSpecs pytorchReplicaSpecs paddleReplicaSpecs tfReplicaSpecs xgbReplicaSpecs"),
         (_by_role, "jaxReplicaSpecs"),
         (_label_values, "values"),
@@ -352,13 +384,14 @@ _RULES: dict[str, Rule] = {
         (_resources, "resources"),
         (_each(lambda pass_: pass_.name), "containers"),
         (_each(lambda pass_: pass_.quantity), "quantity perPod perContainer deviceMultiplier capacityMultiplier"),
+        (lambda pass_, value, _: pass_.quantities(value), "resourceUsage outputs"),
         (lambda pass_, value, _: pass_.quantities(value), "limits allocatable overhead consumedCapacity counters"),
         (lambda pass_, value, _: pass_.quantities(value), "attributes nodeAllocatableResources"),
         (lambda pass_, value, _: pass_.quantities(value), "nodeAllocatableResourceMappings"),
         (lambda pass_, value, _: pass_.annotations(value), "annotations"),
         (_environment, "env"),
         (_derived, "derivedAttributes"),
-        (_parameters, "parameters"),
+        (_parameters, "parameters provisioningClassDetails"),
     )
     for field in fields.split()
 }

@@ -9,10 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from . import operators, serving, workloads
+from . import kueue, operators, provisioning, serving, workloads
 from .claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
 from .core import Namespace, Node, Pod
 from .extensions import ConstraintGroup, DeviceTopology, NodeTemplate
+from .kueue import KUEUE_GROUP
+from .kueue_configuration import CONFIGURATION_GROUP, Configuration
+from .provisioning import AUTOSCALING_GROUP
 from .slices import ResourceSlice
 from .workloads import PodGroup, PriorityClass, Workload
 
@@ -58,6 +61,21 @@ WorkloadObject = (
     | serving.CoschedulingPodGroup
     | serving.VolcanoPodGroup
 )
+# Objects by which workloads are admitted; ``Cluster.quota_objects`` has them by model.
+QuotaObject = (
+    kueue.ResourceFlavor
+    | kueue.ClusterQueue
+    | kueue.Cohort
+    | kueue.LocalQueue
+    | kueue.KueueWorkload
+    | kueue.WorkloadPriorityClass
+    | kueue.AdmissionCheck
+    | kueue.KueueTopology
+    | Configuration
+    | provisioning.ProvisioningRequestConfig
+    | provisioning.ProvisioningRequest
+    | provisioning.PodTemplate
+)
 ApiObject = (
     ResourceSlice
     | DeviceClass
@@ -74,6 +92,7 @@ ApiObject = (
     | Workload
     | PodGroup
     | WorkloadObject
+    | QuotaObject
 )
 
 
@@ -94,6 +113,8 @@ class Kind:
     namespaced: bool = False
     # The name of the kind, where the model has another one.
     own_name: str = ""
+    # Whether the API server has it; a program's configuration is only a file.
+    served: bool = True
 
     @property
     def name(self) -> str:
@@ -180,12 +201,30 @@ _WORKLOAD_KINDS = (
         own_name="PodGroup",
     ),
 )
+_KUEUE_VERSIONS = ("v1beta2", "v1beta1")
+_QUOTA_KINDS = (
+    Kind(kueue.ResourceFlavor, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
+    Kind(kueue.ClusterQueue, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
+    Kind(kueue.Cohort, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
+    Kind(kueue.LocalQueue, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS, namespaced=True),
+    Kind(kueue.KueueWorkload, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS, namespaced=True, own_name="Workload"),
+    Kind(kueue.WorkloadPriorityClass, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
+    Kind(kueue.AdmissionCheck, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
+    Kind(kueue.KueueTopology, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS, own_name="Topology"),
+    Kind(Configuration, group=CONFIGURATION_GROUP, versions=_KUEUE_VERSIONS, served=False),
+    Kind(provisioning.ProvisioningRequestConfig, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
+    Kind(provisioning.ProvisioningRequest, group=AUTOSCALING_GROUP, versions=("v1", "v1beta1"), namespaced=True),
+    Kind(provisioning.PodTemplate, group="", versions=("v1",), namespaced=True),
+)
+_ALL_KINDS = (*_KINDS, *_WORKLOAD_KINDS, *_QUOTA_KINDS)
 WORKLOAD_MODELS: tuple[type[Any], ...] = tuple(one.model for one in _WORKLOAD_KINDS)
 """The types of ``WorkloadObject``."""
-KINDS: dict[GroupKind, Kind] = {one.group_kind: one for one in (*_KINDS, *_WORKLOAD_KINDS)}
-KIND_NAMES = frozenset(one.name for one in (*_KINDS, *_WORKLOAD_KINDS))
+QUOTA_MODELS: tuple[type[Any], ...] = tuple(one.model for one in _QUOTA_KINDS)
+"""The types of ``QuotaObject``."""
+KINDS: dict[GroupKind, Kind] = {one.group_kind: one for one in _ALL_KINDS}
+KIND_NAMES = frozenset(one.name for one in _ALL_KINDS)
 """Names of kinds that are read; an object of another group with such a name is not."""
-_BY_MODEL: dict[type[Any], Kind] = {one.model: one for one in (*_KINDS, *_WORKLOAD_KINDS)}
+_BY_MODEL: dict[type[Any], Kind] = {one.model: one for one in _ALL_KINDS}
 
 
 def kind_of(model: type[Any]) -> Kind:

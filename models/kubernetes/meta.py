@@ -46,6 +46,17 @@ class KubernetesObject(Model):
     metadata: ObjectMeta = ObjectMeta()
 
 
+class Condition(Model):
+    """An entry of ``status.conditions``: one thing that is so, or not, with the reason."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    observed_generation: Int64 | None = None
+
+
 # Driver and pool name; the name alone is not unique (CTR-5).
 PoolId: TypeAlias = tuple[str, str]
 # Driver, pool and device name.

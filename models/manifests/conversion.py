@@ -29,7 +29,7 @@ from ..kubernetes.meta import DEFAULT_NAMESPACE
 from ..kubernetes.slices import DeviceAttribute
 
 JsonObject = dict[str, Any]
-_Change = Callable[[Any], Any]
+Change = Callable[[Any], Any]
 _FLAT_FIELDS = tuple(field.encode_name for field in msgspec.structs.fields(ExactDeviceRequest))
 _REQUEST_FIELDS = tuple(
     field.encode_name for field in msgspec.structs.fields(DeviceRequest) if field.encode_name != "exactly"
@@ -51,10 +51,10 @@ def to_v1(kind: str, version: str, mapping: JsonObject) -> JsonObject:
     return converted
 
 
-def _change_at(path: str, change: _Change) -> _Change:
+def change_at(path: str, change: Change) -> Change:
     """Make a change of the field at a path; ``[]`` after a name means each item of that list."""
     name, _, rest = path.partition(".")
-    inner = _change_at(rest, change) if rest else change
+    inner = change_at(rest, change) if rest else change
     if name.endswith("[]"):
         name, inner = name[:-2], _change_each(inner)
 
@@ -66,11 +66,12 @@ def _change_at(path: str, change: _Change) -> _Change:
     return changed
 
 
-def _change_each(change: _Change) -> _Change:
+def _change_each(change: Change) -> Change:
     return lambda value: [change(item) for item in value] if isinstance(value, list) else value
 
 
-def _compose(first: _Change, second: _Change) -> _Change:
+def compose(first: Change, second: Change) -> Change:
+    """One change after the other."""
     return lambda value: second(first(value))
 
 
@@ -104,7 +105,7 @@ def _wrap_capacities(device: Any) -> Any:
             return capacities
         return {name: {"value": value} for name, value in capacities.items()}
 
-    return _change_at("capacity", wrapped)(device)
+    return change_at("capacity", wrapped)(device)
 
 
 def _nest_request(request: Any) -> Any:
@@ -132,17 +133,15 @@ def _check_taint_rule(rule: Any) -> Any:
     return rule
 
 
-_SLICE_SPEC = _change_at("spec", _without_empty_selection)
+_SLICE_SPEC = change_at("spec", _without_empty_selection)
 _DEVICES = "spec.devices[]"
 _REQUESTS = "spec.devices.requests[]"
-_CONVERSIONS: dict[tuple[str, str], _Change] = {
-    ("v1beta1", "ResourceSlice"): _compose(_SLICE_SPEC, _change_at(_DEVICES, _unwrap_device)),
-    ("v1alpha3", "ResourceSlice"): _compose(
-        _SLICE_SPEC, _change_at(_DEVICES, _compose(_unwrap_device, _wrap_capacities))
-    ),
+_CONVERSIONS: dict[tuple[str, str], Change] = {
+    ("v1beta1", "ResourceSlice"): compose(_SLICE_SPEC, change_at(_DEVICES, _unwrap_device)),
+    ("v1alpha3", "ResourceSlice"): compose(_SLICE_SPEC, change_at(_DEVICES, compose(_unwrap_device, _wrap_capacities))),
     ("v1alpha3", "DeviceTaintRule"): _check_taint_rule,
 } | {
-    (version, kind): _change_at(path, _nest_request)
+    (version, kind): change_at(path, _nest_request)
     for version in ("v1beta1", "v1alpha3")
     for kind, path in (("ResourceClaim", _REQUESTS), ("ResourceClaimTemplate", f"spec.{_REQUESTS}"))
 }

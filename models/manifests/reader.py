@@ -22,6 +22,8 @@ from ..formats.json import read_documents
 from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.kinds import KIND_NAMES, KINDS, RESOURCE_GROUP, ApiObject, GroupKind, Kind, group_of
+from ..kubernetes.kueue import KUEUE_GROUP
+from ..kubernetes.kueue_configuration import CONFIGURATION_GROUP, Configuration
 from ..kubernetes.meta import ObjectMeta
 from ..kubernetes.published_fields import (
     UnknownField,
@@ -33,9 +35,12 @@ from ..kubernetes.published_fields import (
 from ..kubernetes.slices import ResourceSlice
 from ..kubernetes.workloads import FieldPath, PodTemplateSpec, find_raw_pod_spec, parts_of, raw_part
 from .conversion import VALUELESS, ConversionError, GeneratedNames, to_v1, with_defaults, with_flat_lists
+from .kueue import configuration_in, to_v1beta2
 from .sources import Input, InputSource, open_sources
 
 _LIST_KIND = "List"
+# To the version that the models have, by API group.
+_CONVERSIONS = {RESOURCE_GROUP: to_v1, KUEUE_GROUP: to_v1beta2, CONFIGURATION_GROUP: to_v1beta2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +159,9 @@ class _Reader:
         # The same few texts on all objects: one of each is less memory, and quick to compare.
         kind, api_version = sys.intern(kind), sys.intern(api_version)
         known = KINDS.get(GroupKind(group_of(api_version), kind))
-        if known is None or (known.is_custom and api_version not in known.api_versions()):
+        if kind == "ConfigMap" and (configuration := configuration_in(mapping)) is not None:
+            self._configuration(configuration, kind, api_version, mapping, source)
+        elif known is None or (known.is_custom and api_version not in known.api_versions()):
             self.manifests.append(Manifest(kind, api_version, None, mapping, source))
             # A misspelt kind is reported as such.
             if (path := find_raw_pod_spec(mapping)) and not _meant_kind(kind, api_version):
@@ -167,6 +174,21 @@ class _Reader:
         else:
             self._known(known, kind, api_version, mapping, source)
 
+    def _configuration(
+        self, configuration: Any, kind: str, api_version: str, mapping: dict[str, Any], source: Source
+    ) -> None:
+        """Read the configuration inside a ConfigMap, which stays the object that was read."""
+        name = _manifest_name(mapping)
+        if isinstance(configuration, Unreadable):
+            for field, message in configuration.reasons:
+                self._refuse(source, field, message, kind, name)
+            return
+        read, found = to_object({**configuration, "metadata": mapping.get("metadata") or {}}, Configuration)
+        for field, message in found:
+            self._refuse(source, field, message, kind, name)
+        if read is not None:
+            self.manifests.append(Manifest(kind, api_version, read, mapping, source))
+
     def _warn(self, source: Source, path: FieldPath, message: str, kind: str, mapping: dict[str, Any]) -> None:
         self.problems.append(InputProblem(source, _path_text(path), message, "warning", kind, _manifest_name(mapping)))
 
@@ -174,8 +196,8 @@ class _Reader:
         version = api_version.rpartition("/")[2]
         mapping = self._names.named(kind, mapping)
         try:
-            converted = to_v1(kind, version, mapping) if known.group == RESOURCE_GROUP else mapping
-            read, found = self._typed(known, converted)
+            convert = _CONVERSIONS.get(known.group)
+            read, found = self._typed(known, convert(kind, version, mapping) if convert else mapping)
         except ConversionError as error:
             self._refuse(source, error.field, str(error), kind, _manifest_name(mapping))
             return
@@ -296,7 +318,7 @@ def _meant_kind(kind: str, api_version: str) -> str:
     if not known:
         return ""
     best = next((one for one in known if one.group == group), known[0])
-    return name if best.group == group else f"{name} of {best.api_versions()[0]}"
+    return name if best.group == group and name != kind else f"{name} of {best.api_versions()[0]}"
 
 
 def _is_near_group(group: str, known: str) -> bool:

@@ -107,13 +107,13 @@ def test_a_claim_without_requests_is_no_mistake(drasat, write):
 
 def test_kinds_that_are_not_read_are_listed(drasat, write):
     others = [{"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}} for name in "ab"]
-    path = write(*others, {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload", "metadata": {"name": "w"}})
-    listed = "not read: 2 Service of v1\nnot read: 1 Workload of kueue.x-k8s.io/v1beta1\n"
+    path = write(*others, {"apiVersion": "workload.example.dev/v1", "kind": "Workload", "metadata": {"name": "w"}})
+    listed = "not read: 2 Service of v1\nnot read: 1 Workload of workload.example.dev/v1\n"
     assert drasat("validate", "-f", path).out == f"{listed}0 errors, 0 warnings\n"
     assert drasat("validate", "-f", path, "--strict").code == 0
     assert json.loads(drasat("validate", "-f", path, "-o", "json").out)["ignored"] == [
         {"kind": "Service", "apiVersion": "v1", "count": 2},
-        {"kind": "Workload", "apiVersion": "kueue.x-k8s.io/v1beta1", "count": 1},
+        {"kind": "Workload", "apiVersion": "workload.example.dev/v1", "count": 1},
     ]
 
 
@@ -133,7 +133,8 @@ def test_kinds_that_are_not_read_are_listed(drasat, write):
         ("ResourceClass", "resource.k8s.io/v1alpha2", ""),
         ("Job", "batch.volcano.sh/v1alpha1", ""),
         ("PodGroup", "scheduling.x-k8s.io/v1alpha1", ""),
-        ("Workload", "kueue.x-k8s.io/v1beta1", ""),
+        ("Workload", "workload.example.dev/v1", ""),
+        ("Workload", "kueue.x-k8s.io/v1alpha2", "Workload of kueue.x-k8s.io/v1beta2"),
         ("DeviceConfig", "amd.com/v1alpha1", ""),
         ("Node", "longhorn.io/v1beta2", ""),
     ],

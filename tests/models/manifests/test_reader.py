@@ -75,7 +75,7 @@ def test_unknown_versions_of_known_kinds_are_refused(kind, api_version):
         ("ResourceClaim", "example.com/v1", "ResourceClaim of example.com/v1"),
         ("Node", "longhorn.io/v1beta2", "Node of longhorn.io/v1beta2"),
         ("Service", "v1", "Service"),
-        ("Workload", "kueue.x-k8s.io/v1beta1", "Workload of kueue.x-k8s.io/v1beta1"),
+        ("Workload", "workload.example.dev/v1", "Workload of workload.example.dev/v1"),
         ("AllowList", "example.com/v1", "AllowList"),
     ],
 )
