@@ -72,10 +72,15 @@ def compact_json(value: Any) -> str:
 
 def quote(value: Any) -> str:
     """Show a value as error messages do: strings in quotes, objects as JSON, all cut to 200 characters."""
-    if isinstance(value, str):
-        quoted = _truncated(value).replace("\\", r"\\").replace('"', r"\"")
-        return f'"{_printable(quoted)}"'
-    return _printable(_truncated(compact_json(value)))
+    return quote_whole(_truncated(value)) if isinstance(value, str) else _printable(_truncated(compact_json(value)))
+
+
+def quote_whole(value: Any) -> str:
+    """Show a value as error messages do, however long it is."""
+    if not isinstance(value, str):
+        return _printable(compact_json(value))
+    escaped = value.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{_printable(escaped)}"'
 
 
 def render_path(path: Path) -> str:

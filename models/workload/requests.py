@@ -9,7 +9,7 @@ not counted on the node.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ CPU = "cpu"
 PODS = "pods"
 Requests = dict[str, int]
 Amounts = Mapping[str, QuantityText]
+AmountsReader = Callable[[Amounts | None], Requests]
 _SIDECAR = "Always"
 # What may be given for the pod as a whole; of these only huge pages may not be overcommitted.
 _POD_LEVEL_RESOURCES = (CPU, "memory")
@@ -46,20 +47,27 @@ def effective_requests(spec: PodSpec, excluded: Collection[str] = ()) -> Request
     Requests of the pod as a whole stand in place of both. Resources in ``excluded`` are left out (those that device
     classes back), as is what is zero.
     """
-    total = _containers_requests(spec)
-    if spec.resources is not None:
-        total |= _pod_level_requests(spec.resources, total)
-    add_requests(total, integer_amounts(spec.overhead))
+    total = pod_requests(spec)
     kept = {name: amount for name, amount in sorted(total.items()) if amount and name not in excluded}
     return {**kept, PODS: 1}
+
+
+def pod_requests(spec: PodSpec, read: AmountsReader | None = None) -> Requests:
+    """The same with zeros and without ``pods``; ``read`` gives the amounts in other units than integers'."""
+    read = read or integer_amounts
+    total = _containers_requests(spec, read)
+    if spec.resources is not None:
+        total |= _pod_level_requests(spec.resources, total, read)
+    add_requests(total, read(spec.overhead))
+    return total
 
 
 def pod_level_headroom(spec: PodSpec) -> Requests:
     """What the requests of the pod as a whole leave beside its containers', of resources that they name (NAR-6)."""
     if spec.resources is None:
         return {}
-    containers = _containers_requests(spec)
-    named = _pod_level_requests(spec.resources, containers)
+    containers = _containers_requests(spec, integer_amounts)
+    named = _pod_level_requests(spec.resources, containers, integer_amounts)
     return {name: amount - containers.get(name, 0) for name, amount in named.items()}
 
 
@@ -101,12 +109,12 @@ def _integer_amount(name: str, text: QuantityText) -> int:
     return quantity.milli if name == CPU else quantity.value
 
 
-def _containers_requests(spec: PodSpec) -> Requests:
-    total = sum_requests(integer_amounts(container_requests(container)) for container in spec.containers or ())
+def _containers_requests(spec: PodSpec, read: AmountsReader) -> Requests:
+    total = sum_requests(read(container_requests(container)) for container in spec.containers or ())
     sidecars: Requests = {}
     highest: Requests = {}
     for container in spec.init_containers or ():
-        own = integer_amounts(container_requests(container))
+        own = read(container_requests(container))
         if container.restart_policy == _SIDECAR:
             add_requests(total, own)
             add_requests(sidecars, own)
@@ -118,10 +126,10 @@ def _containers_requests(spec: PodSpec) -> Requests:
     return total
 
 
-def _pod_level_requests(resources: ResourceRequirements, containers: Requests) -> Requests:
+def _pod_level_requests(resources: ResourceRequirements, containers: Requests, read: AmountsReader) -> Requests:
     """Pod-level requests; without one the containers' counts, without these the pod-level limit."""
-    requests = _pod_level_resources(integer_amounts(resources.requests))
-    limits = _pod_level_resources(integer_amounts(resources.limits))
+    requests = _pod_level_resources(read(resources.requests))
+    limits = _pod_level_resources(read(resources.limits))
     return {**{name: amount for name, amount in limits.items() if name not in containers}, **requests}
 
 

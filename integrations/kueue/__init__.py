@@ -1,0 +1,1 @@
+"""Kueue: quota for devices, decided as Kueue decides it."""

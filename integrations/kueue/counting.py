@@ -1,0 +1,223 @@
+"""What a workload is charged for: the requests of its pods and their devices, per pod set (kueue-dra 3, 5).
+
+Quota is a count. Nothing here looks at nodes or at what is in use; whether devices are there matters only for claims
+with selectors, and for sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.core import PodSpec
+from ...models.kubernetes.kueue import KueuePodSet, KueueWorkload
+from ...models.kubernetes.kueue_configuration import ResourceTransformation
+from ...models.kubernetes.meta import Condition, key_of
+from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
+from ...models.validation.findings import Path, quote_whole
+from ...models.workload.requests import CPU, Amounts, Requests, add_requests, pod_requests
+from .configuration import KueueConfiguration
+from .device_requests import ClassMappings, DeviceRequestCounter
+from .devices import INTERNAL, NOT_FOUND, CountingError, SelectorEvaluator
+from .extended_resources import ExtendedResources
+
+DRA = "KueueDRAIntegration"
+EXTENDED_RESOURCE = "KueueDRAIntegrationExtendedResource"
+REJECT_WHEN_OFF = "KueueDRARejectWorkloadsWhenDRADisabled"
+OBSERVABILITY = "UnadmittedWorkloadsObservability"
+_GATE_OFF = "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled"
+_READY_MADE = "KueueDRAIntegration feature does not support use of resource claims"
+_READY_MADE_REQUEUED = "DRA resource claims not supported"
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetCharge:
+    """What a pod set is charged as: for all of its pods together, ``count`` being those that are not finished.
+
+    Amounts are thousandths of cpu, bytes, and pieces of anything else; ``pods`` is added where a queue covers it.
+    """
+
+    name: str
+    count: int
+    requests: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadCharge:
+    """What a workload is charged as."""
+
+    pod_sets: tuple[PodSetCharge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CountingFailure:
+    """Why a workload is not counted, and so in no queue (kueue-dra 3.7).
+
+    ``error`` is the text of the condition QuotaReserved, ``requeued`` that of Requeued. ``retry``: Kueue tries again
+    with back-off; otherwise it waits for an event.
+    """
+
+    error: str
+    requeued: str
+    retry: bool
+    observable: bool = True
+    """Reasons say more than ``Inadmissible`` (gate UnadmittedWorkloadsObservability)."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions that Kueue sets; Requeued only if QuotaReserved changes by it."""
+        reason = "Misconfigured" if self.observable else "Inadmissible"
+        reserved = Condition(type="QuotaReserved", status="False", reason=reason, message=self.error)
+        requeued = Condition(type="Requeued", status="False", reason="Inadmissible", message=self.requeued)
+        if not self.observable:
+            return reserved, requeued
+        unreserved = "The workload has no reservation"
+        admitted = Condition(type="Admitted", status="False", reason="NoReservation", message=unreserved)
+        return admitted, reserved, requeued
+
+
+def count_workload(
+    workload: KueueWorkload, cluster: Cluster, configuration: KueueConfiguration, *, deadline: float | None = None
+) -> WorkloadCharge | CountingFailure:
+    """What a pending workload is charged as, or why it cannot be counted.
+
+    Equal templates of a cluster are counted once. ``deadline`` is a reading of ``time.monotonic``; raises
+    ``DeadlineExceededError`` when it has passed.
+    """
+    # The counter keeps the configuration alive, so that its identity stays its own.
+    counter = cluster.memo(("Kueue counting", id(configuration)), lambda: WorkloadCounter(cluster, configuration))
+    return counter.count(workload, deadline=deadline)
+
+
+class WorkloadCounter:
+    """Counts workloads of one cluster under one configuration."""
+
+    def __init__(self, cluster: Cluster, configuration: KueueConfiguration) -> None:
+        self._cluster = cluster
+        self._configuration = configuration
+        self._gates = configuration.gates
+        self._mappings = ClassMappings(configuration.device_class_mappings)
+        self._evaluator = SelectorEvaluator(cluster.classes)
+        self._devices = DeviceRequestCounter(cluster, self._mappings, self._gates, self._evaluator)
+        self._extended = ExtendedResources(
+            cluster.classes if self._gates.get(EXTENDED_RESOURCE, True) else {}, self._mappings
+        )
+        self._transformations = {one.input: one for one in configuration.transformations}
+        self._known: dict[tuple[str, int, str, bytes], Requests | CountingError] = {}
+
+    def count(self, workload: KueueWorkload, *, deadline: float | None = None) -> WorkloadCharge | CountingFailure:
+        """See ``count_workload``."""
+        pod_sets = workload.spec.pod_sets or ()
+        entries = [entry for one in pod_sets for entry in one.template.spec.resource_claims or ()]
+        counted = self._gates.get(DRA, True)
+        if entries and not counted and self._gates.get(REJECT_WHEN_OFF, True):
+            return self._failure(_GATE_OFF, _GATE_OFF)
+        if counted and any(entry.resource_claim_name is not None for entry in entries):
+            return self._failure(_READY_MADE, _READY_MADE_REQUEUED)
+        self._evaluator.deadline = deadline
+        finished = {one.name: one.count for one in workload.status.reclaimable_pods or ()}
+        namespace, _ = key_of(workload.metadata)
+        charges = []
+        try:
+            for index, pod_set in enumerate(pod_sets):
+                count = max(0, pod_set.count - finished.get(pod_set.name, 0))
+                each = self._each_pod(namespace, index, pod_set, counted)
+                requests = {name: min(max(0, amount) * count, INT64_MAX) for name, amount in each.items()}
+                charges.append(PodSetCharge(pod_set.name, count, requests))
+        except CountingError as error:
+            return self._failure(str(error), str(error), retry=error.retried)
+        return WorkloadCharge(tuple(charges))
+
+    def _failure(self, error: str, requeued: str, *, retry: bool = False) -> CountingFailure:
+        return CountingFailure(error, requeued, retry, self._gates.get(OBSERVABILITY, True))
+
+    def _each_pod(self, namespace: str, index: int, pod_set: KueuePodSet, counted: bool) -> Requests:
+        """What each pod of a set is charged as; pods of equal content are counted once."""
+        spec = pod_set.template.spec
+        content = msgspec.json.encode(
+            (spec.containers, spec.init_containers, spec.overhead, spec.resources, spec.resource_claims)
+        )
+        key = namespace, index, pod_set.name, content
+        found = self._known.get(key)
+        if found is None:
+            try:
+                found = self._count_pod(namespace, index, pod_set.name, spec, counted)
+            except CountingError as error:
+                found = error
+            self._known[key] = found
+        if isinstance(found, CountingError):
+            raise found.with_traceback(None)
+        return found
+
+    def _count_pod(self, namespace: str, index: int, name: str, spec: PodSpec, counted: bool) -> Requests:
+        path: Path = ("spec", "podSets", index, "template", "spec")
+        devices: Requests = {}
+        backed: frozenset[str] = frozenset()
+        if counted:
+            try:
+                devices, backed = self._extended.charge(spec)
+            except CountingError as error:
+                raise error.at(path) from None
+            for number, entry in enumerate(spec.resource_claims or ()):
+                if entry.resource_claim_template_name is not None:
+                    place = (*path, "resourceClaims", number)
+                    charge = self._claim_charge(place, namespace, entry.resource_claim_template_name, name)
+                    add_requests(devices, charge)
+        total = {resource: amount for resource, amount in self._ordinary(spec).items() if resource not in backed}
+        add_requests(total, devices)
+        return {resource: min(amount, INT64_MAX) for resource, amount in total.items()}
+
+    def _claim_charge(self, path: Path, namespace: str, template: str, pod_set: str) -> Mapping[str, int]:
+        found = self._cluster.templates.get((namespace, template))
+        if found is None:
+            missing = f"resourceclaimtemplates.resource.k8s.io {quote_whole(template)} not found"
+            failed = f"failed to get claim spec for ResourceClaimTemplate {template} in podset {pod_set}: {missing}"
+            raise CountingError(path, INTERNAL, failed)
+        try:
+            charge = self._devices.charge(found.spec.spec)
+        except CountingError as error:
+            raise error.at(path, template) from None
+        if charge.unmapped:
+            value = f"DeviceClass {charge.unmapped} is not mapped in DRA configuration for podset {pod_set}"
+            raise CountingError((*path, "resourceClaimTemplateName"), NOT_FOUND, "", value)
+        return charge.amounts
+
+    def _ordinary(self, spec: PodSpec) -> Requests:
+        """What a pod asks for beside devices: prefixes excluded, transformed, and rounded up (kueue-dra 3.6)."""
+        excluded = self._configuration.exclude_resource_prefixes
+        asked = pod_requests(spec, _exact_amounts)
+        kept = {name: amount for name, amount in asked.items() if not name.startswith(tuple(excluded))}
+        unit = {CPU: NANO // 1000}
+        return {name: -(-amount // unit.get(name, NANO)) for name, amount in self._transformed(kept).items()}
+
+    def _transformed(self, asked: Requests) -> Requests:
+        if not asked.keys() & self._transformations.keys():
+            return asked
+        total: Requests = {}
+        for name, amount in asked.items():
+            transformation = self._transformations.get(name)
+            add_requests(total, {name: amount} if transformation is None else _outputs(transformation, asked, amount))
+        return total
+
+
+def _outputs(transformation: ResourceTransformation, asked: Requests, amount: int) -> Requests:
+    """What stands for an amount of a resource, in billionths; the resource itself too, unless it is replaced."""
+    multiplied = amount
+    if transformation.multiply_by in asked:
+        multiplied = amount * asked[transformation.multiply_by] // NANO
+    outputs = {
+        name: -(-Quantity.parse(factor).nano * multiplied // NANO)
+        for name, factor in (transformation.outputs or {}).items()
+    }
+    if transformation.strategy != "Replace":
+        add_requests(outputs, {transformation.input: amount})
+    return outputs
+
+
+def _exact_amounts(amounts: Amounts | None) -> Requests:
+    """Amounts in billionths: Kueue rounds only what a pod asks for in total."""
+    return {name: Quantity.parse(text).nano for name, text in (amounts or {}).items()}
+

@@ -1,0 +1,203 @@
+"""How many devices a claim template asks for, of each device class, and what that is charged as (kueue-dra 3.1 to 3.5).
+
+Templates of equal content are counted once. Requests are looked at in order, and the first error ends the count:
+forms that Kueue does not support, selectors that do not compile, too few devices for selectors, classes that no
+resource stands for, and then what sources say.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ...cel.errors import CelCompileError, CelError
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaimSpec
+from ...models.kubernetes.kueue_configuration import DeviceClassMapping
+from ...models.kubernetes.quantity import INT64_MAX
+from ...models.validation.findings import Path
+from .devices import INTERNAL, INVALID, CountingError, SeenDevices, SelectorEvaluator
+from .sources import SourceCharges
+
+PRIORITIZED_LIST = "KueueDRAIntegrationPrioritizedList"
+
+
+class ClassMappings:
+    """The resources of quota that device classes are charged to (kueue-dra 2)."""
+
+    def __init__(self, mappings: Iterable[DeviceClassMapping]) -> None:
+        self._first: dict[str, DeviceClassMapping] = {}
+        self._with_sources: dict[str, list[DeviceClassMapping]] = defaultdict(list)
+        for mapping in mappings:
+            for name in mapping.device_class_names or ():
+                # Of several mappings of one class the first counts; their sources all count (rule V9a).
+                self._first.setdefault(name, mapping)
+                if mapping.sources:
+                    self._with_sources[name].append(mapping)
+
+    def resource(self, device_class: str) -> str | None:
+        """The resource that devices of a class are charged to."""
+        mapping = self._first.get(device_class)
+        return None if mapping is None else mapping.name
+
+    def with_sources(self, device_class: str) -> tuple[DeviceClassMapping, ...]:
+        """The mappings of a class that charge counters or capacity instead of the number of devices."""
+        return tuple(self._with_sources.get(device_class, ()))
+
+    def source_drivers(self, device_class: str) -> frozenset[str]:
+        """The drivers of the class's sources."""
+        sources = (source for mapping in self.with_sources(device_class) for source in mapping.sources or ())
+        return frozenset(one.driver for source in sources for one in (source.counter, source.capacity) if one)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCharge:
+    """What one claim is charged as, of each resource; ``unmapped`` is a class that no resource stands for."""
+
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    unmapped: str = ""
+
+
+class DeviceRequestCounter:
+    """Counts claims made from templates; remembers what it found for templates of equal content."""
+
+    def __init__(
+        self, cluster: Cluster, mappings: ClassMappings, gates: Mapping[str, bool], evaluator: SelectorEvaluator
+    ) -> None:
+        self._mappings = mappings
+        self._prioritized = gates.get(PRIORITIZED_LIST, False)
+        self._devices = SeenDevices.of(cluster)
+        self._evaluator = evaluator
+        self._sources = SourceCharges(self._devices, evaluator)
+        self._known: dict[bytes, ClaimCharge | CountingError] = {}
+
+    def charge(self, spec: ResourceClaimSpec) -> ClaimCharge:
+        """What a claim of this content is charged as.
+
+        Raises ``CountingError`` with a path relative to the claim, ``DeadlineExceededError``.
+        """
+        requests = spec.devices.requests or ()
+        key = msgspec.json.encode(requests)
+        found = self._known.get(key)
+        if found is None:
+            try:
+                found = self._charge(requests)
+            except CountingError as error:
+                found = error
+            self._known[key] = found
+        if isinstance(found, CountingError):
+            raise found.with_traceback(None)
+        return found
+
+    def _charge(self, requests: Iterable[DeviceRequest]) -> ClaimCharge:
+        placed = [(("devices", "requests", index), request) for index, request in enumerate(requests)]
+        for path, request in placed:
+            self._check_form(path, request)
+        self._check_availability([(path, one.exactly) for path, one in placed if one.exactly and one.exactly.selectors])
+        charged = [(path, one) for path, one in placed if one.exactly is None or not one.exactly.admin_access]
+        for _, request in charged:
+            for name in _device_classes(request):
+                if self._mappings.resource(name) is None:
+                    return ClaimCharge(unmapped=name)
+        total: dict[str, int] = {}
+        for path, request in charged:
+            for resource, amount in self._request_charge(path, request).items():
+                total[resource] = min(total.get(resource, 0) + amount, INT64_MAX)
+        return ClaimCharge(total)
+
+    def _check_form(self, path: Path, request: DeviceRequest) -> None:
+        """Refuse what Kueue does not count; a selector must compile even where nothing is charged."""
+        if request.first_available:
+            if not self._prioritized:
+                raise CountingError(path, INVALID, "FirstAvailable device selection is not supported", of_template=True)
+            for index, alternative in enumerate(request.first_available):
+                self._check_request((*path, "firstAvailable", index), alternative)
+            return
+        if request.exactly is None:
+            raise CountingError(path, INVALID, "Exactly must be set if FirstAvailable is nil", of_template=True)
+        self._check_request((*path, "exactly"), request.exactly)
+
+    def _check_request(self, path: Path, request: ExactDeviceRequest | DeviceSubRequest) -> None:
+        for index, selector in enumerate(request.selectors or ()):
+            text = selector.cel.expression if selector.cel else ""
+            try:
+                self._evaluator.compile(text)
+            except CelCompileError as error:
+                place = (*path, "selectors", index, "cel", "expression")
+                broken = CountingError(place, INVALID, f"CEL compilation failed: {error}", text)
+                raise CountingError((*path, "selectors"), INVALID, str(broken), of_template=True) from None
+        if isinstance(request, ExactDeviceRequest) and request.admin_access:
+            return
+        mode = request.allocation_mode
+        if mode in ("ExactCount", ""):
+            return
+        unknown = f"unsupported allocation mode: {mode}"
+        detail = "AllocationMode 'All' is not supported" if mode == "All" else unknown
+        raise CountingError((*path, "allocationMode"), INVALID, detail, mode, of_template=True)
+
+    def _check_availability(self, requests: list[tuple[Path, ExactDeviceRequest]]) -> None:
+        """Each request with selectors takes the first devices that match, of those that earlier ones left (3.5)."""
+        drivers = [self._mappings.source_drivers(request.device_class_name) for _, request in requests]
+        only = frozenset[str]().union(*drivers) if all(drivers) else None
+        taken: set[int] = set()
+        for path, request in requests:
+            selectors = self._evaluator.of_class(request.device_class_name, path)
+            selectors += self._evaluator.compile_all(request.selectors)
+            wanted, found = request.count or 0, 0
+            for position, seen in enumerate(self._devices.every(only)):
+                if found >= wanted:
+                    break
+                self._evaluator.check_deadline()
+                if position in taken:
+                    continue
+                try:
+                    matching = self._evaluator.matches(selectors, seen)
+                except CelError as error:
+                    detail = f"CEL evaluation failed for DeviceClass {request.device_class_name}: {error}"
+                    raise CountingError((*path, "exactly", "selectors"), INVALID, detail, of_template=True) from None
+                if matching:
+                    taken.add(position)
+                    found += 1
+            if found < wanted:
+                short = f"insufficient matching devices for CEL selector in DeviceClass {request.device_class_name}"
+                counts = f"{found} device(s) match in the cluster but {wanted} requested"
+                where = (*path, "exactly", "selectors")
+                raise CountingError(where, INTERNAL, f"{short}: {counts}", of_template=True)
+
+    def _request_charge(self, path: Path, request: DeviceRequest) -> dict[str, int]:
+        if request.exactly is not None and not request.first_available:
+            return self._exact_charge(path, request.exactly)
+        alternatives = [self._exact_charge(path, _as_exact(one)) for one in request.first_available or ()]
+        resources = {frozenset(one) for one in alternatives if one}
+        if len(resources) > 1:
+            mixed = "FirstAvailable alternatives must be mapped to the same resources"
+            raise CountingError(path, INVALID, mixed, of_template=True)
+        return {name: max(one.get(name, 0) for one in alternatives) for names in resources for name in names}
+
+    def _exact_charge(self, path: Path, request: ExactDeviceRequest) -> dict[str, int]:
+        name = request.device_class_name
+        resource = self._mappings.resource(name)
+        if resource is None:  # without a class nothing is charged
+            return {}
+        with_sources = self._mappings.with_sources(name)
+        if not with_sources:
+            return {resource: request.count or 0}
+        return {mapping.name: self._sources.charge(mapping, request, path) for mapping in with_sources}
+
+
+def _device_classes(request: DeviceRequest) -> list[str]:
+    asked = request.first_available or ((request.exactly,) if request.exactly else ())
+    return [one.device_class_name for one in asked if one.device_class_name]
+
+
+def _as_exact(alternative: DeviceSubRequest) -> ExactDeviceRequest:
+    return ExactDeviceRequest(
+        device_class_name=alternative.device_class_name,
+        selectors=alternative.selectors,
+        allocation_mode=alternative.allocation_mode,
+        count=alternative.count,
+        capacity=alternative.capacity,
+    )

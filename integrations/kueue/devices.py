@@ -1,0 +1,176 @@
+"""Devices as Kueue's counting sees them, and which of them selectors match (kueue-dra 3.5, 5.2).
+
+It looks at what slices publish in the whole cluster: nodes, taints and allocations do not matter. Without sources even
+obsolete and incomplete pools count.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...cel.devices import DeviceShapes, PreparedDevice
+from ...cel.errors import CelCompileError, CelDeadlineError, CelError
+from ...cel.meter import metered_work
+from ...cel.program import HINT
+from ...cel.selector import Selector, compile_selector
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import DeviceClass, DeviceSelector
+from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.kubernetes.slices import Device, ResourceSlice
+from ...models.validation.findings import Path, quote_whole, render_path
+from ...problem.messages import DeadlineExceededError, check_deadline
+
+INVALID, NOT_FOUND, INTERNAL = "Invalid value", "Not found", "Internal error"
+
+
+class CountingError(Exception):
+    """Why a workload cannot be counted: an error of a field, as Kueue words it (kueue-dra 3.7).
+
+    ``path`` may be relative to the claim or pod set that is counted; ``at`` gives the error its full path. A detail
+    about a claim template begins with its name, which ``at`` knows.
+    """
+
+    def __init__(self, path: Path, kind: str, detail: str, value: Any = None, *, of_template: bool = False) -> None:
+        super().__init__(detail)
+        self.path = path
+        self.kind = kind
+        self.detail = detail
+        self.value = value
+        self._of_template = of_template
+
+    @property
+    def retried(self) -> bool:
+        """Whether Kueue tries again with back-off: other errors wait for an event (kueue-dra 3.7)."""
+        return self.kind == INTERNAL
+
+    def at(self, path: Path, template: str = "") -> CountingError:
+        """The error with a path before its own, in the claim template of this name."""
+        detail = f"ResourceClaimTemplate {template}: {self.detail}" if self._of_template and template else self.detail
+        return CountingError((*path, *self.path), self.kind, detail, self.value)
+
+    def __str__(self) -> str:
+        parts = [render_path(self.path), self.kind]
+        if self.kind != INTERNAL:
+            parts.append(quote_whole(self.value))
+        return ": ".join((*parts, self.detail) if self.detail else parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeenDevice:
+    """A device that a slice publishes, ready for expressions."""
+
+    id: DeviceId
+    device: Device
+    prepared: PreparedDevice
+
+
+class SeenDevices:
+    """All devices that the slices of a cluster publish, in the order of the slices' names; prepared when first read."""
+
+    def __init__(self, slices: Sequence[ResourceSlice]) -> None:
+        self._slices = slices
+        self._shapes = DeviceShapes()
+        self._prepared: dict[int, tuple[SeenDevice, ...]] = {}
+        self._positions: dict[str, list[int]] = defaultdict(list)
+        for position, slice_ in enumerate(slices):
+            self._positions[slice_.spec.driver].append(position)
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> SeenDevices:
+        """Those of a cluster, shared by all clusters with the same slices."""
+        return cluster.slice_memo("devices seen by Kueue", lambda: cls(cluster.slices))
+
+    def every(self, drivers: Iterable[str] | None = None) -> Iterator[SeenDevice]:
+        """Devices of all slices, or of the slices of these drivers, obsolete ones included."""
+        wanted = None if drivers is None else frozenset(drivers)
+        for position, slice_ in enumerate(self._slices):
+            if wanted is None or slice_.spec.driver in wanted:
+                yield from self._of_slice(position)
+
+    def current(self, driver: str) -> Iterator[SeenDevice]:
+        """Devices of the newest generation of each complete pool of a driver."""
+        for positions in self._current_positions(driver):
+            for position in positions:
+                yield from self._of_slice(position)
+
+    def _current_positions(self, driver: str) -> list[list[int]]:
+        pools: dict[PoolId, list[int]] = {}
+        for position in self._positions.get(driver, ()):
+            pool = self._slices[position].spec.pool
+            known = pools.setdefault((driver, pool.name), [])
+            newest = self._slices[known[0]].spec.pool.generation if known else pool.generation
+            if pool.generation > newest:
+                known.clear()
+            if pool.generation >= newest:
+                known.append(position)
+        return [known for known in pools.values() if self._is_complete(known)]
+
+    def _is_complete(self, positions: Sequence[int]) -> bool:
+        return all(self._slices[position].spec.pool.resource_slice_count == len(positions) for position in positions)
+
+    def _of_slice(self, position: int) -> tuple[SeenDevice, ...]:
+        found = self._prepared.get(position)
+        if found is None:
+            spec = self._slices[position].spec
+            found = self._prepared[position] = tuple(
+                SeenDevice((spec.driver, spec.pool.name, one.name), one, self._shapes.prepare(one, spec.driver))
+                for one in spec.devices or ()
+            )
+        return found
+
+
+class SelectorEvaluator:
+    """Compiles selectors and evaluates them on devices, until a deadline: a reading of ``time.monotonic`` or None."""
+
+    def __init__(self, classes: Mapping[str, DeviceClass]) -> None:
+        self._classes = classes
+        self.deadline: float | None = None
+
+    def compile(self, expression: str) -> Selector:
+        """The selector of a text. Raises ``CelCompileError``, and ``DeadlineExceededError``."""
+        try:
+            with metered_work(self.deadline):
+                return compile_selector(expression)
+        except CelDeadlineError as error:
+            raise DeadlineExceededError(str(error)) from error
+
+    def compile_all(self, selectors: Iterable[DeviceSelector] | None) -> list[Selector]:
+        """The selectors of a request, which are known to compile."""
+        return [self.compile(one.cel.expression if one.cel else "") for one in selectors or ()]
+
+    def of_class(self, name: str, path: Path) -> list[Selector]:
+        """The selectors of a device class. Raises ``CountingError`` if there is no such class, or one is broken."""
+        found = self._classes.get(name)
+        if found is None:
+            missing = f"failed to get DeviceClass {name}: deviceclasses.resource.k8s.io {quote_whole(name)} not found"
+            raise CountingError(path, INTERNAL, missing, of_template=True)
+        compiled = []
+        for index, selector in enumerate(found.spec.selectors or ()):
+            text = selector.cel.expression if selector.cel else ""
+            try:
+                compiled.append(self.compile(text))
+            except CelCompileError as error:
+                detail = f"DeviceClass {name} has invalid CEL selector: {error}"
+                where = (*path, index, "cel", "expression")
+                raise CountingError(where, INVALID, detail, text, of_template=True) from None
+        return compiled
+
+    def matches(self, selectors: Iterable[Selector], seen: SeenDevice) -> bool:
+        """Whether all selectors are true on a device. Raises ``CelError`` without advice, ``DeadlineExceededError``."""
+        for selector in selectors:
+            try:
+                result = selector.result(seen.prepared, deadline=self.deadline)
+            except CelDeadlineError as error:
+                raise DeadlineExceededError(str(error)) from error
+            if isinstance(result, CelError):
+                raise type(result)(str(result).removesuffix(f". {HINT}"))
+            if not result:
+                return False
+        return True
+
+    def check_deadline(self) -> None:
+        """Raise ``DeadlineExceededError`` once the deadline has passed."""
+        check_deadline(self.deadline)
