@@ -21,7 +21,7 @@ from ...models.validation.findings import Path, quote_whole
 from ...models.workload.requests import CPU, Amounts, Requests, add_requests, pod_requests
 from .configuration import KueueConfiguration
 from .device_requests import ClassMappings, DeviceRequestCounter
-from .devices import INTERNAL, NOT_FOUND, CountingError, SelectorEvaluator
+from .devices import NOT_FOUND, CountingError, CountingProblem, SelectorEvaluator, internal
 from .extended_resources import ExtendedResources
 
 DRA = "KueueDRAIntegration"
@@ -175,14 +175,14 @@ class WorkloadCounter:
         if found is None:
             missing = f"resourceclaimtemplates.resource.k8s.io {quote_whole(template)} not found"
             failed = f"failed to get claim spec for ResourceClaimTemplate {template} in podset {pod_set}: {missing}"
-            raise CountingError(path, INTERNAL, failed)
+            raise internal(path, failed)
         try:
             charge = self._devices.charge(found.spec.spec)
         except CountingError as error:
             raise error.at(path, template) from None
         if charge.unmapped:
             value = f"DeviceClass {charge.unmapped} is not mapped in DRA configuration for podset {pod_set}"
-            raise CountingError((*path, "resourceClaimTemplateName"), NOT_FOUND, "", value)
+            raise CountingError(CountingProblem((*path, "resourceClaimTemplateName"), NOT_FOUND, value=value))
         return charge.amounts
 
     def _ordinary(self, spec: PodSpec) -> Requests:
@@ -220,4 +220,3 @@ def _outputs(transformation: ResourceTransformation, asked: Requests, amount: in
 def _exact_amounts(amounts: Amounts | None) -> Requests:
     """Amounts in billionths: Kueue rounds only what a pod asks for in total."""
     return {name: Quantity.parse(text).nano for name, text in (amounts or {}).items()}
-

@@ -19,7 +19,7 @@ from ...models.kubernetes.claims import DeviceRequest, DeviceSubRequest, ExactDe
 from ...models.kubernetes.kueue_configuration import DeviceClassMapping
 from ...models.kubernetes.quantity import INT64_MAX
 from ...models.validation.findings import Path
-from .devices import INTERNAL, INVALID, CountingError, SeenDevices, SelectorEvaluator
+from .devices import CountingError, CountingProblem, SeenDevices, SelectorEvaluator, internal, invalid
 from .sources import SourceCharges
 
 PRIORITIZED_LIST = "KueueDRAIntegrationPrioritizedList"
@@ -112,12 +112,12 @@ class DeviceRequestCounter:
         """Refuse what Kueue does not count; a selector must compile even where nothing is charged."""
         if request.first_available:
             if not self._prioritized:
-                raise CountingError(path, INVALID, "FirstAvailable device selection is not supported", of_template=True)
+                raise invalid(path, "FirstAvailable device selection is not supported", of_template=True)
             for index, alternative in enumerate(request.first_available):
                 self._check_request((*path, "firstAvailable", index), alternative)
             return
         if request.exactly is None:
-            raise CountingError(path, INVALID, "Exactly must be set if FirstAvailable is nil", of_template=True)
+            raise invalid(path, "Exactly must be set if FirstAvailable is nil", of_template=True)
         self._check_request((*path, "exactly"), request.exactly)
 
     def _check_request(self, path: Path, request: ExactDeviceRequest | DeviceSubRequest) -> None:
@@ -127,8 +127,8 @@ class DeviceRequestCounter:
                 self._evaluator.compile(text)
             except CelCompileError as error:
                 place = (*path, "selectors", index, "cel", "expression")
-                broken = CountingError(place, INVALID, f"CEL compilation failed: {error}", text)
-                raise CountingError((*path, "selectors"), INVALID, str(broken), of_template=True) from None
+                broken = invalid(place, f"CEL compilation failed: {error}", text)
+                raise invalid((*path, "selectors"), str(broken), of_template=True) from None
         if isinstance(request, ExactDeviceRequest) and request.admin_access:
             return
         mode = request.allocation_mode
@@ -136,36 +136,50 @@ class DeviceRequestCounter:
             return
         unknown = f"unsupported allocation mode: {mode}"
         detail = "AllocationMode 'All' is not supported" if mode == "All" else unknown
-        raise CountingError((*path, "allocationMode"), INVALID, detail, mode, of_template=True)
+        raise invalid((*path, "allocationMode"), detail, mode, of_template=True)
 
     def _check_availability(self, requests: list[tuple[Path, ExactDeviceRequest]]) -> None:
-        """Each request with selectors takes the first devices that match, of those that earlier ones left (3.5)."""
+        """Each request with selectors takes the first devices that match, of those that earlier ones left (3.5).
+
+        The problems of all requests are reported together.
+        """
         drivers = [self._mappings.source_drivers(request.device_class_name) for _, request in requests]
         only = frozenset[str]().union(*drivers) if all(drivers) else None
         taken: set[int] = set()
+        problems: list[CountingProblem] = []
         for path, request in requests:
-            selectors = self._evaluator.of_class(request.device_class_name, path)
-            selectors += self._evaluator.compile_all(request.selectors)
-            wanted, found = request.count or 0, 0
-            for position, seen in enumerate(self._devices.every(only)):
-                if found >= wanted:
-                    break
-                self._evaluator.check_deadline()
-                if position in taken:
-                    continue
-                try:
-                    matching = self._evaluator.matches(selectors, seen)
-                except CelError as error:
-                    detail = f"CEL evaluation failed for DeviceClass {request.device_class_name}: {error}"
-                    raise CountingError((*path, "exactly", "selectors"), INVALID, detail, of_template=True) from None
-                if matching:
-                    taken.add(position)
-                    found += 1
-            if found < wanted:
-                short = f"insufficient matching devices for CEL selector in DeviceClass {request.device_class_name}"
-                counts = f"{found} device(s) match in the cluster but {wanted} requested"
-                where = (*path, "exactly", "selectors")
-                raise CountingError(where, INTERNAL, f"{short}: {counts}", of_template=True)
+            try:
+                self._take_devices(path, request, only, taken)
+            except CountingError as error:
+                problems += error.problems
+        if problems:
+            raise CountingError(*problems)
+
+    def _take_devices(
+        self, path: Path, request: ExactDeviceRequest, drivers: frozenset[str] | None, taken: set[int]
+    ) -> None:
+        name, wanted, found = request.device_class_name, request.count or 0, 0
+        selectors = [*self._evaluator.of_class(name, path), *self._evaluator.compile_all(request.selectors)]
+        place = (*path, "exactly", "selectors")
+        for position, seen in enumerate(self._devices.every(drivers)):
+            if found >= wanted:
+                return
+            self._evaluator.check_deadline()
+            if position in taken:
+                continue
+            try:
+                matching = self._evaluator.matches(selectors, seen)
+            except CelError as error:
+                raise invalid(
+                    place, f"CEL evaluation failed for DeviceClass {name}: {error}", of_template=True
+                ) from None
+            if matching:
+                taken.add(position)
+                found += 1
+        if found < wanted:
+            short = f"insufficient matching devices for CEL selector in DeviceClass {name}"
+            counts = f"{found} device(s) match in the cluster but {wanted} requested"
+            raise internal(place, f"{short}: {counts}", of_template=True)
 
     def _request_charge(self, path: Path, request: DeviceRequest) -> dict[str, int]:
         if request.exactly is not None and not request.first_available:
@@ -174,7 +188,7 @@ class DeviceRequestCounter:
         resources = {frozenset(one) for one in alternatives if one}
         if len(resources) > 1:
             mixed = "FirstAvailable alternatives must be mapped to the same resources"
-            raise CountingError(path, INVALID, mixed, of_template=True)
+            raise invalid(path, mixed, of_template=True)
         return {name: max(one.get(name, 0) for one in alternatives) for names in resources for name in names}
 
     def _exact_charge(self, path: Path, request: ExactDeviceRequest) -> dict[str, int]:

@@ -26,36 +26,56 @@ from ...problem.messages import DeadlineExceededError, check_deadline
 INVALID, NOT_FOUND, INTERNAL = "Invalid value", "Not found", "Internal error"
 
 
-class CountingError(Exception):
-    """Why a workload cannot be counted: an error of a field, as Kueue words it (kueue-dra 3.7).
+@dataclass(frozen=True, slots=True)
+class CountingProblem:
+    """An error of a field as Kueue words it; ``path`` may be relative to the claim or pod that is counted.
 
-    ``path`` may be relative to the claim or pod set that is counted; ``at`` gives the error its full path. A detail
-    about a claim template begins with its name, which ``at`` knows.
+    The detail ``of_template`` begins with the name of the claim template, once that is known.
     """
 
-    def __init__(self, path: Path, kind: str, detail: str, value: Any = None, *, of_template: bool = False) -> None:
-        super().__init__(detail)
-        self.path = path
-        self.kind = kind
-        self.detail = detail
-        self.value = value
-        self._of_template = of_template
+    path: Path
+    kind: str
+    detail: str = ""
+    value: Any = None
+    of_template: bool = False
+
+    def at(self, path: Path, template: str) -> CountingProblem:
+        """The problem with a path before its own, in the claim template of this name."""
+        named = self.of_template and template
+        detail = f"ResourceClaimTemplate {template}: {self.detail}" if named else self.detail
+        return CountingProblem((*path, *self.path), self.kind, detail, self.value)
+
+    def __str__(self) -> str:
+        value = "" if self.kind == INTERNAL else quote_whole(self.value)
+        return ": ".join(filter(None, (render_path(self.path), self.kind, value, self.detail)))
+
+
+class CountingError(Exception):
+    """Why a workload cannot be counted (kueue-dra 3.7); the text is what Kueue says of all the problems."""
+
+    def __init__(self, *problems: CountingProblem) -> None:
+        self.problems = problems
+        texts = list(dict.fromkeys(map(str, problems)))
+        super().__init__(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
 
     @property
     def retried(self) -> bool:
-        """Whether Kueue tries again with back-off: other errors wait for an event (kueue-dra 3.7)."""
-        return self.kind == INTERNAL
+        """Whether Kueue tries again with back-off: otherwise it waits for an event."""
+        return any(one.kind == INTERNAL for one in self.problems)
 
     def at(self, path: Path, template: str = "") -> CountingError:
-        """The error with a path before its own, in the claim template of this name."""
-        detail = f"ResourceClaimTemplate {template}: {self.detail}" if self._of_template and template else self.detail
-        return CountingError((*path, *self.path), self.kind, detail, self.value)
+        """The error with a path before those of its problems, in the claim template of this name."""
+        return CountingError(*(one.at(path, template) for one in self.problems))
 
-    def __str__(self) -> str:
-        parts = [render_path(self.path), self.kind]
-        if self.kind != INTERNAL:
-            parts.append(quote_whole(self.value))
-        return ": ".join((*parts, self.detail) if self.detail else parts)
+
+def invalid(path: Path, detail: str, value: Any = None, *, of_template: bool = False) -> CountingError:
+    """A value that Kueue refuses; nothing but a change of it helps."""
+    return CountingError(CountingProblem(path, INVALID, detail, value, of_template))
+
+
+def internal(path: Path, detail: str, *, of_template: bool = False) -> CountingError:
+    """What Kueue tries again, for something may appear that is missing."""
+    return CountingError(CountingProblem(path, INTERNAL, detail, of_template=of_template))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +166,7 @@ class SelectorEvaluator:
         found = self._classes.get(name)
         if found is None:
             missing = f"failed to get DeviceClass {name}: deviceclasses.resource.k8s.io {quote_whole(name)} not found"
-            raise CountingError(path, INTERNAL, missing, of_template=True)
+            raise internal(path, missing, of_template=True)
         compiled = []
         for index, selector in enumerate(found.spec.selectors or ()):
             text = selector.cel.expression if selector.cel else ""
@@ -155,7 +175,7 @@ class SelectorEvaluator:
             except CelCompileError as error:
                 detail = f"DeviceClass {name} has invalid CEL selector: {error}"
                 where = (*path, index, "cel", "expression")
-                raise CountingError(where, INVALID, detail, text, of_template=True) from None
+                raise invalid(where, detail, text, of_template=True) from None
         return compiled
 
     def matches(self, selectors: Iterable[Selector], seen: SeenDevice) -> bool:

@@ -11,7 +11,7 @@ from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
 from ...models.validation.findings import Path
 from ...models.workload.requests import backing_classes
 from .device_requests import ClassMappings
-from .devices import INVALID, CountingError
+from .devices import invalid
 
 
 class ExtendedResources:
@@ -45,10 +45,10 @@ class ExtendedResources:
                     f"extended resource {name} resolves to DeviceClass {device_class} with {kinds[0]} configured; "
                     f"use ResourceClaimTemplates with CEL selectors for {kinds[0].removesuffix('s')}-based quota"
                 )
-                raise CountingError(places[name], INVALID, detail, name)
+                raise invalid(places[name], detail, name)
             amount = max(sums.get(name, 0), maxima.get(name, 0))
             if amount > INT64_MAX:
-                raise CountingError(places[name], INVALID, "total extended resource quantity overflows int64", name)
+                raise invalid(places[name], "total extended resource quantity overflows int64", name)
             key = self._mappings.resource(device_class) or name
             charged[key] = min(charged.get(key, 0) + amount, INT64_MAX)
         return charged, frozenset(names)
@@ -84,5 +84,5 @@ def _whole_amount(path: Path, text: QuantityText) -> int:
     if amount.nano <= 0:
         return 0
     if amount.nano % NANO:
-        raise CountingError(path, INVALID, "extended resource quantity must be an integer", str(amount))
+        raise invalid(path, "extended resource quantity must be an integer", str(amount))
     return amount.value

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...cel.errors import CelCompileError, CelError
+from ...cel.errors import CelError
 from ...models.kubernetes.claims import ExactDeviceRequest
 from ...models.kubernetes.kueue_configuration import DeviceAmountSource, DeviceClassMapping
 from ...models.kubernetes.quantity import INT64_MAX, Quantity
 from ...models.kubernetes.slices import CapacityRange, Device, DeviceCapacity
 from ...models.validation.findings import Path, quote_whole
-from .devices import INTERNAL, INVALID, CountingError, SeenDevice, SeenDevices, SelectorEvaluator
+from .devices import SeenDevice, SeenDevices, SelectorEvaluator, internal, invalid
 
 
 class SourceCharges:
@@ -39,7 +39,7 @@ class SourceCharges:
         consumed = [amount for device in matching for amount in _consumption(device, source.name)]
         if not consumed:
             missing = f"matched devices have no consumesCounters entry for counter {quote_whole(source.name)}"
-            raise CountingError(path, INTERNAL, missing)
+            raise internal(path, missing)
         return max(consumed) * (request.count or 0)
 
     def _capacity_charge(self, source: DeviceAmountSource, request: ExactDeviceRequest, path: Path) -> int:
@@ -47,13 +47,13 @@ class SourceCharges:
         offered = [one for one in ((device.capacity or {}).get(source.name) for device in matching) if one is not None]
         dimension = quote_whole(source.name)
         if not offered:
-            raise CountingError(path, INTERNAL, f"matched devices have no capacity dimension {dimension}")
+            raise internal(path, f"matched devices have no capacity dimension {dimension}")
         asked = (request.capacity.requests or {}).get(source.name) if request.capacity else None
         wanted = None if asked is None else Quantity.parse(asked)
         drawn = [amount for amount in (_capacity_drawn(one, wanted) for one in offered) if amount is not None]
         if not drawn:
             beyond = "capacity request cannot be satisfied by any matched device's RequestPolicy for dimension"
-            raise CountingError(path, INVALID, f"{beyond} {dimension}")
+            raise invalid(path, f"{beyond} {dimension}")
         return max(0, *(amount.value for amount in drawn)) * (request.count or 0)
 
     def _matching_devices(
@@ -68,8 +68,10 @@ class SourceCharges:
             found = self._matching[key] = tuple(one.device for one in self._match(source.driver, own, request, path))
         count = request.count or 0
         if len(found) < count:
-            short = f"insufficient matching devices for {what} driver: {len(found)} device(s) match but {count} requested"
-            raise CountingError(path, INTERNAL, short)
+            short = (
+                f"insufficient matching devices for {what} driver: {len(found)} device(s) match but {count} requested"
+            )
+            raise internal(path, short)
         return found
 
     def _match(self, driver: str, own: str, request: ExactDeviceRequest, path: Path) -> Iterator[SeenDevice]:
@@ -82,9 +84,9 @@ class SourceCharges:
                 evaluator.check_deadline()
                 if evaluator.matches(selectors, seen):
                     yield seen
-        except (CelCompileError, CelError) as error:
+        except CelError as error:
             failed = f"CEL evaluation failed for DeviceClass {name}: {error}"
-            raise CountingError(path, INTERNAL, failed) from None
+            raise internal(path, failed) from None
 
 
 def _consumption(device: Device, counter: str) -> Sequence[int]:
