@@ -19,15 +19,11 @@ from ...models.kubernetes.meta import Condition, key_of
 from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
 from ...models.validation.findings import Path, quote_whole
 from ...models.workload.requests import CPU, Amounts, Requests, add_requests, pod_requests
-from .configuration import KueueConfiguration
+from .configuration import DRA, EXTENDED_RESOURCE, OBSERVABILITY, REJECT_WHEN_DRA_DISABLED, KueueConfiguration
 from .device_requests import ClassMappings, DeviceRequestCounter
 from .devices import NOT_FOUND, CountingError, CountingProblem, SelectorEvaluator, internal
 from .extended_resources import ExtendedResources
 
-DRA = "KueueDRAIntegration"
-EXTENDED_RESOURCE = "KueueDRAIntegrationExtendedResource"
-REJECT_WHEN_OFF = "KueueDRARejectWorkloadsWhenDRADisabled"
-OBSERVABILITY = "UnadmittedWorkloadsObservability"
 _GATE_OFF = "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled"
 _READY_MADE = "KueueDRAIntegration feature does not support use of resource claims"
 _READY_MADE_REQUEUED = "DRA resource claims not supported"
@@ -102,9 +98,7 @@ class WorkloadCounter:
         self._mappings = ClassMappings(configuration.device_class_mappings)
         self._evaluator = SelectorEvaluator(cluster.classes)
         self._devices = DeviceRequestCounter(cluster, self._mappings, self._gates, self._evaluator)
-        self._extended = ExtendedResources(
-            cluster.classes if self._gates.get(EXTENDED_RESOURCE, True) else {}, self._mappings
-        )
+        self._extended = ExtendedResources(cluster.classes if self._gates[EXTENDED_RESOURCE] else {}, self._mappings)
         self._transformations = {one.input: one for one in configuration.transformations}
         self._known: dict[tuple[str, int, str, bytes], Requests | CountingError] = {}
 
@@ -112,8 +106,8 @@ class WorkloadCounter:
         """See ``count_workload``."""
         pod_sets = workload.spec.pod_sets or ()
         entries = [entry for one in pod_sets for entry in one.template.spec.resource_claims or ()]
-        counted = self._gates.get(DRA, True)
-        if entries and not counted and self._gates.get(REJECT_WHEN_OFF, True):
+        counted = self._gates[DRA]
+        if entries and not counted and self._gates[REJECT_WHEN_DRA_DISABLED]:
             return self._failure(_GATE_OFF, _GATE_OFF)
         if counted and any(entry.resource_claim_name is not None for entry in entries):
             return self._failure(_READY_MADE, _READY_MADE_REQUEUED)
@@ -132,7 +126,7 @@ class WorkloadCounter:
         return WorkloadCharge(tuple(charges))
 
     def _failure(self, error: str, requeued: str, *, retry: bool = False) -> CountingFailure:
-        return CountingFailure(error, requeued, retry, self._gates.get(OBSERVABILITY, True))
+        return CountingFailure(error, requeued, retry, self._gates[OBSERVABILITY])
 
     def _each_pod(self, namespace: str, index: int, pod_set: KueuePodSet, counted: bool) -> Requests:
         """What each pod of a set is charged as; pods of equal content are counted once."""

@@ -19,10 +19,9 @@ from ...models.kubernetes.claims import DeviceRequest, DeviceSubRequest, ExactDe
 from ...models.kubernetes.kueue_configuration import DeviceClassMapping
 from ...models.kubernetes.quantity import INT64_MAX
 from ...models.validation.findings import Path
+from .configuration import PRIORITIZED_LIST
 from .devices import CountingError, CountingProblem, SeenDevices, SelectorEvaluator, internal, invalid
 from .sources import SourceCharges
-
-PRIORITIZED_LIST = "KueueDRAIntegrationPrioritizedList"
 
 
 class ClassMappings:
@@ -68,7 +67,7 @@ class DeviceRequestCounter:
         self, cluster: Cluster, mappings: ClassMappings, gates: Mapping[str, bool], evaluator: SelectorEvaluator
     ) -> None:
         self._mappings = mappings
-        self._prioritized = gates.get(PRIORITIZED_LIST, False)
+        self._prioritized = gates[PRIORITIZED_LIST]
         self._devices = SeenDevices.of(cluster)
         self._evaluator = evaluator
         self._sources = SourceCharges(self._devices, evaluator)

@@ -6,7 +6,7 @@ what happened in each phase. ``kueue-cases`` is about quota, ``provisioning-case
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -73,3 +73,25 @@ def kueue_cases(file: str = "kueue-cases") -> tuple[KueueCase, ...]:
 def cases_of(*families: str, file: str = "kueue-cases") -> list[KueueCase]:
     """The cases of these families."""
     return [one for one in kueue_cases(file) if one.family in families]
+
+
+def phase_clusters(case: KueueCase) -> Iterator[Cluster]:
+    """The objects of each phase: the initial ones, and those after each step; nothing of what scheduling changes.
+
+    A workload that is applied again keeps its status.
+    """
+    yield case.cluster
+    refused = case.rejected
+    current = {_key(one): one for one in case.objects if (one["kind"], one["metadata"]["name"]) not in refused}
+    for step in case.steps:
+        for one in step.get("apply", ()):
+            status = current.get(_key(one), {}).get("status")
+            current[_key(one)] = {**one, **({"status": status} if status else {})}
+        for gone in step.get("delete", ()):
+            current.pop((gone["kind"], gone.get("namespace") or "", gone["name"]), None)
+        configuration = {"apiVersion": CONFIGURATION_API, "kind": "Configuration", **case.configuration}
+        yield Cluster.build(read_objects([configuration, *current.values()]))
+
+
+def _key(one: Mapping[str, Any]) -> tuple[str, str, str]:
+    return one["kind"], one["metadata"].get("namespace") or "", one["metadata"]["name"]
