@@ -145,8 +145,9 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
 
     ``label`` is ``planner/order``, or the planner alone. ``version`` is that of a peer, empty for planners of drasat
     itself. ``used`` are the devices in use at the end, what ran before included, of ``devices`` that nodes reach.
-    ``decided``: it was done in time. ``fragmentation`` is null if time was up before it was known. ``outcome`` and
-    ``objective`` are those of ``plan``, null and empty for others. ``notices`` say what of the question it left aside.
+    ``decided``: it was done in time. ``used``, ``devices`` and ``fragmentation`` are null if time was up before they
+    were known. ``outcome`` and ``objective`` are those of ``plan``, null and empty for others. ``notices`` say what of
+    the question it left aside.
     """
 
     label: str
@@ -156,8 +157,8 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
     outcome: PlanVerdict | None
     admitted: int
     gangs: int
-    used: int
-    devices: int
+    used: int | None
+    devices: int | None
     fragmentation: FragmentationAnswer | None
     decided: bool
     verified: bool

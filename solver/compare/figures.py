@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from ...models.cluster.cluster import Cluster
@@ -28,7 +29,9 @@ from ...problem.messages import FatalError
 from ...problem.problem import Demand, InUse, Problem
 from ...problem.shapes import NodeType
 from ..engines.engine import Session
+from ..engines.engines import NodeCompiler
 from ..engines.registry import backtracking_engine
+from ..plan.master_problem import is_past
 from ..plan.node_states import (
     AllocationTrials,
     DeviceState,
@@ -165,34 +168,47 @@ class Figures:
     """The numbers of units and gangs that are placed, and of devices that are used.
 
     A gang counts if it is whole with those of its members that run. ``used`` are the devices that anybody holds in
-    any way, those that ran before included, of ``devices`` that the nodes reach. ``fragmentation`` is None if time was
-    up before it was known.
+    any way, those that ran before included, of ``devices`` that the nodes reach. What was not known before time was up
+    is None.
     """
 
     admitted: int
     gangs: int
-    used: int
-    devices: int
-    fragmentation: Fragmentation | None
+    used: int | None = None
+    devices: int | None = None
+    fragmentation: Fragmentation | None = None
 
 
-def figures(context: SchedulingContext, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]) -> Figures:
-    """Count; ``context`` is a fresh one, and ``outcomes`` are those of the units, in their order."""
-    node_states = context.node_states
-    for unit, one in zip(units, outcomes, strict=True):
-        if one.node is not None:
-            made = [(ref.key, allocation) for ref, allocation in one.allocations]
-            node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
-    views = [node_states.view(position) for position in range(node_states.size)]
-    pairs = (pair for view in views for pair in zip(view.devices, view.shape.reachable, strict=True))
-    reached = {device.id for device, is_reached in pairs if is_reached}
-    used = sum(node_states.allocated_state.usage.in_use(device) for device in reached)
-    try:
-        found = _fragmentation(node_states, context.workload, len(reached))
-    except TimeOverError:
-        found = None
+def figures(
+    inputs: SchedulingInput,
+    outcomes: Sequence[PlannedUnitOutcome],
+    deadline: float | None = None,
+    latest: float | None = None,
+) -> Figures:
+    """Count; ``outcomes`` are those of the units, in their order.
+
+    After ``deadline`` it is not asked what classes can use, and after ``latest`` devices are not counted.
+    """
     admitted = sum(one.node is not None for one in outcomes)
-    return Figures(admitted, _whole_gangs(units, outcomes), used, len(reached), found)
+    counted = Figures(admitted, _whole_gangs(inputs.units, outcomes))
+    try:
+        context = SchedulingContext(inputs, latest)
+        node_states = context.node_states
+        for unit, one in zip(inputs.units, outcomes, strict=True):
+            if is_past(latest):
+                raise TimeOverError
+            if one.node is not None:
+                made = [(ref.key, allocation) for ref, allocation in one.allocations]
+                node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
+        views = [node_states.view(position) for position in range(node_states.size)]
+        pairs = (pair for view in views for pair in zip(view.devices, view.shape.reachable, strict=True))
+        reached = {device.id for device, is_reached in pairs if is_reached}
+        used = sum(node_states.allocated_state.usage.in_use(device) for device in reached)
+        counted = replace(counted, used=used, devices=len(reached))
+        context.trials.deadline = deadline
+        return replace(counted, fragmentation=_fragmentation(node_states, context.workload, len(reached)))
+    except TimeOverError:
+        return counted
 
 
 def _whole_gangs(units: Iterable[QueuedUnit], outcomes: Iterable[PlannedUnitOutcome]) -> int:
@@ -223,11 +239,11 @@ def _fragmentation(node_states: NodeStates, workload: TargetWorkload, devices: i
     return Fragmentation(total / PARTS_OF_DEVICE, (workload.units * total - used) / parts, devices)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SchedulingInput:
     """The cluster, the units in the order of the queue, and the rules that schedulers plan with.
 
-    ``namespace`` and ``selector`` are what the queue was narrowed to.
+    ``namespace`` and ``selector`` are what the queue was narrowed to. All schedulers share a ``compiler``.
     """
 
     cluster: Cluster
@@ -238,12 +254,22 @@ class SchedulingInput:
     namespace: str | None = None
     selector: str = ""
 
+    @cached_property
+    def session(self) -> Session:
+        """What engines are made with."""
+        return Session(self.cluster, self.gates, self.cel_errors, self.seed)
+
+    @cached_property
+    def compiler(self) -> NodeCompiler:
+        """What knows the nodes."""
+        return NodeCompiler(self.session)
+
 
 class SchedulingContext(SequentialContext):
     """Where all schedulers of a comparison start, with what counts for the whole queue."""
 
     def __init__(self, inputs: SchedulingInput, deadline: float | None) -> None:
-        session = Session(inputs.cluster, inputs.gates, inputs.cel_errors, inputs.seed)
-        engine = backtracking_engine(session)
+        session = inputs.session
+        engine = backtracking_engine(session, inputs.compiler)
         super().__init__(session, engine, inputs.units, deadline)
         self.workload = TargetWorkload(self.classes, self.trials, engine.compiler)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -27,8 +27,8 @@ from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..engines.kube_scheduler import KubeSchedulerEngine
 from ..engines.kube_scheduler import check_peer_policy as check_upstream_policy
-from ..plan.first_fit import FirstFitPolicy, PlacementPolicy, SequentialScheduler
-from ..plan.node_states import AllocationTrials
+from ..plan.first_fit import TIME_OVER, FirstFitPolicy, PlacementPolicy, SequentialScheduler
+from ..plan.node_states import AllocationTrials, TimeOverError
 from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, check_plan
 from ..verification.verify import VerificationTimeoutError
 from . import schedulers
@@ -127,6 +127,7 @@ def compare_plans(
     cluster = cluster.with_gates(gates)
     sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
     units = tuple(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
+    shares.measure_reading()
     inputs = SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
     asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares)
     skipped: dict[str, Exception] = {}
@@ -140,7 +141,7 @@ def compare_plans(
             runs[name] = list(asker.runs(name))
         except PeerError as error:
             skipped[name] = error
-    if not runs:
+    if not runs and skipped:
         raise next(iter(skipped.values()))
     ordered = tuple(run for name in names for run in runs.get(name, ()))
     reasons = {name: str(error) for name, error in skipped.items()}
@@ -161,6 +162,9 @@ def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:
 
 # ``plan`` gets as much time as so many runs of a scheduler, and keeps this part of it for what is counted afterwards.
 _PLAN_PARTS, _COUNTING_SHARE = 3, 0.1
+# ``plan`` reads and verifies the queue, and schedulers enter nodes: whatever they place, that takes as long as reading
+# the queue so many times.
+_LEAST_READINGS = 3
 # What part of its time a scheduler keeps for verifying and counting, as long as no run has shown how long they take.
 _CHECKING_SHARE = 0.4
 
@@ -168,33 +172,49 @@ _CHECKING_SHARE = 0.4
 class TimeShares:
     """A time limit shared out among ``parts`` that are run one after the other; what one leaves goes to the others.
 
-    ``clock`` reads seconds. ``checking`` is the most that verifying and counting took in a run so far.
+    ``clock`` reads seconds. ``checking`` is the most that verifying and counting took in a run so far, ``reading`` what
+    reading the queue took.
     """
 
     def __init__(self, limit: float | None, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._limit = limit
-        self._ends = None if limit is None else clock() + limit
+        self._began = clock()
+        self._ends = None if limit is None else self._began + limit
         self._first = True
+        self.reading = 0.0
         self.parts = 1
         self.checking: float | None = None
 
     def latest_end(self) -> float | None:
         """When verifying a run is given up: the limit may be missed by as much as other verbs may miss theirs."""
-        return None if self._ends is None else verification_ends(self._ends - (self._limit or 0.0), self._limit)
+        return None if self._ends is None else verification_ends(self._began, self._limit)
+
+    def measure_reading(self) -> None:
+        """Take the time since the beginning for that of reading the queue."""
+        self.reading = self._clock() - self._began
 
     def take(self, parts: int) -> float | None:
-        """The deadline for the next parts; None for no limit."""
+        """The deadline for the next parts; None for no limit. No run gets less than it takes anyway."""
         share, self.parts, self._first = parts / max(parts, self.parts), self.parts - parts, False
         if self._ends is None:
             return None
         now = self._clock()
-        return now + max(0.0, self._ends - now) * share
+        left = max(0.0, self._ends - now)
+        return now + max(left * share, min(left, self._least()))
 
     def allows(self) -> bool:
-        """Whether another run can begin, as far as is known; the first one always may."""
-        left = None if self._ends is None else self._ends - self._clock()
-        return self._first or left is None or left > (self.checking or 0.0)
+        """Whether another run can begin, as far as is known."""
+        latest = self.latest_end()
+        if self._ends is None or latest is None:
+            return True
+        if self._first:
+            # Little is known by now, and the tolerance is there.
+            return self._least() <= max(0.0, latest - self._clock())
+        return self._ends - self._clock() > self._least()
+
+    def _least(self) -> float:
+        return self.reading * _LEAST_READINGS + (self.checking or 0.0)
 
     def search_ends(self, deadline: float | None) -> float | None:
         """When a run with this deadline has to be verified."""
@@ -289,7 +309,7 @@ class _PlannerRunner:
         )
 
     def _figures(self, units: Sequence[PlannedUnitOutcome], deadline: float | None) -> Figures:
-        return figures(SchedulingContext(self.inputs, deadline), self.inputs.units, units)
+        return figures(self.inputs, units, deadline, self.shares.latest_end())
 
 
 PLAN = "plan"
@@ -333,19 +353,24 @@ def schedule(
     """
     queue = schedulers.arrival_order(inputs.units, order, inputs.seed)
     started = monotonic()
-    context = SchedulingContext(inputs, deadline)
-    with _allocation_trials(planner, context) as (trials, version):
-        scheduler = SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)
-        scheduler.run(queue)
+    placed: Sequence[int] = ()
+    nothing = tuple(PlannedUnitOutcome.of(one, None, (TIME_OVER,), ()) for one in inputs.units)
+    units, in_time, version = nothing, False, ""
+    with suppress(TimeOverError):
+        context = SchedulingContext(inputs, deadline)
+        with _allocation_trials(planner, context) as (trials, version):
+            scheduler = SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)
+            scheduler.run(queue)
+        units, in_time = tuple(scheduler.outcomes(inputs.units)), scheduler.in_time
+        placed = scheduler.order(inputs.units)
     seconds = monotonic() - started
-    units = tuple(scheduler.outcomes(inputs.units))
     try:
         check_plan(
             inputs.cluster,
             units,
             inputs.gates,
             inputs.cel_errors,
-            order=scheduler.order(inputs.units),
+            order=placed,
             namespace=inputs.namespace,
             selector=inputs.selector,
             deadline=latest,
@@ -354,7 +379,7 @@ def schedule(
         late = (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),)
         nothing = tuple(PlannedUnitOutcome.of(one, None, late, ()) for one in inputs.units)
         return SequentialSchedule(nothing, False, seconds, version)
-    return SequentialSchedule(units, scheduler.in_time, seconds, version)
+    return SequentialSchedule(units, in_time, seconds, version)
 
 
 @contextmanager

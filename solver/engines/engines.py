@@ -90,13 +90,13 @@ class NodeEngine:
     """Answers one node at a time. Failures are remembered: the same question on equal nodes with equal usage fails.
 
     ``budget`` is what devices may take of the node in the next question (NAR-9); an engine that goes by the scheduler's
-    order chooses devices without looking at it.
+    order chooses devices without looking at it. Engines of one session may share a ``compiler``.
     """
 
-    def __init__(self, session: Session, decider: Decider) -> None:
+    def __init__(self, session: Session, decider: Decider, compiler: NodeCompiler | None = None) -> None:
         self._session = session
         self.decider = decider
-        self.compiler = NodeCompiler(session)
+        self.compiler = compiler or NodeCompiler(session)
         self.builder = ResultBuilder(session.gates, session.seed)
         self._failed: dict[Hashable, _NodeFailure] = {}
         self.budget: DeviceBudget | None = None

@@ -10,7 +10,7 @@ from ...problem.messages import KUBE, STRICT
 from .engine import Engine, Optimizer, Session
 
 if TYPE_CHECKING:
-    from .engines import NodeEngine, OptimizingEngine
+    from .engines import NodeCompiler, NodeEngine, OptimizingEngine
 
 # An engine's module is loaded when the engine is made: it brings others with it that the rest can do without.
 
@@ -31,12 +31,15 @@ def cp_sat_engine(session: Session) -> OptimizingEngine:
     return OptimizingEngine(session, ProofThenSolve(session))
 
 
-def backtracking_engine(session: Session) -> NodeEngine:
-    """Make the engine ``backtracking``, which answers as kube-scheduler would, step by step (section 14)."""
+def backtracking_engine(session: Session, compiler: NodeCompiler | None = None) -> NodeEngine:
+    """Make the engine ``backtracking``, which answers as kube-scheduler would, step by step (section 14).
+
+    ``compiler`` is that of another engine of the session; None: one of its own.
+    """
     from .engines import NodeEngine
     from .search import DepthFirstDecider
 
-    return NodeEngine(session, DepthFirstDecider())
+    return NodeEngine(session, DepthFirstDecider(), compiler)
 
 
 def kube_scheduler_engine(session: Session) -> Engine:

@@ -42,7 +42,7 @@ from .outcome import PlannedUnitOutcome
 # What the solver may do for one question, in deterministic units, where a search does not find its way.
 _FIRST_FIT_WORK = 1.0
 _NO_NODE = Reason("nodes", "", "no node that suits has room and devices")
-_TIME_OVER = Reason("timeLimit", "", "the time limit passed before this was tried")
+TIME_OVER = Reason("timeLimit", "", "the time limit passed before this was tried")
 _GANG_NOT_WHOLE = Reason("gang", "", "its gang is not whole")
 
 
@@ -92,7 +92,10 @@ def first_fit(
 
     """
     before, units = dict(placed or {}), [queue[position] for position in arriving]
-    context = _context(session, queue, arriving, deadline, before, usable, shuffle)
+    try:
+        context = _context(session, queue, arriving, deadline, before, usable, shuffle)
+    except TimeOverError:
+        return FirstFit(before, False)
     earlier = [(queue[position], name) for position, (name, _) in before.items()]
     made = {ref.key: allocation for _, own in before.values() for ref, allocation in own}
     scheduler = SequentialScheduler(context, FirstFitPolicy(), earlier=earlier, made=made)
@@ -125,7 +128,10 @@ def first_fit_placed(
         return None
     if any(queue[position].unit_set.gang is not None for position in arriving):
         return None
-    context = _context(session, queue, arriving, deadline, dict(placed or {}), usable)
+    try:
+        context = _context(session, queue, arriving, deadline, dict(placed or {}), usable)
+    except TimeOverError:
+        return None
     states = context.node_states
     if states.have_common_pools:
         return None
@@ -223,7 +229,7 @@ class SequentialScheduler:
             if self.in_time:
                 self._arrive(unit)
             if not self.in_time:
-                self._refuse(unit, _TIME_OVER)
+                self._refuse(unit, TIME_OVER)
             gang = unit.unit_set.gang
             if gang is not None:
                 waiting[gang] -= 1

@@ -39,6 +39,7 @@ from ..allocate.nodes import SuitableNodes, pod_suitability_key
 from ..engines.engine import Engine, NodeResult, Session
 from ..engines.engines import NodeEngine
 from ..engines.outcome import missing_reference_reasons
+from .master_problem import is_past
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +69,11 @@ class NodeStates:
     """All nodes by position, and for each state the positions of the nodes in it, ascending."""
 
     def __init__(
-        self, nodes: Sequence[SchedulableNode], devices: DeviceStates, allocated_state: AllocatedState
+        self,
+        nodes: Sequence[SchedulableNode],
+        devices: DeviceStates,
+        allocated_state: AllocatedState,
+        deadline: float | None = None,
     ) -> None:
         self.allocated_state = allocated_state
         self.groups: dict[NodeState, list[int]] = {}
@@ -83,6 +88,8 @@ class NodeStates:
         for position, one in enumerate(nodes):
             for pool in one.pools:
                 self._watchers[pool].append(position)
+            if is_past(deadline):
+                raise TimeOverError
             state = self._find(position)
             self._states.append(state)
             self.groups.setdefault(state, []).append(position)
@@ -365,7 +372,8 @@ class SequentialContext:
     """Where a scheduler starts: nobody of ``units`` is placed. What is found out about states is kept here.
 
     ``nodes`` may be used, and ``state`` and ``room_by_node`` are what is taken and left of them; the defaults are those
-    of the session's cluster. ``deadline`` is a reading of ``time.monotonic``, None for none.
+    of the session's cluster. ``deadline`` is a reading of ``time.monotonic``, None for none; after it the constructor
+    raises ``TimeOverError``.
     """
 
     def __init__(
@@ -395,11 +403,13 @@ class SequentialContext:
         rooms = remaining_allocatable(cluster, gates) if room_by_node is None else room_by_node
         requested = sorted({name for first in firsts.values() for name in first.unit_set.shape.requests})
         schedulable = [self._schedulable(node, position, rooms, requested) for position, node in enumerate(there)]
-        self.node_states = NodeStates(schedulable, devices, state or AllocatedState(cluster.usage(gates)))
+        self.node_states = NodeStates(schedulable, devices, state or AllocatedState(cluster.usage(gates)), deadline)
 
     def _schedulable(
         self, node: Node, position: int, rooms: Mapping[str, Requests | None], requested: Sequence[str]
     ) -> SchedulableNode:
+        if is_past(self.trials.deadline):
+            raise TimeOverError
         suits = tuple(position in one.members for one in self.requirements.suitable_sets)
         room = rooms[node.metadata.name]
         left = None if room is None else {name: room[name] for name in requested if name in room}

@@ -131,6 +131,7 @@ def check_plan(
     selector: str = "",
     given: Sequence[CallerConstraint] = (),
     natural_gangs: bool = False,
+    replay: bool = True,
     deadline: float | None = None,
 ) -> None:
     """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``, ``VerificationTimeoutError``."""
@@ -141,6 +142,7 @@ def check_plan(
             selector=selector,
             caller_constraints=given,
             natural_gangs=natural_gangs,
+            replay=replay,
             deadline=deadline,
         )
     if violations:

@@ -34,7 +34,7 @@ from ..engines.engine import TIME_LIMIT_RULE, Session
 from ..engines.outcome import SearchInterrupted, missing_reference_reasons
 from ..engines.registry import effective_policy
 from ..verification.verify import VerificationTimeoutError
-from .assign import assign_plan, build_plan_outcome
+from .assign import PlanAssignment, assign_plan, build_plan_outcome, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
 from .build.nodes import build_node_catalogue
 from .build.objectives import FRAGMENTATION, LEAST_CONSUMPTION, last_stages, parse_objective, value_annotation
@@ -146,23 +146,21 @@ def plan(
         explain = partial(unplaced_reasons, assignment.cluster, queue, assigned, gates, policy, seed, usable, alike)
         reasons = explain(known=refused, deadline=ends, given=given)
     time.lap("explain")
-    answer = build_plan_outcome(request, instance, solution, assignment, {**reasons, **refused}, gap, relaxed_bounds)
-    answer = replace(
-        answer,
-        notices=(
-            *dropped,
-            *_controller_notices(cluster, natural_gangs, buy=buy),
-            *answer.notices,
-            *_time_notices(whole, request),
-        ),
-    )
+    why = {**reasons, **refused}
+    answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds)
+    said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
+    answer = replace(answer, notices=(*dropped, *said))
     check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
     check = partial(check, natural_gangs=natural_gangs)
     try:
         check(assignment.cluster, answer.units, order=answer.order, deadline=time.verification_ends())
-    except VerificationTimeoutError:
-        answer = _unverified_outcome(whole, gap, refused, answer)
-        check(cluster, answer.units)
+    except VerificationTimeoutError as error:
+        solution, part = _verified_part(request, instance, solution, assignment, error.verified)
+        late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
+        less = build_plan_outcome(request, instance, solution, part, {**late_ones, **why}, gap)
+        told = f"the time limit left time to verify {less.placed} of {answer.placed} placed units"
+        answer = replace(less, notices=(*answer.notices, told))
+        check(part.cluster, answer.units, order=answer.order, replay=False)
     time.lap("verify")
     answer = replace(answer, verified=True, seconds=time.laps)
     if solution.interrupted:
@@ -212,18 +210,35 @@ def _time_notices(whole: PlanRequest, request: PlanRequest) -> Iterator[str]:
     )
 
 
-def _unverified_outcome(
-    whole: PlanRequest, gap: float, refused: Mapping[int, tuple[Reason, ...]], answer: PlanOutcome
-) -> PlanOutcome:
-    """Place nothing, in the stead of an answer that could not be verified in time."""
-    none = no_earlier_placements(whole.session)
-    nothing = replace(whole, open_positions=(), node_names=frozenset(), earlier=none)
-    instance = build_plan_instance(nothing)
-    solution = PlanSolution(empty_plan(instance.problem), (), 0)
-    late = (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),)
-    reasons = {place: refused.get(place, late) for place in range(len(whole.queue))}
-    empty = build_plan_outcome(nothing, instance, solution, assign_plan(nothing, instance, solution), reasons, gap)
-    return replace(empty, notices=(*answer.notices, "the time limit left no time to verify the plan"))
+def _verified_part(
+    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, assignment: PlanAssignment, verified: int
+) -> tuple[PlanSolution, PlanAssignment]:
+    """Cut a plan down to the first units that were ``verified``, so that no gang is torn.
+
+    Nothing is left where nodes are bought, and where ConstraintGroups count, which are verified at the end.
+    """
+    kept = [] if assignment.bought or assignment.cluster.constraint_groups else list(assignment.order[:verified])
+    ends: dict[Gang, tuple[int, int]] = {}
+    for number, place in enumerate(assignment.order):
+        gang = request.queue[place].unit_set.gang
+        if gang is not None:
+            ends[gang] = ends.get(gang, (number, number))[0], number
+    # The later gangs begin, the less they pull with them.
+    for first, last in sorted(ends.values(), reverse=True):
+        if last >= len(kept):
+            del kept[first:]
+    own = {place: assignment.assigned[place] for place in kept}
+    part = PlanAssignment(request.session.cluster, {}, own, tuple(kept), {})
+    counted = [
+        replace(result, value=int(planned_weight(request, own, goal.weigh) * goal.scale) - goal.earlier, proven=False)
+        for goal, result in takewhile(
+            lambda pair: pair[0].weigh is not None, zip(instance.goals, solution.stages, strict=False)
+        )
+        if goal.weigh is not None
+    ]
+    # Bounds of later stages are about plans that keep what the first one reached.
+    stages = (*counted[:1], *(replace(result, bound=None) for result in counted[1:])) if kept else ()
+    return replace(solution, stages=stages), part
 
 
 def _built(request: PlanRequest, deadline: float | None) -> tuple[PlanRequest, PlanInstance]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from ...models.workload.expansion import QueuedUnit
-from ..allocate.check import LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS
+from ..allocate.check import LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS, verification_ends
 from .build.weights import requested_devices
 
 # What is read in about a hundredth of a millisecond is one unit of the queue. In such steps: what the instance takes
@@ -21,7 +21,7 @@ _NODE_STEPS = 13.0
 _ASSIGNED_STEPS = 2.0
 _VERIFIED_STEPS = 4.5
 _VERIFIED_DEVICE_STEPS = 3.5
-_REREAD_STEPS = 1.6
+_REREAD_STEPS = 1.0
 # The pace is not trusted where queues are short, and is never measured slower or faster than this, in seconds.
 _SLOWEST_STEP, _FASTEST_STEP = 60e-6, 8e-6
 # What part of the limit looking for reasons may take at the end, and at most, in seconds.
@@ -115,10 +115,8 @@ class PlanTimeBudget:
         return self.deadline - (self._reread + self._verified_steps(placed)) * self._step
 
     def verification_ends(self) -> float | None:
-        """When a plan that is not verified is given up: the tolerance twice, for without it nothing is left."""
-        if self.deadline is None or self._limit is None:
-            return None
-        return self.deadline + 2 * (self._limit * LIMIT_TOLERANCE + LIMIT_TOLERANCE_SECONDS)
+        """When to stop verifying: of the plan that part is kept which is verified by then."""
+        return None if self._limit is None else verification_ends(self._begun, self._limit)
 
     def _steps_left(self) -> float | None:
         """How many steps fit into the time that is left, but for reading the queue again."""

@@ -32,7 +32,7 @@ from ...models.kubernetes.core import (
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.kubernetes.quantity import NANO, Quantity
-from ...models.kubernetes.slices import Device
+from ...models.kubernetes.slices import Device, ResourceSlice
 from ...models.workload.requests import format_amount
 from .published import Finding
 
@@ -91,6 +91,7 @@ class NodeLoads:
         self._pods = cluster.memo("verification.pods by node", lambda: _pods_by_node(cluster))
         self._taken: dict[str, Counter[str]] = {}
         self._known: dict[bytes, Counter[str]] = {}
+        self._asked: dict[bytes, Counter[str]] = {}
         self._offers: dict[str, Counter[str] | None] = {}
         self._draws = DeviceDraws(cluster, gates)
 
@@ -145,9 +146,11 @@ class NodeLoads:
         """
         if not self._backed or pod.spec.node_name:
             return
+        extended = self._extended(pod)
+        if not extended:
+            return
         offered = self._offer_of(node) or Counter()
-        asked = (_asked(one) for one in (*(pod.spec.init_containers or ()), *(pod.spec.containers or ())))
-        wanted = sum(n for own in asked for name, n in own.items() if name in self._backed and offered[name] <= 0)
+        wanted = sum(amount for name, amount in extended.items() if offered[name] <= 0)
         requests = (one for claim in claims if _is_extended(claim) for one in claim.spec.devices.requests or ())
         claimed = sum(one.exactly.count or 0 for one in requests if one.exactly is not None)
         if wanted > claimed:
@@ -158,6 +161,17 @@ class NodeLoads:
         takes, offered = self._takes(pod), self._offer_of(node) or Counter()
         as_devices = [name for name in takes if name in self._backed and offered[name] <= 0]
         return Counter({name: amount for name, amount in takes.items() if name not in as_devices})
+
+    def _extended(self, pod: Pod) -> Counter[str]:
+        """What all containers of the pod ask for of resources that classes back."""
+        key = _encode((pod.spec.containers, pod.spec.init_containers))
+        if key not in self._asked:
+            every = (*(pod.spec.init_containers or ()), *(pod.spec.containers or ()))
+            asked = (pair for one in every for pair in _asked(one).items())
+            found = self._asked[key] = Counter[str]()
+            for name, amount in asked:
+                found.update({name: amount} if name in self._backed else {})
+        return self._asked[key]
 
     def _takes(self, pod: Pod) -> Counter[str]:
         spec = pod.spec
@@ -255,17 +269,9 @@ class DeviceDraws:
         self._counts = "DRANodeAllocatableResources" in gates.enabled
         self._users: dict[ObjectKey, str] = {}
         self._mapped: set[ObjectKey] = set()
-        self._devices: dict[DeviceId, Device] = {}
-        latest: dict[tuple[str, str], int] = {}
-        for one in (slice_.spec for slice_ in cluster.slices if self._counts):
-            pool = one.driver, one.pool.name
-            if one.pool.generation >= latest.get(pool, one.pool.generation):
-                latest[pool] = one.pool.generation
-                for device in one.devices or ():
-                    # A device of an older slice with this name is none any more.
-                    self._devices.pop((*pool, device.name), None)
-                    if device.node_allocatable_resources or device.node_allocatable_resource_mappings:
-                        self._devices[*pool, device.name] = device
+        self._devices: Mapping[DeviceId, Device] = {}
+        if self._counts:
+            self._devices = cluster.slice_memo("verification.draws", lambda: _drawing_devices(cluster.slices))
 
     def of_pod(self, pod: Pod, claims: Iterable[HeldClaim]) -> dict[str, Fraction]:
         """Add up what all claims of a pod take; each counts once (NAR-4)."""
@@ -379,6 +385,22 @@ def _pods_by_node(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
 
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+def _drawing_devices(slices: Iterable[ResourceSlice]) -> dict[DeviceId, Device]:
+    """Devices that take resources of their nodes, by the latest generation of each pool."""
+    found: dict[DeviceId, Device] = {}
+    latest: dict[tuple[str, str], int] = {}
+    for one in (slice_.spec for slice_ in slices):
+        pool = one.driver, one.pool.name
+        if one.pool.generation >= latest.get(pool, one.pool.generation):
+            latest[pool] = one.pool.generation
+            for device in one.devices or ():
+                # A device of an older slice with this name is none any more.
+                found.pop((*pool, device.name), None)
+                if device.node_allocatable_resources or device.node_allocatable_resource_mappings:
+                    found[*pool, device.name] = device
+    return found
 
 
 def pod_takes(spec: PodSpec) -> Counter[str]:

@@ -8,7 +8,7 @@ of allocation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Protocol, TypeAlias
 
@@ -19,14 +19,14 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.workload.expansion import QueuedUnit, expand_units
+from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import read_queue
 from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .nodes import NodeLoads
 from .published import Finding
-from .verify import Placement, Violation, verify
+from .verify import Placement, VerificationTimeoutError, Violation, verify
 
 
 def plan_violations(
@@ -40,6 +40,7 @@ def plan_violations(
     selector: str = "",
     caller_constraints: Sequence[CallerConstraint] = (),
     natural_gangs: bool = False,
+    replay: bool = True,
     deadline: float | None = None,
 ) -> list[Violation]:
     """Check that a plan can be carried out, and that it is about the queue.
@@ -71,6 +72,8 @@ def plan_violations(
         What the queue was narrowed to.
     natural_gangs
         As for ``read_queue``.
+    replay
+        Whether allocations are checked; False for the first units of a plan that were checked before.
     deadline
         When to give up, as a reading of ``time.monotonic``.
 
@@ -90,9 +93,16 @@ def plan_violations(
     placements = [_placement_of_unit(cluster, units[number]) for number in _placement_order(units, order)]
     # Groups may be about claims of pods that are still to be made.
     requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
+    told = [Violation(finding.rule, "", finding.message) for finding in found]
+    if not (replay and (placements or requested)):
+        return told
     check = partial(verify, cluster, placements, gates, cel_errors=cel_errors, caller_constraints=caller_constraints)
-    broken = check(groups=True, requested=requested, rooms=False, deadline=deadline)
-    return [*(Violation(finding.rule, "", finding.message) for finding in found), *broken]
+    try:
+        return told + check(groups=True, requested=requested, rooms=False, deadline=deadline)
+    except VerificationTimeoutError:
+        if told:
+            return told
+        raise
 
 
 def _plan_findings(
@@ -173,14 +183,17 @@ class Queue:
         self, cluster: Cluster, gates: FeatureGates, namespace: str | None, selector: str, natural_gangs: bool = False
     ) -> None:
         sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
-        self._requested: Mapping[_UnitKey, QueuedUnit] = {
-            (one.unit_set.kind, one.unit_set.namespace, one.unit_set.name, one.number): one
-            for one in expand_units(cluster, sets, gates)
+        self._requested: dict[_UnitKey, UnitSet] = {
+            (one.kind, one.namespace, one.name, number): one for one in sets for number in one.numbers
         }
+        self._expander = UnitExpander(cluster, gates)
         self.known: list[tuple[PlacedUnit, UnitSet]] = []
 
     def compare(self, units: Sequence[PlacedUnit]) -> Iterator[Finding]:
-        """Yield how the plan differs from the queue; ``known`` gets its units with their sets."""
+        """Yield how the plan differs from the queue; ``known`` gets its units with their sets.
+
+        Pods and claims are made and compared for placed units only: the others have nothing in the plan but a name.
+        """
         seen: set[_UnitKey] = set()
         for unit in units:
             key = unit.kind, unit.namespace, unit.name, unit.replica
@@ -191,11 +204,15 @@ class Queue:
                 yield Finding("PLAN-ONCE", f"{unit_label(unit)} is in the plan twice")
             else:
                 seen.add(key)
-                self.known.append((unit, requested.unit_set))
-                yield from _differences(unit, requested.unit)
-        missing = [one.unit for key, one in self._requested.items() if key not in seen]
+                self.known.append((unit, requested))
+                if unit.node is not None or unit.allocations:
+                    yield from _differences(unit, self._expander.unit(requested, unit.replica))
+                elif (unit.unit.namespace, unit.unit.name) != (unit.namespace, requested.unit_name(unit.replica)):
+                    yield _another(unit)
+        missing = [(one, key[3]) for key, one in self._requested.items() if key not in seen]
         if missing:
-            such = f"such as {missing[0].namespace}/{missing[0].name}"
+            first, number = missing[0]
+            such = f"such as {first.namespace}/{first.unit_name(number)}"
             yield Finding("PLAN-ONCE", f"{len(missing)} units of the queue are not in the plan, {such}")
 
 
@@ -210,9 +227,13 @@ def units_with_plan(units: Iterable[Unit], plan: Iterable[PlacedUnit]) -> list[U
 def _differences(unit: PlacedUnit, requested: Unit) -> Iterator[Finding]:
     given = unit.unit
     if (given.namespace, given.name) != (requested.namespace, requested.name) or given.pod != requested.pod:
-        yield Finding("PLAN-ONCE", f"{unit_label(unit)} is another in the queue")
+        yield _another(unit)
     if len(given.claims) != len(requested.claims) or not all(map(_same_claim, given.claims, requested.claims)):
         yield Finding("PLAN-CLAIM", f"{unit_label(unit)} has other claims in the queue")
+
+
+def _another(unit: PlacedUnit) -> Finding:
+    return Finding("PLAN-ONCE", f"{unit_label(unit)} is another in the queue")
 
 
 def _same_claim(given: ClaimRef, requested: ClaimRef) -> bool:
@@ -232,6 +253,8 @@ def room_findings(
     for name, pod in placed:
         if name is not None and name in cluster.nodes and pod is not None:
             pods.setdefault(name, []).append(pod)
+    if not pods:
+        return
     loads = NodeLoads(cluster, gates)
     for name, own in pods.items():
         for resource, more in loads.excess(own, cluster.nodes[name]):

@@ -7,13 +7,13 @@ from support.random_plans import plan_manifests
 from support.sequential import OURS, given, given_of, needs, read, supply, taker
 
 from drasat.scenarios import objects
-from drasat.solver.compare.figures import SchedulingContext, figures
+from drasat.solver.compare.figures import figures
 from drasat.solver.compare.plans import schedule
 from drasat.solver.plan.outcome import PlannedUnitOutcome
 
 
-def counted(what, units, limit=None):
-    return figures(SchedulingContext(what, limit), what.units, units)
+def counted(what, units, limit=None, latest=None):
+    return figures(what, units, limit, latest)
 
 
 def before(what):
@@ -183,10 +183,13 @@ def test_a_schedule_that_is_not_verified_in_time_is_not_shown():
     assert [(one.node, [reason.id for reason in one.reasons]) for one in found.units] == [(None, ["timeLimit"])]
 
 
-def test_without_time_fragmentation_is_unknown_and_the_rest_is_known():
+def test_without_time_fragmentation_is_unknown_and_later_the_number_of_devices_is_too():
     what = given(*supply(n1=2), taker("a", 1))
-    found = counted(what, schedule(what, "first-fit", "given", None).units, limit=0.0)
-    assert (found.admitted, found.used, found.fragmentation) == (1, 1, None)
+    units = schedule(what, "first-fit", "given", None).units
+    found = counted(what, units, limit=0.0)
+    assert (found.admitted, found.used, found.devices, found.fragmentation) == (1, 1, 2, None)
+    found = counted(what, units, limit=0.0, latest=0.0)
+    assert (found.admitted, found.used, found.devices, found.fragmentation) == (1, None, None, None)
 
 
 @pytest.mark.parametrize("planner", OURS)

@@ -58,6 +58,43 @@ def test_the_first_run_always_begins_and_others_only_if_they_can_be_verified():
     assert not shares.allows()
 
 
+def test_no_run_gets_less_time_than_reading_the_queue_shows_that_it_needs():
+    """SCHED-7: runs read the queue again, enter nodes, and verify."""
+    clock = Hands()
+    shares = TimeShares(10.0, clock)
+    clock.now += 1
+    shares.measure_reading()
+    shares.parts = 15
+    assert shares.allows()
+    assert shares.take(3) == 51 + 3
+    clock.now += 3
+    shares.checking = 0.5
+    assert shares.allows()
+    assert shares.take(1) == 54 + 3 + 0.5
+    clock.now += 4
+    assert not shares.allows()
+    late = TimeShares(10.0, clock)
+    clock.now += 5
+    late.measure_reading()
+    assert not late.allows()
+
+
+class Slow(Hands):
+    """A clock that moves on by itself."""
+
+    def __call__(self):
+        self.now += 1
+        return self.now
+
+
+def test_a_comparison_without_time_for_any_run_names_them_all(monkeypatch):
+    given = cluster(*classes(), *nodes("n1"), user("a"))
+    monkeypatch.setattr("drasat.solver.compare.plans.TimeShares", lambda limit: TimeShares(limit, Slow()))
+    found = compare_plans(given, ["first-fit", "plan"], orders=["given"], time_limit=0.5)
+    assert (found.runs, found.late, found.decided, found.asked) == ((), True, False, 1)
+    assert sorted(found.skipped) == ["first-fit/given", "plan"]
+
+
 def test_runs_for_which_there_is_no_time_are_named():
     given = cluster(*classes(), *nodes("n1"), user("a"))
     found = compare_plans(given, ["first-fit", "plan"], orders=["given", "random"], time_limit=1e-9)

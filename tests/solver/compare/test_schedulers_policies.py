@@ -11,7 +11,7 @@ from support.sequential import OURS, given, given_of, needs, places, read, suppl
 from drasat.peers.kube_scheduler import find_program
 from drasat.scenarios import objects
 from drasat.scenarios.objects import allocated
-from drasat.solver.compare.figures import SchedulingContext, figures
+from drasat.solver.compare.figures import figures
 from drasat.solver.compare.plans import schedule
 
 LIMITS = {"operator": "Exists"}
@@ -170,7 +170,7 @@ def test_a_slice_that_cannot_be_read_ends_all_attempts_for_claims():
         found = schedule(what, planner, "given", None).units
         assert [one.node for one in found] == [None, "n1"]
         assert found[0].reasons[0].id == "error"
-    counted = figures(SchedulingContext(what, None), what.units, found)
+    counted = figures(what, found)
     assert (counted.admitted, counted.devices, counted.fragmentation.of_all) == (1, 0, 0)
 
 

@@ -11,7 +11,7 @@ from support.plan_scene import Plan, allocation, container, entry, maker, node, 
 from drasat.models.kubernetes.extensions import ConstraintGroup
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.plan.outcome import check_plan
-from drasat.solver.verification.verify import Violation
+from drasat.solver.verification.verify import VerificationTimeoutError, Violation
 
 SAME_ZONE = {"sameNodeLabel": "zone"}
 
@@ -64,6 +64,29 @@ def test_nothing_but_the_queue_is_in_the_plan():
         "PLAN-ONCE: Pod default/c is not in the queue",
         "PLAN-ONCE: 1 units of the queue are not in the plan, such as default/c",
     ]
+
+
+def test_what_differs_from_the_queue_is_told_though_time_is_up():
+    """SCHED-7."""
+    plan = everyday()
+    del plan.units[1]
+    assert plan.rules(deadline=0.0) == ["PLAN-ONCE"]
+    with pytest.raises(VerificationTimeoutError):
+        everyday().rules(deadline=0.0)
+
+
+def test_units_that_are_not_placed_have_the_names_of_the_queue():
+    plan = everyday().change("b", node=None, allocations=())
+    other = replace(plan["b"].unit, name="c")
+    assert plan.change("b", unit=other).rules() == ["PLAN-ONCE"]
+
+
+def test_allocations_that_were_verified_before_are_not_replayed():
+    """The rules of the whole plan count all the same."""
+    plan = everyday()
+    plan.units.append(plan["c"])
+    assert plan.rules() == ["PLAN-ONCE", "SCHED-2", "DEV-1"]
+    assert plan.rules(replay=False) == ["PLAN-ONCE"]
 
 
 def test_units_are_those_of_the_queue():
