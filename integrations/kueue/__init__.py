@@ -1,1 +1,1 @@
-"""Kueue: quota for devices, decided as Kueue decides it."""
+"""Kueue: what it admits by counting quota, and why."""

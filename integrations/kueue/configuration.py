@@ -1,65 +1,72 @@
-"""The configuration that Kueue was started with, and the defaults of its feature gates (kueue-dra 1, 2)."""
+"""The configuration that Kueue runs with: that of the input, with Kueue's defaults (kueue-dra 1 and 2)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.kueue_configuration import Configuration, DeviceClassMapping, ResourceTransformation
-
-DRA = "KueueDRAIntegration"
-EXTENDED_RESOURCE = "KueueDRAIntegrationExtendedResource"
-PARTITIONABLE_DEVICES = "KueueDRAIntegrationPartitionableDevices"
-CONSUMABLE_CAPACITY = "KueueDRAIntegrationConsumableCapacity"
-PRIORITIZED_LIST = "KueueDRAIntegrationPrioritizedList"
-REJECT_WHEN_DRA_DISABLED = "KueueDRARejectWorkloadsWhenDRADisabled"
-OBSERVABILITY = "UnadmittedWorkloadsObservability"
-DEFAULT_GATES: Mapping[str, bool] = MappingProxyType(
-    {
-        DRA: True,
-        EXTENDED_RESOURCE: True,
-        PARTITIONABLE_DEVICES: True,
-        CONSUMABLE_CAPACITY: False,
-        PRIORITIZED_LIST: False,
-        REJECT_WHEN_DRA_DISABLED: True,
-        OBSERVABILITY: True,
-    }
+from ...models.kubernetes.kueue_configuration import (
+    GATE_DEFAULTS,
+    Configuration,
+    DeviceClassMapping,
+    ResourceTransformation,
 )
-"""Gates that change what is counted or said, and whether they are on by default."""
+from ...models.validation.kueue_configuration import configuration_problems
 
 
 @dataclass(frozen=True, slots=True)
 class FairSharing:
-    """Fair sharing is on, with the strategies of preemption in the order they are tried (kueue-dra 4.8)."""
+    """Shares of unused quota decide: which preemption strategies are tried, in this order."""
 
-    preemption_strategies: tuple[str, ...]
+    strategies: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KueueConfiguration:
-    """What Kueue was started with; ``gates`` has every gate of ``DEFAULT_GATES``."""
+    """What Kueue has read at its start; without a configuration in the input it has the defaults."""
 
     device_class_mappings: tuple[DeviceClassMapping, ...] = ()
     transformations: tuple[ResourceTransformation, ...] = ()
     exclude_resource_prefixes: tuple[str, ...] = ()
+    # What becomes of resources that no group of the queue covers; empty: the workload waits.
     quota_check_strategy: str = ""
     fair_sharing: FairSharing | None = None
-    gates: Mapping[str, bool] = field(default_factory=lambda: DEFAULT_GATES)
+    gates: Mapping[str, bool] = field(default_factory=lambda: dict(GATE_DEFAULTS))
+    # Jobs without a queue are managed as well.
+    manage_jobs_without_queue_name: bool = False
+
+    @classmethod
+    def of(cls, read: Configuration) -> KueueConfiguration:
+        """The record of a configuration as it was read."""
+        strategies = read.fair_sharing.preemption_strategies or () if read.fair_sharing is not None else None
+        return cls(
+            device_class_mappings=read.resources.device_class_mappings or (),
+            transformations=read.resources.transformations or (),
+            exclude_resource_prefixes=read.resources.exclude_resource_prefixes or (),
+            quota_check_strategy=read.resources.quota_check_strategy or "",
+            fair_sharing=None if strategies is None else FairSharing(strategies),
+            gates=read.gates,
+            manage_jobs_without_queue_name=read.manage_jobs_without_queue_name,
+        )
+
+    def mappings_of(self, device_class: str) -> tuple[DeviceClassMapping, ...]:
+        """The mappings of a device class, in their order; several have different counters (V9a)."""
+        return tuple(one for one in self.device_class_mappings if device_class in (one.device_class_names or ()))
 
 
 def kueue_configuration(cluster: Cluster) -> KueueConfiguration:
-    """The configuration of the input; without one, Kueue's defaults."""
-    given = next(iter(cluster.objects(Configuration).values()), None)
-    if given is None:
-        return KueueConfiguration()
-    resources = given.resources
-    return KueueConfiguration(
-        device_class_mappings=resources.device_class_mappings or (),
-        transformations=resources.transformations or (),
-        exclude_resource_prefixes=resources.exclude_resource_prefixes or (),
-        quota_check_strategy=resources.quota_check_strategy or "",
-        fair_sharing=FairSharing(given.fair_sharing.preemption_strategies or ()) if given.fair_sharing else None,
-        gates={**DEFAULT_GATES, **(given.feature_gates or {})},
-    )
+    """The configuration of the cluster; of several the one read last. ``start_errors`` says whether Kueue takes it."""
+    found = _read_last(cluster)
+    return KueueConfiguration() if found is None else KueueConfiguration.of(found)
+
+
+def start_errors(cluster: Cluster) -> list[str]:
+    """Why Kueue does not start with the configuration of the cluster, in its words; empty if it does."""
+    found = _read_last(cluster)
+    return [] if found is None else [str(problem) for problem in configuration_problems(found)]
+
+
+def _read_last(cluster: Cluster) -> Configuration | None:
+    objects = (manifest.object for manifest in reversed(cluster.read))
+    return next((one for one in objects if isinstance(one, Configuration)), None)

@@ -14,12 +14,18 @@ import msgspec
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.core import PodSpec
 from ...models.kubernetes.kueue import KueuePodSet, KueueWorkload
-from ...models.kubernetes.kueue_configuration import ResourceTransformation
+from ...models.kubernetes.kueue_configuration import (
+    DRA,
+    EXTENDED_RESOURCE,
+    OBSERVABILITY,
+    REJECT_WHEN_DRA_DISABLED,
+    ResourceTransformation,
+)
 from ...models.kubernetes.meta import Condition, key_of
 from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
 from ...models.validation.findings import Path, quote_whole
 from ...models.workload.requests import CPU, Amounts, Requests, add_requests, pod_requests
-from .configuration import DRA, EXTENDED_RESOURCE, OBSERVABILITY, REJECT_WHEN_DRA_DISABLED, KueueConfiguration
+from .configuration import KueueConfiguration
 from .device_requests import ClassMappings, DeviceRequestCounter
 from .devices import NOT_FOUND, CountingError, CountingProblem, SelectorEvaluator, internal
 from .extended_resources import ExtendedResources

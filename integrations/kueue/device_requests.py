@@ -16,10 +16,9 @@ import msgspec
 from ...cel.errors import CelCompileError, CelError
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaimSpec
-from ...models.kubernetes.kueue_configuration import DeviceClassMapping
+from ...models.kubernetes.kueue_configuration import PRIORITIZED_LIST, DeviceClassMapping
 from ...models.kubernetes.quantity import INT64_MAX
 from ...models.validation.findings import Path
-from .configuration import PRIORITIZED_LIST
 from .devices import CountingError, CountingProblem, SeenDevices, SelectorEvaluator, internal, invalid
 from .sources import SourceCharges
 

@@ -12,6 +12,32 @@ from .meta import KubernetesObject
 
 CONFIGURATION_GROUP = "config.kueue.x-k8s.io"
 CONFIGURATION_KEY = "controller_manager_config.yaml"
+DRA = "KueueDRAIntegration"
+EXTENDED_RESOURCE = "KueueDRAIntegrationExtendedResource"
+PARTITIONABLE_DEVICES = "KueueDRAIntegrationPartitionableDevices"
+CONSUMABLE_CAPACITY = "KueueDRAIntegrationConsumableCapacity"
+PRIORITIZED_LIST = "KueueDRAIntegrationPrioritizedList"
+REJECT_WHEN_DRA_DISABLED = "KueueDRARejectWorkloadsWhenDRADisabled"
+OBSERVABILITY = "UnadmittedWorkloadsObservability"
+QUOTA_CHECK_STRATEGY = "QuotaCheckStrategy"
+CLEANUP_ON_EVICTION = "CleanupProvisioningRequestsOnEviction"
+# Kueue's defaults (kueue-dra 1), of the gates that decide something here.
+GATE_DEFAULTS = {
+    DRA: True,
+    EXTENDED_RESOURCE: True,
+    PARTITIONABLE_DEVICES: True,
+    CONSUMABLE_CAPACITY: False,
+    PRIORITIZED_LIST: False,
+    REJECT_WHEN_DRA_DISABLED: True,
+    OBSERVABILITY: True,
+    QUOTA_CHECK_STRATEGY: False,
+    CLEANUP_ON_EVICTION: True,
+}
+# Gates that cannot be on while ``DRA`` is off (kueue-dra 9.1).
+DEPENDENT_GATES = (EXTENDED_RESOURCE, PARTITIONABLE_DEVICES, CONSUMABLE_CAPACITY, PRIORITIZED_LIST)
+FINAL_SHARE, INITIAL_SHARE = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
+# The lists of preemption strategies that there are.
+STRATEGY_LISTS = ((FINAL_SHARE,), (INITIAL_SHARE,), (FINAL_SHARE, INITIAL_SHARE))
 
 
 class DeviceAmountSource(Model):
@@ -97,3 +123,8 @@ class Configuration(KubernetesObject):
     managed_jobs_namespace_selector: LabelSelector | None = None
     integrations: IntegrationsConfiguration | None = None
     wait_for_pods_ready: WaitForPodsReady | None = None
+
+    @property
+    def gates(self) -> dict[str, bool]:
+        """The feature gates, with Kueue's defaults."""
+        return {**GATE_DEFAULTS, **(self.feature_gates or {})}

@@ -13,7 +13,7 @@ from ..formats.errors import Unreadable
 from ..formats.json import read_documents
 from ..kubernetes.kinds import group_of
 from ..kubernetes.kueue import KUEUE_GROUP
-from ..kubernetes.kueue_configuration import CONFIGURATION_GROUP, CONFIGURATION_KEY
+from ..kubernetes.kueue_configuration import CONFIGURATION_GROUP, CONFIGURATION_KEY, FINAL_SHARE, INITIAL_SHARE
 from .conversion import Change, JsonObject, change_at, compose
 
 
@@ -87,9 +87,6 @@ def _class_as_reference(spec: Any) -> Any:
     return {**kept, "priorityClassRef": reference}
 
 
-_STRATEGIES = ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
-
-
 def _without_disabled(field: str, filled: Mapping[str, Any]) -> Change:
     """A part of the configuration that counts only with ``enable``; then these lists are filled if they are empty."""
 
@@ -120,7 +117,7 @@ _CONVERSIONS: dict[str, Change] = {
         change_at("status", _renamed("accumulatedPastExexcutionTimeSeconds", "accumulatedPastExecutionTimeSeconds")),
     ),
     "Configuration": compose(
-        _without_disabled("fairSharing", {"preemptionStrategies": _STRATEGIES}),
+        _without_disabled("fairSharing", {"preemptionStrategies": [FINAL_SHARE, INITIAL_SHARE]}),
         _without_disabled("waitForPodsReady", {}),
     ),
 }

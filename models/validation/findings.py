@@ -290,6 +290,30 @@ class Findings:
             self.each_invalid(path, value, object_meta.label_value_complaints(value))
 
 
+class WholeFindings(Findings):
+    """Problems worded as webhooks and programs do, which show every value whole and list choices in their own order."""
+
+    __slots__ = ()
+
+    def invalid(self, path: Path, value: Any, detail: str, category: Category = LIMIT) -> None:
+        """Report a value that breaks a rule."""
+        self.error(path, f"Invalid value: {compact_json(value)}: {detail}", category)
+
+    def joined_invalid(self, path: Path, value: str, details: Iterable[str]) -> None:
+        """Report a value that breaks several rules in one error."""
+        if text := "; ".join(details):
+            self.invalid(path, value, text)
+
+    def duplicate(self, path: Path, value: Any, category: Category = LIMIT) -> None:
+        """Report the second of two equal entries."""
+        self.error(path, f"Duplicate value: {compact_json(value)}", category)
+
+    def not_supported(self, path: Path, value: Any, supported: Iterable[str]) -> None:
+        """Report a value that is none of the choices."""
+        listed = ", ".join(map(compact_json, supported))
+        self.error(path, f"Unsupported value: {compact_json(value)}: supported values: {listed}")
+
+
 # Typed, for True is no quantity but equals 1.
 @lru_cache(maxsize=16384, typed=True)
 def parse_nano(text: QuantityText | None) -> int | None:
