@@ -50,10 +50,6 @@ class KueueConfiguration:
             manage_jobs_without_queue_name=read.manage_jobs_without_queue_name,
         )
 
-    def mappings_of(self, device_class: str) -> tuple[DeviceClassMapping, ...]:
-        """The mappings of a device class, in their order; several have different counters (V9a)."""
-        return tuple(one for one in self.device_class_mappings if device_class in (one.device_class_names or ()))
-
 
 def kueue_configuration(cluster: Cluster) -> KueueConfiguration:
     """The configuration of the cluster; of several the one read last. ``start_errors`` says whether Kueue takes it."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from ..kubernetes import meta
 from ..kubernetes.kueue_configuration import (
     CONSUMABLE_CAPACITY,
-    PARTITIONABLE_DEVICES,
     DEPENDENT_GATES,
     DRA,
+    PARTITIONABLE_DEVICES,
     STRATEGY_LISTS,
     Configuration,
     DeviceAmountSource,

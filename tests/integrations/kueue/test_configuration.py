@@ -19,6 +19,7 @@ def in_any_order(error):
 
 @pytest.mark.parametrize("family", sorted({case.family for case in kueue_cases()}))
 def test_every_recorded_configuration_has_the_errors_of_kueue(family):
+    """To the letter."""
     for case in kueue_cases():
         if case.family == family:
             expected = case.verdict.get("configurationErrors") or []
@@ -93,7 +94,7 @@ def test_the_record_has_what_was_configured():
             featureGates={"KueueDRAIntegrationConsumableCapacity": True},
         )
     )
-    assert [one.name for one in found.mappings_of("nic.example.com")] == ["other"]
+    assert [one.name for one in found.device_class_mappings] == ["gpus", "other"]
     assert found.transformations[0].outputs == {"example.com/credits": "3"}
     assert (found.exclude_resource_prefixes, found.quota_check_strategy) == (("net",), "IgnoreUndeclared")
     assert found.fair_sharing == FairSharing(("LessThanInitialShare",))
