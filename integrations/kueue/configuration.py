@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...cel.errors import CelCompileError
+from ...cel.selector import compile_selector
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.kueue_configuration import (
     GATE_DEFAULTS,
@@ -60,9 +62,17 @@ def kueue_configuration(cluster: Cluster) -> KueueConfiguration:
 def start_errors(cluster: Cluster) -> list[str]:
     """Why Kueue does not start with the configuration of the cluster, in its words; empty if it does."""
     found = _read_last(cluster)
-    return [] if found is None else [str(problem) for problem in configuration_problems(found)]
+    return [] if found is None else [str(one) for one in configuration_problems(found, _compile_problem)]
 
 
 def _read_last(cluster: Cluster) -> Configuration | None:
     objects = (manifest.object for manifest in reversed(cluster.read))
     return next((one for one in objects if isinstance(one, Configuration)), None)
+
+
+def _compile_problem(text: str) -> str:
+    try:
+        compile_selector(text)
+    except CelCompileError as error:
+        return str(error)
+    return ""
