@@ -11,15 +11,21 @@ import msgspec
 if TYPE_CHECKING:
     import pandas
 
+    from ..models.cluster.cluster import Cluster
+    from ..reports.plots import Plots, PlotSource
 
 DocumentT = TypeVar("DocumentT", bound=msgspec.Struct)
 
 
 class Result(Generic[DocumentT]):
-    """A document, as a dict, as JSON, as YAML, and as a table."""
+    """A document, as a dict, as JSON, as YAML, as a table, and as pictures.
 
-    def __init__(self, document: DocumentT) -> None:
+    ``cluster`` is the input that it was made of, of which pictures are drawn.
+    """
+
+    def __init__(self, document: DocumentT, cluster: Cluster | None = None) -> None:
         self.document = document
+        self.cluster = cluster
 
     def to_dict(self) -> dict[str, Any]:
         """The result document; see ``docs/reference/results.schema.json``."""
@@ -46,6 +52,19 @@ class Result(Generic[DocumentT]):
 
         return pandas.DataFrame(rows, columns=list(columns))
 
+    @property
+    def plot(self) -> Plots:
+        """The pictures: ``plot()`` draws the natural one, ``plot.mosaic()`` and others those of that name."""
+        from ..reports.plots import Plots
+
+        return Plots(self._plot_source())
+
+    def _plot_source(self) -> PlotSource:
+        """What pictures are drawn from."""
+        from ..reports.plots import PlotSource
+
+        return PlotSource(self.document, self.cluster)
+
     def summary(self) -> str:
         """The result in one line."""
         return repr(self)
@@ -68,8 +87,10 @@ class Result(Generic[DocumentT]):
 class ResultWithManifests(Result[DocumentT]):
     """A result with claims that were allocated."""
 
-    def __init__(self, document: DocumentT, manifests: Callable[[], list[dict[str, Any]]] = list) -> None:
-        super().__init__(document)
+    def __init__(
+        self, document: DocumentT, manifests: Callable[[], list[dict[str, Any]]] = list, cluster: Cluster | None = None
+    ) -> None:
+        super().__init__(document, cluster)
         self._manifests = manifests
 
     def manifests(self) -> list[dict[str, Any]]:

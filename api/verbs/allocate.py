@@ -6,7 +6,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas
 
     from ..models.kubernetes.extensions import Predicate
+    from ..models.results.topology import TopologyDocument
+    from ..reports.plots import MadeAllocation, PlotSource
     from ..solver.engines.outcome import AllocationOutcome, DemandTable, NodeClassFailure, UnitOutcome
     from ..solver.plan.outcome import PlanOutcome
 
@@ -62,9 +64,35 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
 
         return report.reasons(self.document)
 
+    def _plot_source(self) -> PlotSource:
+        from ..reports.plots import PlotSource
+        from .topology import topology
+
+        def chosen() -> TopologyDocument:
+            gates = self.document.feature_gates
+            return topology(cast("Cluster", self.cluster), chosen=self, feature_gates=gates).document
+
+        made = partial(_made_allocations, self.document, self.cluster)
+        return PlotSource(self.document, self.cluster, made=made, topology=chosen if self.cluster else None)
+
     def __repr__(self) -> str:
         done = sum(unit.outcome == "Allocated" for unit in self.units)
         return f"AllocationResult({self.outcome}, {done} of {len(self.units)} units allocated)"
+
+
+def _made_allocations(document: records.AllocationDocument, cluster: Cluster | None) -> dict[str, list[MadeAllocation]]:
+    """The allocations of the answer with their owners: the controller of the pod, or the pod or claim itself."""
+    from ..reports.mosaic import owner_of
+
+    found: list[MadeAllocation] = []
+    for unit in document.units:
+        pod = cluster.pods.get(cast("ObjectKey", tuple(unit.pod.split("/")))) if cluster and unit.pod else None
+        owner = owner_of(pod.metadata, "Pod") if pod else f"Pod {unit.pod}" if unit.pod else ""
+        for one in unit.claims:
+            name = f"{one.namespace}/{one.name}"
+            if one.allocation is not None:
+                found.append((owner or f"claim {name}", name, one.allocation))
+    return {"": found}
 
 
 class AllocationInterrupted(Interrupted[AllocationResult]):
@@ -165,12 +193,13 @@ def allocate(
     try:
         found = ask(progress=progress, watch=watch)
     except SearchInterrupted as interrupted:
-        raise AllocationInterrupted(_allocation_result(interrupted.answer, timings)) from None
-    return _allocation_result(found, timings)
+        raise AllocationInterrupted(_allocation_result(interrupted.answer, cluster, timings)) from None
+    return _allocation_result(found, cluster, timings)
 
 
-def _allocation_result(found: AllocationOutcome, timings: bool) -> AllocationResult:
-    return AllocationResult(allocation_document(found, timings=timings), partial(allocated_manifests, found))
+def _allocation_result(found: AllocationOutcome, cluster: Cluster, timings: bool) -> AllocationResult:
+    document = allocation_document(found, timings=timings)
+    return AllocationResult(document, partial(allocated_manifests, found), cluster)
 
 
 def allocation_document(outcome: AllocationOutcome, *, timings: bool = False) -> records.AllocationDocument:

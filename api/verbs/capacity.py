@@ -129,8 +129,8 @@ def capacity(
     try:
         found = ask(feature_gates=feature_gates, time_limit=time_limit, seed=seed, constraints=constraints)
     except SearchInterrupted as interrupted:
-        raise CapacityInterrupted(CapacityResult(_capacity_document(interrupted.answer, timings))) from None
-    return CapacityResult(_capacity_document(found, timings))
+        raise CapacityInterrupted(CapacityResult(_capacity_document(interrupted.answer, timings), cluster)) from None
+    return CapacityResult(_capacity_document(found, timings), cluster)
 
 
 def _capacity_document(found: CapacityOutcome, timings: bool) -> CapacityDocument:

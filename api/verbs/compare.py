@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,12 +18,14 @@ from ..models.results import comparison as records
 from ..models.results.common import outcome_of
 from ..solver.compare.engines import devices_by_request
 from . import Result
-from .plan import plan_verdict
+from .plan import CURVE_SECONDS, made_by_plan, plan_verdict
 
 if TYPE_CHECKING:
     import pandas
 
+    from ..reports.plots import MadeAllocation, PlotSource
     from ..solver.compare.engines import EngineComparison, EngineRun, UnitComparison
+    from ..solver.compare.figures import FragmentationPoint
     from ..solver.compare.plans import PlanComparison, PlannerRun
     from ..solver.engines.outcome import UnitOutcome
 
@@ -49,6 +52,11 @@ class ComparisonResult(Result[records.ComparisonDocument]):
         from ..reports import comparison
 
         return self._frame(comparison.comparison_figures(self.document, self.seconds), comparison.COMPARISON_COLUMNS)
+
+    def _plot_source(self) -> PlotSource:
+        from ..reports.plots import PlotSource
+
+        return PlotSource(self.document, seconds=self.seconds)
 
     def reasons(self) -> Iterable[str]:
         """Whether the answers agree, and where they part."""
@@ -174,9 +182,16 @@ def _unit_side(engine: str, relation: records.AnswerRelation, answer: UnitOutcom
 class PlanComparisonResult(Result[records.PlanComparisonDocument]):
     """The answer of ``compare_plans``; ``seconds`` are by ``planner/order``."""
 
-    def __init__(self, document: records.PlanComparisonDocument, seconds: Mapping[str, float]) -> None:
-        super().__init__(document)
+    def __init__(
+        self,
+        document: records.PlanComparisonDocument,
+        seconds: Mapping[str, float],
+        found: PlanComparison | None = None,
+        cluster: Cluster | None = None,
+    ) -> None:
+        super().__init__(document, cluster)
         self.seconds = dict(seconds)
+        self._found = found
 
     @property
     def beaten(self) -> bool:
@@ -194,6 +209,28 @@ class PlanComparisonResult(Result[records.PlanComparisonDocument]):
 
         rows = report.plan_comparison_figures(self.document, self.seconds)
         return self._frame(rows, report.PLAN_COMPARISON_COLUMNS)
+
+    def _plot_source(self) -> PlotSource:
+        from ..reports.plots import PlotSource
+
+        return PlotSource(self.document, self.cluster, seconds=self.seconds, made=self._made, curves=self._curves)
+
+    def _made(self) -> dict[str, list[MadeAllocation]]:
+        """The allocations of the planners, in one order of the queue; the plan's come last."""
+        runs = self._found.runs if self._found else ()
+        firsts = {run.planner: run for run in reversed(runs)}
+        chosen = sorted((run for run in runs if firsts[run.planner] is run), key=lambda run: not run.order)
+        # Where there is a plan it is shown beside the first of the others.
+        shown = (*chosen[:1], chosen[-1]) if len(chosen) > 1 else chosen
+        return {run.label: made_by_plan(run.units) for run in shown}
+
+    def _curves(self) -> dict[str, list[FragmentationPoint]]:
+        from ..solver.compare.plans import fragmentation_of_run
+
+        deadline = monotonic() + CURVE_SECONDS
+        found = self._found
+        runs = [run for run in found.runs if run.order in ("", found.runs[0].order or "given")] if found else ()
+        return {run.label: fragmentation_of_run(found.inputs, run, deadline) for run in runs} if found else {}
 
     def __repr__(self) -> str:
         from ..reports import comparison as report
@@ -259,7 +296,7 @@ def compare_plans(
     found = ask(time_limit=time_limit, seed=seed)
     seconds = {run.label: run.seconds for run in found.runs}
     return PlanComparisonResult(
-        _plan_comparison_document(found, gap, seed, seconds if timings else msgspec.UNSET), seconds
+        _plan_comparison_document(found, gap, seed, seconds if timings else msgspec.UNSET), seconds, found, cluster
     )
 
 

@@ -105,9 +105,9 @@ def explain(
     try:
         document = ask(time_limit=time_limit, progress=progress)
     except SearchInterrupted as interrupted:
-        raise ExplanationInterrupted(_explanation_result(interrupted.answer, timings)) from None
-    return _explanation_result(document, timings)
+        raise ExplanationInterrupted(_explanation_result(interrupted.answer, cluster, timings)) from None
+    return _explanation_result(document, cluster, timings)
 
 
-def _explanation_result(document: ExplanationDocument, timings: bool) -> ExplanationResult:
-    return ExplanationResult(document if timings else replace(document, timings=UNSET))
+def _explanation_result(document: ExplanationDocument, cluster: Cluster, timings: bool) -> ExplanationResult:
+    return ExplanationResult(document if timings else replace(document, timings=UNSET), cluster)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -18,20 +19,45 @@ from ..models.kubernetes.core import Node
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import ObjectKey
-from ..models.results.plan import BoughtNodes, Number, PlanDocument, PlannedNode, PlannedUnit, PlanVerdict
+from ..models.results.plan import (
+    BoughtNodes,
+    Number,
+    PlanDocument,
+    PlannedNode,
+    PlannedUnit,
+    PlanVerdict,
+    StageProgress,
+)
 from . import Interrupted, ResultWithManifests
 from .allocate import allocated_manifests, claim_answers
 
 if TYPE_CHECKING:
     import pandas
 
+    from ..models.results.topology import TopologyDocument
+    from ..reports.plots import MadeAllocation, PlotSource
+    from ..solver.compare.figures import FragmentationPoint
     from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 
+# The longest time that a curve of the fragmentation is counted.
+CURVE_SECONDS = 10.0
 PlanWatch = Callable[[str, float, float | None], None]
 
 
 class PlanResult(ResultWithManifests[PlanDocument]):
-    """The answer of ``plan``."""
+    """The answer of ``plan``; ``progress`` is what was known of each stage at what time."""
+
+    def __init__(
+        self,
+        document: PlanDocument,
+        manifests: Callable[[], list[dict[str, Any]]] = list,
+        cluster: Cluster | None = None,
+        progress: Sequence[StageProgress] = (),
+        pictured: _PicturedPlan | None = None,
+    ) -> None:
+        super().__init__(document, manifests, cluster)
+        self.progress = tuple(progress)
+        self._pictured = pictured
 
     @property
     def outcome(self) -> str:
@@ -77,11 +103,77 @@ class PlanResult(ResultWithManifests[PlanDocument]):
 
         return report.reasons(self.document)
 
+    def _plot_source(self) -> PlotSource:
+        return self._pictured.source(self) if self._pictured else super()._plot_source()
+
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("owners"), self.to_frame("objective"))
 
     def __repr__(self) -> str:
         return f"PlanResult({self.summary()})"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _PicturedPlan:
+    """A plan with what its pictures need beside the document."""
+
+    found: PlanOutcome
+    cluster: Cluster
+    namespace: str | None
+    selector: str
+    natural_gangs: bool
+    seed: int
+
+    def source(self, result: PlanResult) -> PlotSource:
+        from ..reports.plots import PlotSource
+
+        whole = self._whole_cluster()
+        return PlotSource(
+            result.document,
+            whole,
+            progress=result.progress,
+            made=lambda: {"": made_by_plan(self.found.units)},
+            curves=lambda: {"plan": self._curve(whole)},
+            topology=lambda: self._topology(whole),
+        )
+
+    def _whole_cluster(self) -> Cluster:
+        """The input with the nodes that are bought."""
+        from ..solver.plan.build.nodes import with_bought_nodes
+
+        counts = {name: len(nodes) for name, nodes in self.found.bought.items() if nodes}
+        return with_bought_nodes(self.cluster, counts)[0] if counts else self.cluster
+
+    def _curve(self, whole: Cluster) -> list[FragmentationPoint]:
+        from ..solver.compare.figures import SchedulingContext, fragmentation_curve
+        from ..solver.compare.plans import scheduling_input
+
+        ask = partial(scheduling_input, whole, gates=self.found.gates, cel_errors=self.found.cel_errors, seed=self.seed)
+        ask = partial(ask, namespace=self.namespace, selector=self.selector, natural_gangs=self.natural_gangs)
+        inputs, units = ask(), self.found.units
+        context = SchedulingContext(inputs, monotonic() + CURVE_SECONDS)
+        return fragmentation_curve(context, inputs.units, units, self.found.order)
+
+    def _topology(self, whole: Cluster) -> TopologyDocument:
+        from .topology import topology
+
+        devices = (
+            (one.driver, one.pool, one.device)
+            for _, _, allocation in made_by_plan(self.found.units)
+            for one in allocation.devices.results or ()
+            if not one.admin_access
+        )
+        return topology(whole, chosen=tuple(devices), feature_gates=self.found.gates).document
+
+
+def made_by_plan(units: Iterable[PlannedUnitOutcome]) -> list[MadeAllocation]:
+    """The allocations of a plan with the owners of their units."""
+    return [
+        (f"{unit.kind} {unit.namespace}/{unit.name}", "/".join(ref.key), allocation)
+        for unit in units
+        if unit.node is not None
+        for ref, allocation in unit.allocations
+    ]
 
 
 class PlanInterrupted(Interrupted[PlanResult]):
@@ -174,15 +266,24 @@ def plan(
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
     ask = partial(ask, natural_gangs=natural_gangs)
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
+    progress: list[StageProgress] = []
+    began = monotonic()
+
+    def record(stage: str, value: float, bound: float | None) -> None:
+        progress.append(StageProgress(monotonic() - began, stage, value, bound))
+        if watch is not None:
+            watch(stage, value, bound)
+
+    def made(answer: PlanOutcome) -> PlanResult:
+        document = plan_document(answer, cluster, timings=timings)
+        pictured = _PicturedPlan(answer, cluster, namespace, selector, natural_gangs, seed)
+        return PlanResult(document, partial(allocated_manifests, answer), cluster, progress, pictured)
+
     try:
-        found = ask(time_limit=time_limit, seed=seed, executor=executor, watch=watch, constraints=constraints)
+        found = ask(time_limit=time_limit, seed=seed, executor=executor, watch=record, constraints=constraints)
     except SearchInterrupted as interrupted:
-        raise PlanInterrupted(_plan_result(interrupted.answer, cluster, timings)) from None
-    return _plan_result(found, cluster, timings)
-
-
-def _plan_result(found: PlanOutcome, cluster: Cluster, timings: bool) -> PlanResult:
-    return PlanResult(plan_document(found, cluster, timings=timings), partial(allocated_manifests, found))
+        raise PlanInterrupted(made(interrupted.answer)) from None
+    return made(found)
 
 
 def _decimal_budget(budget: Decimal | float | str) -> Decimal:

@@ -105,4 +105,4 @@ def show(
 
     """
     selection = InventorySelection(node, device_class, driver, namespace)
-    return InventoryResult(take_inventory(cluster, selection, feature_gates, time_limit))
+    return InventoryResult(take_inventory(cluster, selection, feature_gates, time_limit), cluster)

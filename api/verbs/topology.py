@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,7 +22,6 @@ from .allocate import AllocationResult
 if TYPE_CHECKING:
     import networkx
     import pandas
-    from matplotlib.figure import Figure
 
 
 class TopologyResult(Result[records.TopologyDocument]):
@@ -53,31 +51,6 @@ class TopologyResult(Result[records.TopologyDocument]):
         return {
             (one.name, instance.name): to_networkx(instance) for one in self.topologies for instance in one.instances
         }
-
-    @overload
-    def plot(self) -> Figure: ...
-
-    @overload
-    def plot(self, path: str | Path) -> None: ...
-
-    def plot(self, path: str | Path | None = None) -> Figure | None:
-        """Draw all instances into a ``.png`` or ``.svg`` file, which appears when it is complete.
-
-        Without a path return a matplotlib ``Figure``, which notebooks show.
-
-        Raises
-        ------
-        ValueError
-            One line, for another extension, nothing or too much to draw, or if matplotlib is not installed.
-
-        """
-        from ..reports import plots
-
-        if path is None:
-            figure: Figure = plots.draw_topologies(self.document)
-            return figure
-        plots.save_plot(self.document, Path(path))
-        return None
 
     def __repr__(self) -> str:
         instances = sum(len(one.instances) for one in self.topologies)
@@ -117,7 +90,7 @@ def topology(
     devices = chosen_devices(chosen) if isinstance(chosen, AllocationResult) else tuple(chosen)
     found = survey(cluster, names=names, node=node, chosen=devices, feature_gates=feature_gates)
     answers = tuple(map(_topology_answer, found.surveys))
-    return TopologyResult(records.TopologyDocument(topologies=answers, feature_gates=found.gates.to_dict()))
+    return TopologyResult(records.TopologyDocument(topologies=answers, feature_gates=found.gates.to_dict()), cluster)
 
 
 def chosen_devices(result: AllocationResult) -> tuple[DeviceId, ...]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +17,7 @@ from ...models.formats.json import read_documents
 from ...models.kubernetes.kinds import KINDS, GroupKind, group_of
 from ...models.kubernetes.meta import DEFAULT_NAMESPACE
 from ...models.manifests.sources import PACKED_RATIO, PACKED_SIZE, Input
+from ...models.manifests.writer import write_whole
 from ...models.results.snapshot import SnapshotDocument, SnapshotKind
 from .kubectl import Access, Deadline, ReadObjects, SnapshotError, read_cluster
 from .redaction import Redactor
@@ -158,19 +156,6 @@ def write_snapshot(snapshot: Snapshot, path: Path) -> None:
         tries = (gzip.compress(text, level, mtime=0) for level in (6, 1, 0))
         text = next(one for one in tries if len(text) <= max(PACKED_SIZE, PACKED_RATIO * len(one)))
     write_whole(path, lambda part: part.write(text))
-
-
-def write_whole(path: Path, write: Callable[[Any], object]) -> None:
-    """Write beside the file and rename."""
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as part:
-        try:
-            write(part)
-            part.close()
-            os.replace(part.name, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(part.name).unlink()
-            raise
 
 
 def _text(snapshot: Snapshot) -> Iterator[bytes]:

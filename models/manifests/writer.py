@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import msgspec
@@ -171,3 +175,24 @@ def _update_manifest(manifest: Manifest, now: Any) -> Manifest:
 
 def _render_claim(claim: ResourceClaim) -> dict[str, Any]:
     return {"apiVersion": RESOURCE_API, "kind": "ResourceClaim", "metadata": {}, "spec": {}, **model_mapping(claim)}
+
+
+def write_whole(path: Path, write: Callable[[Any], object], *, shared: bool = False) -> None:
+    """Write beside the file and rename, so that what has its name is always complete. Raises ``OSError``.
+
+    Only the user can read the file, unless it is ``shared`` like any other that a program makes.
+    """
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", suffix=path.suffix, delete=False) as part:
+        try:
+            write(part)
+            part.close()
+            if shared:
+                # The mask can only be read by setting one.
+                mask = os.umask(0)
+                os.umask(mask)
+                Path(part.name).chmod(0o666 & ~mask)
+            os.replace(part.name, path)
+        except BaseException:
+            with suppress(OSError):
+                Path(part.name).unlink()
+            raise

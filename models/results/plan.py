@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -27,6 +27,15 @@ class PlanStage(Model, omit_defaults=False):
     proven: bool
     gap: float | None
     sense: Literal["max", "min"]
+
+
+class StageProgress(NamedTuple):
+    """What was known of a stage after so many seconds. No document holds it, for it is not the same every time."""
+
+    seconds: float
+    stage: str
+    value: Number
+    bound: Number | None
 
 
 def relative_gap(value: Number, bound: Number | None) -> float | None:

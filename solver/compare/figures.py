@@ -239,6 +239,42 @@ def _fragmentation(node_states: NodeStates, workload: TargetWorkload, devices: i
     return Fragmentation(total / PARTS_OF_DEVICE, (workload.units * total - used) / parts, devices)
 
 
+FragmentationPoint: TypeAlias = tuple[int, int, float, float]
+_CURVE_POINTS = 30
+
+
+def fragmentation_curve(
+    context: SchedulingContext,
+    units: Sequence[QueuedUnit],
+    outcomes: Sequence[PlannedUnitOutcome],
+    order: Sequence[int],
+) -> list[FragmentationPoint]:
+    """Count the fragmentation while units are placed in this order, at some of the steps; ``context`` is a fresh one.
+
+    A point has the units placed, the devices in use, and the part of all devices and of the free ones that is of no
+    use. The curve ends early when time is up.
+    """
+    node_states, points = context.node_states, []
+    views = [node_states.view(position) for position in range(node_states.size)]
+    pairs = (pair for view in views for pair in zip(view.devices, view.shape.reachable, strict=True))
+    reached = {device.id for device, is_reached in pairs if is_reached}
+    steps = {round(len(order) * step / _CURVE_POINTS) for step in range(_CURVE_POINTS + 1)}
+    try:
+        for number in range(len(order) + 1):
+            if number in steps:
+                found = _fragmentation(node_states, context.workload, len(reached))
+                used = sum(node_states.allocated_state.usage.in_use(device) for device in reached)
+                points.append((number, used, found.of_all, found.of_free))
+            if number < len(order):
+                unit, one = units[order[number]], outcomes[order[number]]
+                made = [(ref.key, allocation) for ref, allocation in one.allocations]
+                place = node_states.position(one.node or "")
+                node_states.add_pod(place, unit.unit_set.shape.requests, made)
+    except TimeOverError:
+        pass
+    return points
+
+
 @dataclass(frozen=True)
 class SchedulingInput:
     """The cluster, the units in the order of the queue, and the rules that schedulers plan with.

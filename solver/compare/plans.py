@@ -32,7 +32,7 @@ from ..plan.node_states import AllocationTrials, TimeOverError
 from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, check_plan
 from ..verification.verify import VerificationTimeoutError
 from . import schedulers
-from .figures import Figures, SchedulingContext, SchedulingInput, figures
+from .figures import Figures, FragmentationPoint, SchedulingContext, SchedulingInput, figures, fragmentation_curve
 from .schedulers import ORDERS
 
 TIME_LIMIT = 60.0
@@ -64,7 +64,7 @@ class PlannerRun:
 
 @dataclass(frozen=True, slots=True)
 class PlanComparison:
-    """All runs, each checked; ``asked`` units and ``gangs`` are in the queue.
+    """All runs, each checked, of ``inputs``; ``asked`` units and ``gangs`` are in the queue.
 
     ``skipped`` has the planners that could not answer and the labels of runs for which there was no time (``late``),
     each with the reason.
@@ -76,6 +76,7 @@ class PlanComparison:
     gates: FeatureGates
     cel_errors: str
     skipped: Mapping[str, str]
+    inputs: SchedulingInput
     late: bool = False
 
     @property
@@ -124,11 +125,11 @@ def compare_plans(
     check_policy(cel_errors)
     _check_names(planners, orders)
     gates = gates_of(feature_gates)
-    cluster = cluster.with_gates(gates)
-    sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
-    units = tuple(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
+    inputs = scheduling_input(
+        cluster, gates=gates, cel_errors=cel_errors, seed=seed, namespace=namespace, selector=selector
+    )
+    units = inputs.units
     shares.measure_reading()
-    inputs = SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
     asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares)
     skipped: dict[str, Exception] = {}
     names = [name for name in planners or PLANNERS if asker.can_answer(name, skipped)]
@@ -146,7 +147,35 @@ def compare_plans(
     ordered = tuple(run for name in names for run in runs.get(name, ()))
     reasons = {name: str(error) for name, error in skipped.items()}
     reasons.update((label, "the time limit left no time") for label in asker.late)
-    return PlanComparison(len(units), len(gangs), ordered, gates, cel_errors, reasons, bool(asker.late))
+    return PlanComparison(len(units), len(gangs), ordered, gates, cel_errors, reasons, inputs, bool(asker.late))
+
+
+def scheduling_input(
+    cluster: Cluster,
+    *,
+    gates: FeatureGates,
+    cel_errors: str,
+    seed: int,
+    namespace: str | None,
+    selector: str,
+    natural_gangs: bool = False,
+) -> SchedulingInput:
+    """The queue of a cluster, with the rules that it is planned by."""
+    cluster = cluster.with_gates(gates)
+    sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
+    units = tuple(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
+    return SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
+
+
+def fragmentation_of_run(inputs: SchedulingInput, run: PlannerRun, deadline: float | None) -> list[FragmentationPoint]:
+    """Count the fragmentation while a planner places units, in the order in which they arrive, or in the plan's."""
+    numbers = {id(unit.unit): number for number, unit in enumerate(inputs.units)}
+    arriving = schedulers.arrival_order(inputs.units, run.order, inputs.seed) if run.order else inputs.units
+    order = [numbers[id(unit.unit)] for unit in arriving]
+    if not run.order:
+        order.sort(key=lambda number: run.units[number].order or 0)
+    placed = [number for number in order if run.units[number].node is not None]
+    return fragmentation_curve(SchedulingContext(inputs, deadline), inputs.units, run.units, placed)
 
 
 def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:

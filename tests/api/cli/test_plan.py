@@ -235,7 +235,7 @@ def test_without_options_the_defaults_reach_the_solver(drasat, manifests, solver
     given = solver.asked
     assert (given["gap"], given["time_limit"], given["seed"], given["cel_errors"]) == (0.001, 300.0, 0, "strict")
     assert (given["buy"], given["only_new"], given["budget"]) == (False, False, None)
-    assert (given["executor"], given["watch"], given["objective"]) == (None, None, "")
+    assert (given["executor"], given["objective"]) == (None, "")
 
 
 def test_workers_are_threads(drasat, manifests, solver):

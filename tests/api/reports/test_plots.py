@@ -8,7 +8,7 @@ import pytest
 from support.topology_mappings import DRIVER, claim, device, device_class, lattice, published, topology
 
 import drasat
-from drasat.reports.plots import MOST_PANELS, panels
+from drasat.reports.topology_panels import MOST_PANELS, panels
 
 from ..cli.test_topology import run  # noqa: F401 - a fixture
 
@@ -102,19 +102,26 @@ def test_every_shape_becomes_a_file(run, tmp_path, shape):  # noqa: F811
     done = run(*SHAPES[shape], options=["--plot", tmp_path / "x.svg"])
     text = (tmp_path / "x.svg").read_text()
     assert done.code == 0
-    assert text.startswith("<?xml")
+    assert text.startswith("<svg")
     assert text.rstrip().endswith("</svg>")
 
 
 def test_a_picture_has_used_free_and_chosen(run, tmp_path):  # noqa: F811
     """TOPO-6: what an allocation chose stands out."""
     done = run(*RING, options=["--allocate", "--plot", tmp_path / "x.svg"])
-    text = (tmp_path / "x.svg").read_text().lower()
+    text = (tmp_path / "x.svg").read_text()
     assert done.code == 0
-    assert all(f"<!-- {state} -->" in text for state in ("free", "used", "chosen"))
+    assert all(f">{state}</text>" in text for state in ("free", "used", "chosen"))
     plain = run(*RING, options=["--plot", tmp_path / "y.svg"])
     assert plain.code == 0
-    assert "<!-- chosen -->" not in (tmp_path / "y.svg").read_text()
+    assert ">chosen</text>" not in (tmp_path / "y.svg").read_text()
+
+
+def test_the_largest_free_shape_is_marked():
+    """TOPO-6."""
+    chart = drasat.topology(drasat.load(RING)).plot().to_dict()
+    rows = next(layer["data"]["values"] for layer in chart["layer"] if "device" in layer["data"]["values"][0])
+    assert sum(bool(row["shape"]) for row in rows) == 5
 
 
 def test_pictures_are_equal_for_equal_input(tmp_path):
@@ -126,10 +133,11 @@ def test_pictures_are_equal_for_equal_input(tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(PNG)
 
 
-def test_without_a_path_a_figure_is_returned_that_notebooks_show():
-    figure = drasat.topology(drasat.load(RING)).plot()
-    assert figure._repr_png_().startswith(PNG)
-    assert len(figure.axes) == 1
+def test_without_a_path_a_chart_is_returned_that_notebooks_show():
+    chart = drasat.topology(drasat.load(RING)).plot()
+    bundle = chart._repr_mimebundle_()
+    shown = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert "vega" in "".join(map(str, (*shown, *shown.values())))
 
 
 @pytest.mark.parametrize("name", ["x.pdf", "x", ".svg"])
@@ -139,12 +147,12 @@ def test_other_files_are_refused_before_anything_is_read(drasat, tmp_path, name)
     assert "a picture is a .png or .svg file" in done.err
 
 
-def test_without_matplotlib_one_line_says_what_to_do(run, tmp_path, monkeypatch):  # noqa: F811
+def test_without_the_extra_one_line_says_what_to_do(run, tmp_path, monkeypatch):  # noqa: F811
     find = importlib.util.find_spec
-    monkeypatch.setattr("drasat.reports.plots.find_spec", lambda name: None if name == "matplotlib" else find(name))
+    monkeypatch.setattr("drasat.reports.plots.find_spec", lambda name: None if name == "altair" else find(name))
     done = run(*RING, options=["--plot", tmp_path / "x.svg"])
     assert (done.code, done.out) == (2, "")
-    assert done.err == "drasat: a picture needs matplotlib: pip install 'drasat[plot]'\n"
+    assert done.err == "drasat: pictures and reports need altair: pip install 'drasat[report]'\n"
 
 
 def test_nothing_and_too_much_are_refused(tmp_path):
@@ -169,7 +177,7 @@ def test_a_failed_picture_leaves_the_old_one_and_nothing_else(tmp_path, monkeypa
     def fail(*_args, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    monkeypatch.setattr("vl_convert.vegalite_to_png", fail)
     with pytest.raises(OSError, match="No space left"):
         result.plot(path)
     assert [one.name for one in tmp_path.iterdir()] == ["x.png"]
@@ -183,11 +191,11 @@ def test_a_folder_that_is_not_there_is_one_line(run, tmp_path):  # noqa: F811
     assert len(done.err.splitlines()) == 1
 
 
-def test_listing_loads_neither_matplotlib_nor_networkx(run, monkeypatch):  # noqa: F811
+def test_listing_loads_neither_altair_nor_networkx(run, monkeypatch):  # noqa: F811
     real = builtins.__import__
 
     def guarded(name, *rest, **options):
-        assert name.partition(".")[0] not in {"matplotlib", "networkx"}
+        assert name.partition(".")[0] not in {"altair", "networkx"}
         return real(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", guarded)
