@@ -93,7 +93,7 @@ def mosaic_tables(
     for side in _SIDES:
         wide = all(min(len(found), ACROSS) * side >= _NAMES for found in blocks.values())
         named = wide or len(blocks) <= _FEW_NODES
-        flow = _Flow(blocks, side, named, width)
+        flow = _NodeFlow(blocks, side, named, width)
         laid = [flow.place(groups) for groups in groupings.values()]
         height = max(bottom for _, _, bottom in laid)
         if height <= _HEIGHT:
@@ -144,7 +144,7 @@ def _coloured(parts: Sequence[Row], owners: Sequence[str], changes: bool) -> dic
     return {**colours, **{key: colour for key, colour in rest.items() if key in used}}
 
 
-class _Flow:
+class _NodeFlow:
     """Blocks side by side, in lines, group below group."""
 
     def __init__(self, blocks: Mapping[str, Sequence[object]], side: int, named: bool, width: int) -> None:
