@@ -1,5 +1,6 @@
 """Pictures of results: mosaics with one cell a device, and which other pictures each kind of result has."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def test_partitions_are_to_scale_inside_their_gpu():
     parts = {row["device"]: row for row in rows if row["owner"]}
     assert sum(row["w"] for row in parts.values()) <= ground["w"]
     ordered = sorted(parts.values(), key=lambda row: row["x"])
-    assert all(one["x"] + one["w"] <= other["x"] + 0.02 for one, other in zip(ordered, ordered[1:], strict=False))
+    assert all(one["x"] + one["w"] <= other["x"] + 0.02 for one, other in pairwise(ordered))
     widths = sorted(row["w"] for row in parts.values())
     assert widths[-1] > 2 * widths[0]
 
