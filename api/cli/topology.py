@@ -34,7 +34,9 @@ def command(
     ] = False,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw a picture into this .png or .svg file; needs drasat[report]."),
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw a picture into this .png or .svg file (needs the extra report)."
+        ),
     ] = None,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
