@@ -35,8 +35,7 @@ class PlotSource:
     """What pictures of a result are drawn from: its document, and what the document does not hold.
 
     ``cluster`` is the input, with nodes that are bought. ``made`` are the allocations of each answer by its label, each
-    with its owner and its claim. ``curves`` counts the fragmentation while units are placed, by label, and ``topology``
-    puts devices in their places.
+    with its owner and its claim. ``curves`` counts the fragmentation while units are placed, by label.
     """
 
     document: Struct
@@ -45,7 +44,6 @@ class PlotSource:
     seconds: Mapping[str, float] = field(default_factory=dict)
     made: Callable[[], Mapping[str, Iterable[MadeAllocation]]] = dict
     curves: Callable[[], Mapping[str, FragmentationCurve]] = dict
-    topology: Callable[[], TopologyDocument] | None = None
 
     def known_cluster(self) -> Cluster:
         """The input. Raises ``ValueError`` for a result that was made without."""
@@ -55,12 +53,25 @@ class PlotSource:
 
     def inventory(self) -> InventoryDocument:
         """All devices of the input with what holds them, as ``show`` lists them."""
+        from ..models.results.inventory import InventoryDocument
         from ..solver.allocate.inventory import InventorySelection, take_inventory
 
-        if self.document.__class__.__name__ == "InventoryDocument":
-            return self.document  # type: ignore[return-value]
+        if isinstance(self.document, InventoryDocument):
+            return self.document
         gates: Mapping[str, bool] | None = getattr(self.document, "feature_gates", None)
         return take_inventory(self.known_cluster(), InventorySelection(), gates)
+
+    def topology(self) -> TopologyDocument:
+        """Devices in their places, those that the answer takes as chosen."""
+        from ..models.results.topology import TopologyDocument
+        from ..solver.allocate.topology import topology
+
+        if isinstance(self.document, TopologyDocument):
+            return self.document
+        results = (one for made in self.made().values() for _, _, made_ in made for one in made_.devices.results or ())
+        chosen = [(one.driver, one.pool, one.device) for one in results if not one.admin_access]
+        gates: Mapping[str, bool] | None = getattr(self.document, "feature_gates", None)
+        return topology(self.known_cluster(), chosen=chosen, feature_gates=gates).document()
 
 
 class Plots:
@@ -177,8 +188,7 @@ def _fragmentation(source: PlotSource) -> Any:
 def _topology(source: PlotSource) -> Any:
     from .topology_panels import topology_chart
 
-    document: Any = source.topology() if source.topology else source.document
-    return topology_chart(document)
+    return topology_chart(source.topology())
 
 
 def _of_document(name: str) -> Callable[[PlotSource], Any]:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import pandas
 
     from ..models.kubernetes.extensions import Predicate
-    from ..models.results.topology import TopologyDocument
     from ..reports.plots import MadeAllocation, PlotSource
     from ..solver.engines.outcome import AllocationOutcome, DemandTable, NodeClassFailure, UnitOutcome
     from ..solver.plan.outcome import PlanOutcome
@@ -66,14 +65,8 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
 
     def _plot_source(self) -> PlotSource:
         from ..reports.plots import PlotSource
-        from .topology import topology
 
-        def chosen() -> TopologyDocument:
-            gates = self.document.feature_gates
-            return topology(cast("Cluster", self.cluster), chosen=self, feature_gates=gates).document
-
-        made = partial(_made_allocations, self.document, self.cluster)
-        return PlotSource(self.document, self.cluster, made=made, topology=chosen if self.cluster else None)
+        return PlotSource(self.document, self.cluster, made=partial(_made_allocations, self.document, self.cluster))
 
     def __repr__(self) -> str:
         done = sum(unit.outcome == "Allocated" for unit in self.units)

@@ -34,7 +34,6 @@ from .allocate import allocated_manifests, claim_answers
 if TYPE_CHECKING:
     import pandas
 
-    from ..models.results.topology import TopologyDocument
     from ..reports.plots import MadeAllocation, PlotSource
     from ..solver.compare.figures import FragmentationPoint
     from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
@@ -134,7 +133,6 @@ class _PicturedPlan:
             progress=result.progress,
             made=lambda: {"": made_by_plan(self.found.units)},
             curves=lambda: {"plan": self._curve(whole)},
-            topology=lambda: self._topology(whole),
         )
 
     def _whole_cluster(self) -> Cluster:
@@ -153,17 +151,6 @@ class _PicturedPlan:
         inputs, units = ask(), self.found.units
         context = SchedulingContext(inputs, monotonic() + CURVE_SECONDS)
         return fragmentation_curve(context, inputs.units, units, self.found.order)
-
-    def _topology(self, whole: Cluster) -> TopologyDocument:
-        from .topology import topology
-
-        devices = (
-            (one.driver, one.pool, one.device)
-            for _, _, allocation in made_by_plan(self.found.units)
-            for one in allocation.devices.results or ()
-            if not one.admin_access
-        )
-        return topology(whole, chosen=tuple(devices), feature_gates=self.found.gates).document
 
 
 def made_by_plan(units: Iterable[PlannedUnitOutcome]) -> list[MadeAllocation]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from ...models.cluster.cluster import Cluster, TopologyInstance, topology_instances
-from ...models.kubernetes.extensions import DeviceTopology
+from ...models.kubernetes.extensions import DeviceTopology, TopologyScope
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId
+from ...models.results import topology as records
 from ...models.topology.free_shapes import FreeShape, largest_free_by_level, largest_free_shape
 from ...models.topology.places import PlacedDevices, place_devices
 from ...problem.topology import membership_of
@@ -48,6 +51,11 @@ class TopologyOutcome:
     surveys: tuple[TopologySurvey, ...]
     gates: FeatureGates
 
+    def document(self) -> records.TopologyDocument:
+        """The result document."""
+        answers = tuple(map(_topology_answer, self.surveys))
+        return records.TopologyDocument(topologies=answers, feature_gates=self.gates.to_dict())
+
 
 def topology(
     cluster: Cluster,
@@ -80,3 +88,69 @@ def topology(
             found.append(InstanceSurvey(instance, places, used, here, largest, left, levels, levels_left))
         surveys.append(TopologySurvey(one, tuple(found)))
     return TopologyOutcome(tuple(surveys), gates)
+
+
+def _topology_answer(survey: TopologySurvey) -> records.TopologyAnswer:
+    spec = survey.topology.spec
+    return records.TopologyAnswer(
+        name=survey.topology.metadata.name,
+        driver=spec.driver,
+        device_class_name=spec.device_class_name,
+        scope=msgspec.convert(spec.scope, TopologyScope),
+        shape=survey.topology.known_shape,
+        coordinates=spec.coordinates or ((spec.links.id,) if spec.links else ()),
+        instances=tuple(_instance_answer(one) for one in survey.instances),
+    )
+
+
+def _instance_answer(found: InstanceSurvey) -> records.InstanceAnswer:
+    places = found.places
+    numbers = {device: number for number, device in enumerate(places.devices)}
+    free = len(places.devices) - len(found.used) - len(found.chosen)
+    devices = []
+    for device in places.devices:
+        state: records.DeviceState = "used" if device in found.used else "chosen" if device in found.chosen else "free"
+        driver, pool, name = device
+        at = _published_coordinates(device, places)
+        devices.append(records.PlacedDevice(driver=driver, pool=pool, device=name, coordinates=at, state=state))
+    return records.InstanceAnswer(
+        name=found.instance.name,
+        axes=tuple(
+            records.AxisAnswer(attribute=axis.name, first=axis.first, size=axis.size, periodic=axis.periodic)
+            for axis in places.axes
+        ),
+        levels=tuple(_free_shape_answer(shape, places, numbers) for shape in found.levels),
+        levels_left=tuple(_free_shape_answer(shape, places, numbers) for shape in found.levels_left),
+        free=free,
+        used=len(found.used),
+        chosen=len(found.chosen),
+        largest=_free_shape_answer(found.largest, places, numbers),
+        left=_free_shape_answer(found.left, places, numbers),
+        devices=tuple(devices),
+        unplaced=tuple(
+            records.UnplacedDevice(driver=driver, pool=pool, device=device) for driver, pool, device in places.unplaced
+        ),
+        links=tuple((numbers[one], numbers[other]) for one, other in places.links),
+    )
+
+
+def _published_coordinates(device: DeviceId, places: PlacedDevices) -> tuple[int | str | bool, ...]:
+    """Return the coordinates as the device publishes them."""
+    if device in places.cells:
+        return tuple(axis.first + place for axis, place in zip(places.axes, places.cells[device], strict=True))
+    scalars = places.paths.get(device) or (places.ids[device],)
+    return tuple(scalar.value for scalar in scalars)
+
+
+def _free_shape_answer(
+    shape: FreeShape, places: PlacedDevices, numbers: Mapping[DeviceId, int]
+) -> records.FreeShapeAnswer:
+    first = tuple(axis.first + place for axis, place in zip(places.axes, shape.first, strict=False))
+    return records.FreeShapeAnswer(
+        kind=shape.kind,
+        count=len(shape.devices),
+        size=shape.size,
+        first=first,
+        level=shape.level,
+        devices=tuple(sorted(numbers[device] for device in shape.devices)),
+    )
