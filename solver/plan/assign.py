@@ -20,7 +20,9 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedNode, PlanStage, plan_stage
+from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import plugin_classes, unknown_room_notices
+from ...models.workload.quota import Admissions
 from ...models.workload.units import ClaimRef
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import FatalError
@@ -32,6 +34,7 @@ from ..engines.search import BudgetError, Search
 from .build import PlanInstance, PlanRequest
 from .build.nodes import PlanNodeClass, with_bought_nodes
 from .build.objectives import Goal, display_number
+from .build.quota_admission import pod_sets_by_workload
 from .build.units import ColocatedUnits, UnitClass
 from .build.weights import WeightFunction
 from .master_problem import IntegerPlan, PlanSolution, StageResult, is_close
@@ -138,6 +141,10 @@ def _waiting_by_role(instance: PlanInstance, plan: IntegerPlan) -> Mapping[int, 
         for members in choice.gang_sets[first : first + number]:
             for kind, entry in members:
                 waiting[choice.roles[kind.index]].append(entry)
+    admitted = instance.admissions.admitted(plan.gangs) if instance.admissions else {}
+    for one in admitted.values():
+        for role_index, entry in one.units:
+            waiting[role_index].append(entry)
     for role, number in zip(instance.roles, plan.units, strict=False):
         waiting[role.index].extend(role.ungrouped[:number])
     return waiting
@@ -242,7 +249,8 @@ class PlanAssignment:
     """Where all units go: by position in the queue a node and allocations, and the order in which they are made.
 
     ``cluster`` has the nodes that are bought, which ``bought`` lists by the name of their template. Nodes with the same
-    ``equivalence`` are equal for all planned units, and get equal units with equal devices.
+    ``equivalence`` are equal for all planned units, and get equal units with equal devices. ``admissions`` are those of
+    workloads that need quota.
     """
 
     cluster: Cluster
@@ -250,6 +258,7 @@ class PlanAssignment:
     assigned: Mapping[int, tuple[Node, Allocations]]
     order: tuple[int, ...]
     equivalence: Mapping[str, Hashable]
+    admissions: Admissions = field(default_factory=dict)
 
 
 def assign_plan(request: PlanRequest, instance: PlanInstance, solution: PlanSolution) -> PlanAssignment:
@@ -263,7 +272,10 @@ def assign_plan(request: PlanRequest, instance: PlanInstance, solution: PlanSolu
     assigned = {place: (cluster.node(name), made) for place, (name, made) in request.earlier.assigned.items()}
     allocator = SlotAllocator(instance, views, nodes, ResultBuilder(gates, request.session.seed))
     assigned.update(unit for slot in placed for unit in allocator.placed(slot))
-    return PlanAssignment(cluster, bought, assigned, tuple(assigned), _node_equivalence(request, nodes, placed))
+    alike = _node_equivalence(request, nodes, placed)
+    admitted = instance.admissions.admitted(solution.plan.gangs) if instance.admissions else {}
+    admissions = pod_sets_by_workload(admitted)
+    return PlanAssignment(cluster, bought, assigned, tuple(assigned), alike, admissions)
 
 
 def _node_equivalence(
@@ -298,6 +310,12 @@ def _with_purchased_nodes(
     return cluster, bought, nodes
 
 
+def admitted_queue(request: PlanRequest, assignment: PlanAssignment) -> Sequence[QueuedUnit]:
+    """The queue with the units of admitted workloads as they are with their flavors."""
+    quota = request.quota
+    return quota.admitted_queue(request.queue, assignment.admissions) if quota else request.queue
+
+
 def build_plan_outcome(
     request: PlanRequest,
     instance: PlanInstance,
@@ -318,7 +336,7 @@ def build_plan_outcome(
     )
     units: list[PlannedUnitOutcome] = []
     order = {place: number for number, place in enumerate(assignment.order, 1)}
-    for place, planned in enumerate(request.queue):
+    for place, planned in enumerate(admitted_queue(request, assignment)):
         node, made = assignment.assigned.get(place, (None, ()))
         name = node.metadata.name if node else None
         units.append(
@@ -344,6 +362,8 @@ def build_plan_outcome(
         bought=assignment.bought,
         statistics=statistics,
         notices=(*_unknown_rooms(request), *request.earlier.notices),
+        quota=request.quota,
+        admissions=assignment.admissions,
     )
 
 

@@ -93,7 +93,7 @@ def first_fit(
     """
     before, units = dict(placed or {}), [queue[position] for position in arriving]
     try:
-        context = _context(session, queue, arriving, deadline, before, usable, shuffle)
+        context = context_beside(session, queue, units, deadline, before, usable, shuffle)
     except TimeOverError:
         return FirstFit(before, False)
     earlier = [(queue[position], name) for position, (name, _) in before.items()]
@@ -128,8 +128,9 @@ def first_fit_placed(
         return None
     if any(queue[position].unit_set.gang is not None for position in arriving):
         return None
+    units = [queue[position] for position in arriving]
     try:
-        context = _context(session, queue, arriving, deadline, dict(placed or {}), usable)
+        context = context_beside(session, queue, units, deadline, dict(placed or {}), usable)
     except TimeOverError:
         return None
     states = context.node_states
@@ -157,21 +158,21 @@ def first_fit_placed(
     return found
 
 
-def _context(
+def context_beside(
     session: Session,
     queue: Sequence[QueuedUnit],
-    arriving: Sequence[int],
+    units: Sequence[QueuedUnit],
     deadline: float | None,
     placed: AssignedUnits,
     usable: Container[str] | None,
     shuffle: Random | None = None,
 ) -> SequentialContext:
+    """Return where first fit of units starts, beside those of the queue that are placed."""
     state, rooms = remaining_beside(session, queue, placed)
     nodes = [node for name, node in session.cluster.nodes.items() if usable is None or name in usable]
     if shuffle:
         shuffle.shuffle(nodes)
     bounded = replace(session, work=_FIRST_FIT_WORK)
-    units = [queue[position] for position in arriving]
     return SequentialContext(bounded, auto_engine(bounded), units, deadline, nodes, state, rooms)
 
 
@@ -308,15 +309,23 @@ class SequentialScheduler:
         nodes = self._context.session.cluster.nodes
         if is_whole(gang, names, len(members) + len(earlier)) and in_one_domain(gang, names, nodes):
             return
-        for queued, position in there:
+        self.withdraw(queued for queued, _ in there)
+
+    def withdraw(self, units: Iterable[QueuedUnit]) -> None:
+        """Remove units that were placed, for their gang is not whole."""
+        for queued in units:
+            _, position = self._placed.pop(id(queued.unit))
             keys = [ref.key for ref in queued.unit.claims]
             self._users.subtract(keys)
             gone = [key for key in keys if not self._users[key] and key in self._made]
             for key in gone:
                 del self._made[key]
             self._node_states.remove_pod(position, queued.unit_set.shape.requests, gone)
-            del self._placed[id(queued.unit)]
             self._refuse(queued, _GANG_NOT_WHOLE)
+
+    def is_placed(self, unit: QueuedUnit) -> bool:
+        """Whether a unit has a node."""
+        return id(unit.unit) in self._placed
 
 
 def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:

@@ -286,10 +286,12 @@ def plan_from_columns(
     instance: master_problem.MasterProblem,
     stages: Sequence[master_problem.ObjectiveStage],
     columns: Iterable[tuple[master_problem.Column, int]],
+    wished: Sequence[float] = (),
 ) -> master_problem.IntegerPlan:
     """Take columns in order while nodes are free, then place whole gangs in them, and then single units.
 
-    What the first of the stages gains most by comes first. Rows are not looked at.
+    What the first of the stages gains most by comes first. Rows are not looked at, but by the completion of the
+    instance; gangs that are ``wished`` for come first there.
     """
     free = {node.index: node.count for node in instance.nodes}
     counts = Counter[master_problem.Column]()
@@ -300,7 +302,12 @@ def plan_from_columns(
     taken = master_problem.ordered_columns(counts)
     room = master_problem.covered_units(instance, taken)
     gangs = [0] * len(instance.gangs)
+    chosen = instance.completion.choose(room, stages, wished) if instance.completion else {}
+    for index, number in chosen.items():
+        gangs[index] = number
     for index in _gain_order(stages, [stage.terms.gangs for stage in stages]):
+        if index in chosen:
+            continue
         gang = instance.gangs[index]
         gangs[index] = min([gang.demand, *(room[unit] // size for unit, size in gang.members)])
         for unit, size in gang.members:

@@ -28,6 +28,7 @@ from .master_problem import PlanLimits, PlanSolution, is_past
 from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD, Picks
 from .pricing.consumption import ConsumptionMeasure
+from .quota_first_fit import quota_first_fit
 
 # With at most so many units and nodes together first fit is tried in further orders, so many of them drawn at random.
 _FEW_UNITS_AND_NODES = 128
@@ -126,12 +127,22 @@ def _candidates(
     placed = {place: (node.metadata.name, made) for place, (node, made) in in_order}
     left = [place for place in request.open_positions if place not in placed]
     usable = bought if request.only_new else request.node_names and request.node_names | bought
-    added = first_fit(session, queue, left, deadline, placed=placed, usable=usable) if left else FirstFit(placed, True)
+    added, admissions = FirstFit(placed, True), assignment.admissions
+    if left and request.quota:
+        admit = partial(quota_first_fit, session, queue, request.quota, left, deadline)
+        added, admissions = admit(placed=placed, admissions=admissions, usable=usable)
+    elif left:
+        added = first_fit(session, queue, left, deadline, placed=placed, usable=usable)
     if len(added.assigned) > len(placed):
-        yield _Candidate(added, _assignment(assignment, added))
+        yield _Candidate(added, replace(_assignment(assignment, added), admissions=admissions))
     if request.only_new:
         return
     nothing = PlanAssignment(request.session.cluster, {}, {}, (), {})
+    if request.quota:
+        admit = partial(quota_first_fit, request.session, queue, request.quota, request.open_positions, deadline)
+        found, admissions = admit(placed=request.earlier.assigned, usable=request.node_names)
+        yield _Candidate(found, replace(_assignment(nothing, found), admissions=admissions))
+        return
     if request.earlier.coupled and request.node_names is None:
         # Few clusters have groups.
         from .build.groups import place_in_queue_order

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,24 @@ class ObjectiveStage:
         return gain if self.maximise else -gain
 
 
+class PlanCompletion(Protocol):
+    """Chooses gangs in room that is there, so that the rows about them hold."""
+
+    def choose(self, room: list[int], stages: Sequence[ObjectiveStage], wished: Sequence[float]) -> dict[int, int]:
+        """Return the number of each gang class that it is about, zeros included, and take their members out of room.
+
+        What is ``wished`` for by gang class comes first, if anything is, and then what the first stages gain most by.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class MasterProblem:
     """What is planned. ``meters`` is how many numbers of usage a column has.
 
     ``sizes`` says by meter, roughly, by how much one more unit may raise the usage of a column; without it by 1.
 
-    Rows must hold for a plan without any node: the empty plan is where planning starts.
+    Rows must hold for a plan without any node: the empty plan is where planning starts. ``completion`` chooses among
+    gangs where rows keep most choices from being plans.
     """
 
     units: tuple[MasterUnitClass, ...]
@@ -123,6 +134,7 @@ class MasterProblem:
     rows: tuple[CouplingRow, ...] = ()
     meters: int = 0
     sizes: tuple[int, ...] = ()
+    completion: PlanCompletion | None = None
 
     def demands(self) -> tuple[int, ...]:
         """How many units of each class are queued, those of gangs included."""

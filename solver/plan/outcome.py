@@ -15,6 +15,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedNode, PlanStage
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import OwnerKind
 from ...models.workload.units import ClaimRef, Unit
 from ..allocate.check import VerificationError
@@ -88,6 +89,7 @@ class PlanOutcome:
 
     ``units`` are in the order of the queue, ``nodes`` in the cluster's, with those to be bought behind them; ``bought``
     are these as objects, by the name of their template. ``seconds`` are wall times of the phases.
+    ``admissions`` are those of the workloads of ``quota``.
     """
 
     outcome: str
@@ -102,6 +104,8 @@ class PlanOutcome:
     statistics: PlanStatistics = field(default_factory=PlanStatistics)
     seconds: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    quota: QuotaQueue | None = None
+    admissions: Admissions = field(default_factory=dict)
 
     @property
     def asked(self) -> int:
@@ -132,6 +136,8 @@ def check_plan(
     given: Sequence[CallerConstraint] = (),
     natural_gangs: bool = False,
     replay: bool = True,
+    quota: QuotaProblem | None = None,
+    admissions: Admissions | None = None,
     deadline: float | None = None,
 ) -> None:
     """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``, ``VerificationTimeoutError``."""
@@ -143,6 +149,8 @@ def check_plan(
             caller_constraints=given,
             natural_gangs=natural_gangs,
             replay=replay,
+            quota=quota,
+            admissions=admissions,
             deadline=deadline,
         )
     if violations:

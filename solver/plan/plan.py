@@ -24,6 +24,7 @@ from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
+from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.requested import dropped_fields
 from ...models.workload.unit_classes import Gang, UnitShape
 from ...problem.messages import DeadlineExceededError, check_policy
@@ -72,8 +73,11 @@ def plan(
     executor: Executor | None = None,
     watch: PlanWatch | None = None,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    quota: QuotaProblem | None = None,
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
+
+    ``quota`` is what the workloads of the queue need to be admitted; None: none is needed.
 
     Raises
     ------
@@ -96,22 +100,24 @@ def plan(
     sets = read_queue(
         cluster, namespace=namespace, selector=selector, gates=gates, value=value, natural_gangs=natural_gangs
     )
+    charged = None if quota is None else QuotaQueue(quota, sets)
+    sets = sets if charged is None else charged.sets
     queue = list(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
-    refused = _refused_units(cluster, queue)
+    refused = _refused_units(cluster, queue, charged)
     time.lap("queue")
     time.measure_pace(len(queue))
     given = read_caller_constraints(constraints)
     session = Session(cluster, gates, policy, seed, caller_constraints=given)
     positions = [place for place in range(len(queue)) if place not in refused]
     before = _with_daemons(session, queue, positions, time.coupling_ends())
-    earlier = _with_coupled_units(session, queue, positions, before, time.coupling_ends(), only_new=only_new)
+    earlier = _with_coupled_units(session, queue, positions, before, time.coupling_ends(), charged, only_new=only_new)
     refused.update(earlier.reasons)
     positions = [place for place in positions if place not in before.positions]
     catalogue = build_node_catalogue(cluster, _single_host_gangs(queue)) if buy else None
     limit = None if budget is None else _spendable(budget)
     target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
     whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
-    whole = replace(whole, last_stages=last_stages(objective))
+    whole = replace(whole, last_stages=last_stages(objective), quota=charged)
     open_positions = [place for place in positions if place not in earlier.positions]
     request = _affordable_request(replace(whole, open_positions=open_positions, earlier=earlier), time)
     request, instance = _built(request, time.build_ends())
@@ -143,7 +149,13 @@ def plan(
 
         alike, assigned = assignment.equivalence, assignment.assigned
         ends = time.reasons_end([queue[place] for place in assigned])
-        explain = partial(unplaced_reasons, assignment.cluster, queue, assigned, gates, policy, seed, usable, alike)
+        there: Sequence[QueuedUnit] = queue
+        if charged:
+            from .quota_reasons import quota_reasons
+
+            stopped, there = quota_reasons(charged, queue, assigned, assignment.admissions, refused)
+            refused.update(stopped)
+        explain = partial(unplaced_reasons, assignment.cluster, there, assigned, gates, policy, seed, usable, alike)
         reasons = explain(known=refused, deadline=ends, given=given)
     time.lap("explain")
     why = {**reasons, **refused}
@@ -151,16 +163,17 @@ def plan(
     said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
     answer = replace(answer, notices=(*dropped, *said))
     check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
-    check = partial(check, natural_gangs=natural_gangs)
+    check = partial(check, natural_gangs=natural_gangs, quota=quota)
     try:
-        check(assignment.cluster, answer.units, order=answer.order, deadline=time.verification_ends())
+        ends, admissions = time.verification_ends(), assignment.admissions
+        check(assignment.cluster, answer.units, order=answer.order, admissions=admissions, deadline=ends)
     except VerificationTimeoutError as error:
         solution, part = _verified_part(request, instance, solution, assignment, error.verified)
         late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
         less = build_plan_outcome(request, instance, solution, part, {**late_ones, **why}, gap)
         told = f"the time limit left time to verify {less.placed} of {answer.placed} placed units"
         answer = replace(less, notices=(*answer.notices, told))
-        check(part.cluster, answer.units, order=answer.order, replay=False)
+        check(part.cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
     time.lap("verify")
     answer = replace(answer, verified=True, seconds=time.laps)
     if solution.interrupted:
@@ -215,9 +228,12 @@ def _verified_part(
 ) -> tuple[PlanSolution, PlanAssignment]:
     """Cut a plan down to the first units that were ``verified``, so that no gang is torn.
 
-    Nothing is left where nodes are bought, and where ConstraintGroups count, which are verified at the end.
+    Nothing is left where nodes are bought, where ConstraintGroups count, which are verified at the end, and where queues
+    admit in their order.
     """
-    kept = [] if assignment.bought or assignment.cluster.constraint_groups else list(assignment.order[:verified])
+    strict = request.quota is not None and any(node.strict for node in request.quota.problem.nodes)
+    nothing = assignment.bought or assignment.cluster.constraint_groups or strict
+    kept = [] if nothing else list(assignment.order[:verified])
     ends: dict[Gang, tuple[int, int]] = {}
     for number, place in enumerate(assignment.order):
         gang = request.queue[place].unit_set.gang
@@ -228,7 +244,10 @@ def _verified_part(
         if last >= len(kept):
             del kept[first:]
     own = {place: assignment.assigned[place] for place in kept}
-    part = PlanAssignment(request.session.cluster, {}, own, tuple(kept), {})
+    members = [request.quota.member(request.queue[place]) for place in kept] if request.quota else []
+    there = {member.workload for member in members if member is not None}
+    admissions = {place: one for place, one in assignment.admissions.items() if place in there}
+    part = PlanAssignment(request.session.cluster, {}, own, tuple(kept), {}, admissions)
     counted = [
         replace(result, value=int(planned_weight(request, own, goal.weigh) * goal.scale) - goal.earlier, proven=False)
         for goal, result in takewhile(
@@ -296,6 +315,7 @@ def _with_coupled_units(
     positions: Sequence[int],
     before: EarlierPlacements,
     deadline: float | None,
+    charged: QuotaQueue | None,
     *,
     only_new: bool,
 ) -> EarlierPlacements:
@@ -306,7 +326,8 @@ def _with_coupled_units(
 
     found = before.copied()
     left = [place for place in positions if place not in before.positions]
-    place_coupled_units(session, queue, left, found, deadline, only_new=only_new)
+    needs_quota = charged.member if charged else None
+    place_coupled_units(session, queue, left, found, deadline, only_new=only_new, needs_quota=needs_quota)
     return found
 
 
@@ -345,8 +366,10 @@ def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stage
     return [planned for place, planned in enumerate(units) if place not in refused]
 
 
-def _refused_units(cluster: Cluster, queue: Sequence[QueuedUnit]) -> dict[int, tuple[Reason, ...]]:
-    """Units that nothing can place, with the reasons."""
+def _refused_units(
+    cluster: Cluster, queue: Sequence[QueuedUnit], quota: QuotaQueue | None = None
+) -> dict[int, tuple[Reason, ...]]:
+    """Units that nothing can place, with the reasons; those of workloads that cannot be admitted among them."""
     found: dict[int, tuple[Reason, ...]] = {}
     # Units of one shape are refused for the same reasons, each with the names of its own claims.
     sound: set[UnitShape] = set()
@@ -357,6 +380,9 @@ def _refused_units(cluster: Cluster, queue: Sequence[QueuedUnit]) -> dict[int, t
             sound.add(shape)
         if gang is not None and gang.problem:
             reasons.append(Reason("gang", "", gang.problem))
+        member = quota.member(planned) if quota else None
+        if quota and member and quota.problems[member.workload]:
+            reasons.append(Reason("quota", "", quota.problems[member.workload]))
         if reasons:
             found[place] = tuple(reasons)
     torn = {queue[place].unit_set.gang for place in found}

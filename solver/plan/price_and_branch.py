@@ -176,6 +176,7 @@ class _StageSolver:
         columns: Iterable[tuple[master_problem.Column, int]],
         bound: int | None = None,
         work: float = _SETTLING_WORK,
+        wished: Sequence[float] = (),
     ) -> None:
         """Take the best plan that these columns allow, with those of the plan at hand, if it is better."""
         found: list[tuple[master_problem.Column, int]] = []
@@ -184,7 +185,7 @@ class _StageSolver:
         finally:
             # At once, even where time is over: what these columns have room for may be better.
             stages, together = [*(reached for reached, _ in self._reached), stage], (*found, *self._plan.columns)
-            plan = plan_from_columns(self._instance, stages, together)
+            plan = plan_from_columns(self._instance, stages, together, wished)
             if plan.is_feasible(self._instance, self.master.rows):
                 self._keep_better(stage, plan)
         counts = Counter[master_problem.Column]()
@@ -221,10 +222,12 @@ class _StageSolver:
             return bound
         part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
         if self._instance.gangs and not self._is_close(stage, bound):
-            self._take(stage, fill_whole_gangs(self._generator, stage, relaxation, part.deadline), bound)
+            filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)
+            self._take(stage, filled, bound, wished=relaxation.gangs)
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound):
-            self._take(stage, DivingHeuristic(self._generator, stage, part).run(relaxation), bound)
+            dive = DivingHeuristic(self._generator, stage, part).run(relaxation)
+            self._take(stage, dive, bound, wished=relaxation.gangs)
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound):
             for plan in LargeNeighbourhoodSearch(self._generator, stage, relaxation, part).plans(self._plan):

@@ -9,7 +9,9 @@ of allocation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace as replace_fields
 from functools import partial
+from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
@@ -21,11 +23,13 @@ from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import read_queue
+from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.requested import all_units
-from ...models.workload.unit_classes import Gang, UnitSet
+from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from .nodes import NodeLoads
 from .published import Finding
+from .quota import admitted_pod, quota_findings
 from .verify import Placement, VerificationTimeoutError, Violation, verify
 
 
@@ -41,6 +45,8 @@ def plan_violations(
     caller_constraints: Sequence[CallerConstraint] = (),
     natural_gangs: bool = False,
     replay: bool = True,
+    quota: QuotaProblem | None = None,
+    admissions: Admissions | None = None,
     deadline: float | None = None,
 ) -> list[Violation]:
     """Check that a plan can be carried out, and that it is about the queue.
@@ -56,6 +62,10 @@ def plan_violations(
     - PLAN-GANG: of a gang all members are placed, or as many as are enough together with those that run, or none;
       none of a gang whose group is not there.
     - PLAN-DOMAIN: the nodes of a gang's members, those that run included, have one value of the gang's label.
+    - PLAN-QUOTA: pods of workloads are placed only if these are admitted, and for each admission quota is available
+      beside those before it (4.2), in strict queues in order (4.6); PLAN-FLAVOR: pods have what the flavors of their
+      pod set add, and pod sets of a group have the same; PLAN-COUNT: as many pods are placed as are admitted, all of a
+      pod set or as many as it needs at least (4.5).
 
     Parameters
     ----------
@@ -74,6 +84,8 @@ def plan_violations(
         As for ``read_queue``.
     replay
         Whether allocations are checked; False for the first units of a plan that were checked before.
+    quota, admissions
+        The quota that there is, and what the plan admits.
     deadline
         When to give up, as a reading of ``time.monotonic``.
 
@@ -88,7 +100,7 @@ def plan_violations(
         If no allocation was found to be wrong until the deadline.
 
     """
-    queue = Queue(cluster, gates, namespace, selector, natural_gangs)
+    queue = Queue(cluster, gates, namespace, selector, natural_gangs, quota, admissions or {})
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
     placements = [_placement_of_unit(cluster, units[number]) for number in _placement_order(units, order)]
     # Groups may be about claims of pods that are still to be made.
@@ -116,7 +128,12 @@ def _plan_findings(
     if order is not None and sorted(order) != [number for number, unit in enumerate(units) if unit.node is not None]:
         yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
     yield from room_findings(cluster, gates, ((unit.node, unit.unit.pod) for unit, _ in queue.known))
-    yield from gang_findings(cluster, ((one.gang, unit.node) for unit, one in queue.known if one.gang is not None))
+    gangs = ((one.gang, unit.node) for unit, one in queue.known)
+    yield from gang_findings(cluster, ((gang, node) for gang, node in gangs if gang is not None))
+    if queue.quota is not None:
+        pairs = ((queue.quota.member_of_set(one), unit.node) for unit, one in queue.known)
+        members = ((member, node) for member, node in pairs if member is not None)
+        yield from quota_findings(queue.quota, queue.admissions, members)
 
 
 def _placement_order(units: Sequence[PlacedUnit], order: Sequence[int] | None) -> list[int]:
@@ -180,9 +197,19 @@ class Queue:
     """The queue, read anew; ``namespace`` and ``selector`` narrow it as in ``models.queue.planned``."""
 
     def __init__(
-        self, cluster: Cluster, gates: FeatureGates, namespace: str | None, selector: str, natural_gangs: bool = False
+        self,
+        cluster: Cluster,
+        gates: FeatureGates,
+        namespace: str | None,
+        selector: str,
+        natural_gangs: bool = False,
+        quota: QuotaProblem | None = None,
+        admissions: Admissions = MappingProxyType({}),
     ) -> None:
         sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
+        self.quota = None if quota is None else QuotaQueue(quota, sets)
+        self.admissions = admissions
+        sets = sets if self.quota is None else self.quota.sets
         self._requested: dict[_UnitKey, UnitSet] = {
             (one.kind, one.namespace, one.name, number): one for one in sets for number in one.numbers
         }
@@ -206,7 +233,11 @@ class Queue:
                 seen.add(key)
                 self.known.append((unit, requested))
                 if unit.node is not None or unit.allocations:
-                    yield from _differences(unit, self._expander.unit(requested, unit.replica))
+                    expected = self._expander.unit(requested, unit.replica)
+                    if self.quota is not None:
+                        pod = admitted_pod(self.quota, self.admissions, requested, expected.pod)
+                        expected = replace_fields(expected, pod=pod)
+                    yield from _differences(unit, expected)
                 elif (unit.unit.namespace, unit.unit.name) != (unit.namespace, requested.unit_name(unit.replica)):
                     yield _another(unit)
         missing = [(one, key[3]) for key, one in self._requested.items() if key not in seen]

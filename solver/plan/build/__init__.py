@@ -6,32 +6,27 @@ ConstraintGroups couple (``groups``): they are placed before, and the instance s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
-from ....models.results.common import Reason, Status
+from ....models.results.common import Reason
 from ....models.workload.expansion import QueuedUnit
 from ....models.workload.node_room import missing_resources, remaining_allocatable
+from ....models.workload.quota import QuotaQueue
 from ....models.workload.requests import Requests, sum_requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import ClaimRef
-from ....problem.constraints import pools_with_negative_draws
-from ....problem.messages import FatalError
 from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeContextBuilder
-from ....problem.problem import Problem
 from ....problem.requests import VisibleAttributes
-from ....problem.shapes import NodeView
-from ...engines.auto import SearchThenSolve
 from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
-from ...engines.result import has_uncombinable_selector
 from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
-from ..pricing.bundle import BundleQuestion, BundleUnit, Picks, SharedClaimMeasure
+from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
 from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, stages_with_choice
 from .nodes import (
     NodeCatalogue,
@@ -43,7 +38,10 @@ from .nodes import (
     without_spanning_claims,
 )
 from .objectives import COMPACT, FRAGMENTATION, LEAST_CONSUMPTION, SOFT, Goal, ObjectiveBuilder
-from .shared_devices import NodeReach, SharedDevices, shared_devices
+from .questions import BundleQuestionBuilder
+from .quota import QuotaEntries, quota_entries
+from .quota_admission import PlannedAdmissions, build_admissions
+from .shared_devices import SharedDevices, shared_devices
 from .units import (
     ColocatedUnits,
     GangAlternative,
@@ -61,8 +59,6 @@ from .units import (
 
 # How often what all units take may be on one node, where a plan is to leave room for more of them.
 _RESIDUAL_MULTIPLE = 1000
-# What the solver may do for one unit with admin access on one node class, in deterministic units.
-_LOOKING_WORK = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,7 @@ class PlanRequest:
     ``last_stages`` follow the objective where a unit has a choice between devices that consume different amounts.
     ``relaxed``: the instance has all plans, and such as cannot be carried out, so that its bounds hold for all: admin
     access takes nothing, pools that cannot be counted have no limit, and a claim takes nothing that could be used from
-    several nodes.
+    several nodes. ``quota`` says which units need quota, and what there is.
     """
 
     session: Session
@@ -89,6 +85,7 @@ class PlanRequest:
     node_names: frozenset[str] | None = None
     relaxed: bool = False
     last_stages: tuple[str, ...] = ()
+    quota: QuotaQueue | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +95,7 @@ class PlanInstance:
     ``unplaceable`` says by position in the queue why a unit cannot be placed; ``is_narrowed``: the instance leaves out
     some plans, so that its bounds do not hold for all; ``busy`` are the nodes in use whatever is planned. ``objective``
     are the stages by name, with those that follow; ``consumption`` weighs devices where a stage asks for it.
+    ``admissions`` reads from a plan what is admitted.
     """
 
     problem: MasterProblem
@@ -115,6 +113,7 @@ class PlanInstance:
     busy: frozenset[str]
     objective: tuple[str, ...]
     consumption: ConsumptionSurvey | None
+    admissions: PlannedAdmissions | None = None
 
 
 def build_plan_instance(request: PlanRequest, deadline: float | None = None) -> PlanInstance:
@@ -132,6 +131,8 @@ class _PlanInstanceBuilder:
         self._roles = GangRoles()
         self._apart = SharedClaims(request.relaxed)
         self._rows: list[CouplingRow] = []
+        self._entries: list[QuotaEntries] = []
+        self._refused: dict[int, str] = {}
         self._narrowed = bool(request.earlier.coupled) or request.node_names is not None
         offers = request.catalogue.offers if request.catalogue else {}
         there = (node for name, node in self._cluster.nodes.items() if name not in offers and self._may_use(name))
@@ -151,12 +152,14 @@ class _PlanInstanceBuilder:
     def _built(self) -> PlanInstance:
         queued, members = self._units()
         residual_classes = group_unit_classes(
-            [ColocatedUnits((), (planned,)) for planned in self._request.target_workload or ()], len(queued)
+            [ColocatedUnits((), (planned,)) for planned in self._target_workload()], len(queued)
         )
         unit_classes = [*queued, *residual_classes]
         nodes = self._nodes()
         gangs = GangBuilder(self._roles, nodes, self._cluster.nodes)
         gangs.build(members)
+        quota = self._request.quota
+        admissions = build_admissions(quota, gangs, self._entries, queued) if quota else None
         residual_roles = [self._roles.of(unit_class) for unit_class in residual_classes]
         roles = self._roles.all
         times = _RESIDUAL_MULTIPLE if FRAGMENTATION in self._request.objective else 1
@@ -167,6 +170,7 @@ class _PlanInstanceBuilder:
             tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
             tuple(MasterNodeClass(node.index, node.count) for node in node_classes),
             tuple(gangs.gangs),
+            completion=admissions,
         )
         contexts = NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
         # These stages count what admin access looks at.
@@ -219,11 +223,12 @@ class _PlanInstanceBuilder:
             measured,
             shared,
             self._compiler,
-            gangs.unplaceable,
+            {**gangs.unplaceable, **self._refused},
             self._narrowed,
             self._busy,
             objective,
             survey,
+            admissions,
         )
 
     def _goals(
@@ -267,15 +272,28 @@ class _PlanInstanceBuilder:
         residual = None if node.template else goals.residual_workload
         return residual.question(measured) if residual else measured
 
+    def _target_workload(self) -> Sequence[QueuedUnit]:
+        """The units for which a stage leaves room, where roles of the queue do not stand for them."""
+        given, is_asked = self._request.target_workload, FRAGMENTATION in self._request.objective
+        if given is None and is_asked and self._request.quota:
+            # The units of a workload have a role for each choice of flavors.
+            return [self._request.queue[place] for place in self._request.open_positions]
+        return given or ()
+
     def _units(self) -> tuple[list[UnitClass], Mapping[Gang, list[MemberAlternatives]]]:
         """Return the unit classes, and the members of gangs; all other units get roles one by one."""
         single, sets = group_by_shared_claims(self._request.queue, self._request.open_positions)
         # Units that are placed beside the plan have their claims with them.
-        apart = FRAGMENTATION not in self._request.objective
-        separated = [self._apart.separated(variants) if apart else [] for variants in sets]
+        apart, quota = FRAGMENTATION not in self._request.objective, self._request.quota
+        charged = [quota is not None and any(map(quota.member, variants[0].units)) for variants in sets]
+        pairs = zip(sets, charged, strict=True)
+        separated = [self._apart.separated(variants, always=own) if apart else [] for variants, own in pairs]
         single += [entry for own in separated for entry in own]
         sets = [variants for variants, own in zip(sets, separated, strict=True) if not own]
-        unit_classes = group_unit_classes([*single, *(entry for variants in sets for entry in variants)])
+        if quota:
+            single, sets = self._without_charged(quota, single, sets)
+        listed = [*single, *(entry for variants in sets for entry in variants)]
+        unit_classes = group_unit_classes([*listed, *(entry for one in self._entries for entry in one.units())])
         class_of = {id(entry): unit_class for unit_class in unit_classes for entry in unit_class.entries}
         found = GangMembership()
         for entry in single:
@@ -294,6 +312,23 @@ class _PlanInstanceBuilder:
         for unit_class in shared:
             self._roles.of(unit_class)
         return [*unit_classes, *shared], found.gangs()
+
+    def _without_charged(
+        self, quota: QuotaQueue, single: Sequence[ColocatedUnits], sets: Sequence[list[ColocatedUnits]]
+    ) -> tuple[list[ColocatedUnits], list[list[ColocatedUnits]]]:
+        """Keep units that need no quota, and leave those of workloads to ``_entries`` or among the refused."""
+        charged = [entry for entry in single if quota.member(entry.units[0]) is not None]
+        self._entries, self._refused = quota_entries(quota, self._request.queue, charged)
+        there = {id(entry) for entry in charged}
+        left = []
+        for variants in sets:
+            if any(map(quota.member, variants[0].units)):
+                # The claims of too many units would have to be planned apart.
+                self._narrowed = True
+                self._refused.update(dict.fromkeys(variants[0].positions, "it shares claims with too many others"))
+            else:
+                left.append(variants)
+        return [entry for entry in single if id(entry) not in there], left
 
     def _nodes(self) -> list[Node]:
         """Return the nodes that may be used, with one for each template."""
@@ -334,102 +369,6 @@ class _PlanInstanceBuilder:
         most = len(self._request.open_positions)
         bought = {name: catalogue.limit(name, most) for name in catalogue.offers} if catalogue else {}
         return classifier.node_classes(nodes, bought)
-
-
-@dataclass
-class BundleQuestionBuilder:
-    """Compiles questions.
-
-    ``node_context_builder`` describes nodes for stages that look at them; ``residual_roles`` are the roles of the
-    target workload, whose questions are needed though nothing of them is queued. Without ``looks``, units that have
-    nothing but admin access are in the model with all that they have. With ``relaxed`` admin access takes nothing.
-    ``is_narrowed``: it is not known whether a node takes some unit, so that it takes none.
-    """
-
-    compiler: NodeCompiler
-    allocated_state: AllocatedState
-    resources: ScaledResources
-    session: Session
-    node_context_builder: NodeContextBuilder | None = None
-    residual_roles: Sequence[GangRole] = ()
-    looks: bool = True
-    relaxed: bool = False
-    is_narrowed: bool = field(init=False, default=False)
-
-    def __post_init__(self) -> None:
-        self._decider = SearchThenSolve(replace(self.session, work=_LOOKING_WORK))
-
-    def view(self, unit_class: UnitClass, node: PlanNodeClass) -> NodeView:
-        """Return what a unit class sees of a node."""
-        return self.compiler.view(node.nodes[0], self.compiler.question(unit_class.claims))
-
-    def reach(self, node: PlanNodeClass, unit_classes: Sequence[UnitClass], question: BundleQuestion) -> NodeReach:
-        """Return what a node shares with others, and what each unit class sees of it."""
-        looks = [self.view(unit_class, node).shape for unit_class in unit_classes] if node.shared else []
-        return NodeReach(node, looks, question.in_use, [unit.problem for unit in question.units])
-
-    def question(self, node: PlanNodeClass, roles: Sequence[GangRole], most: Sequence[int]) -> BundleQuestion:
-        """Ask about a node: at most so many of each role."""
-        problems: dict[int, tuple[Problem, Picks] | None] = {}
-        units: list[BundleUnit] = []
-        for role in roles:
-            shared = role.unit_class.shared
-            if not node.takes(role) or not (shared or most[role.index] or role in self.residual_roles):
-                continue
-            if role.unit_class.index not in problems:
-                problems[role.unit_class.index] = self._looked_at(role.unit_class, node)
-            found = problems[role.unit_class.index]
-            if found is not None:
-                needs, size = self.resources.needs(role.unit_class.requests), role.unit_class.size
-                limit, key = (1, shared.key) if shared else (most[role.index], None)
-                names = role.unit_class.apart
-                units.append(BundleUnit(role.index, found[0], limit, needs, True, size, found[1], key, names))
-        return BundleQuestion(tuple(self._with_claims(units)), self.allocated_state.in_use(node.view), node.left)
-
-    def _with_claims(self, units: Sequence[BundleUnit]) -> Iterator[BundleUnit]:
-        """Yield the units all of whose claims may be had, and these claims before them."""
-        # Where devices give counters the order decides, and a claim is allocated with the first unit that names it.
-        apart = (unit for unit in units if unit.provides or unit.names)
-        ordered = {unit.index for unit in apart if pools_with_negative_draws(unit.problem)}
-        self.is_narrowed |= bool(ordered)
-        there = frozenset(unit.provides for unit in units if unit.provides and unit.index not in ordered)
-        listed = (replace(unit, names=unit.names & there) if self.relaxed else unit for unit in units)
-        kept = [unit for unit in listed if unit.names <= there and unit.index not in ordered]
-        named = {key for unit in kept for key in unit.names}
-        yield from (unit for unit in kept if unit.provides and unit.provides in named)
-        yield from (unit for unit in kept if not unit.provides)
-
-    def _looked_at(self, unit_class: UnitClass, node: PlanNodeClass) -> tuple[Problem, Picks] | None:
-        """Decide what a unit gets that has nothing but admin access: then nothing is left of its claims (IN-3)."""
-        problem = self._problem(unit_class, node)
-        if problem is None or not problem.has_admin:
-            return None if problem is None else (problem, ())
-        if unit_class.shared and self.relaxed:
-            # It may be used from several nodes, whatever devices it gets.
-            return None
-        if unit_class.shared or unit_class.apart or not self.looks or not all(one.admin for one in problem.demands):
-            return (problem.without_admin() if self.relaxed else problem), ()
-        found = self._decider.decide(problem, self.allocated_state.in_use(node.view), None)
-        # What others take may help where devices give counters.
-        is_open = found.status is Status.UNKNOWN or bool(pools_with_negative_draws(problem))
-        if found.status is not Status.ALLOCATED and not (self.relaxed and is_open):
-            self.is_narrowed |= is_open
-            return None
-        return replace(problem, claims=(), demands=(), constraints=(), relations=()), found.picks
-
-    def _problem(self, unit_class: UnitClass, node: PlanNodeClass) -> Problem | None:
-        """Compile the claims of a unit class on a node; None where that fails, so that the node takes none of it."""
-        view = self.view(unit_class, node)
-        question = self.compiler.question(unit_class.claims)
-        try:
-            problem = self.compiler.problem(question, view.shape).order_independent()
-        except FatalError:
-            return None
-        awkward = {number for number, device in enumerate(view.devices) if has_uncombinable_selector(device)}
-        problem = problem.without_devices(awkward) if awkward else problem
-        if self.node_context_builder is not None:
-            problem = replace(problem, node_context=self.node_context_builder.survey(view, question.visible))
-        return problem
 
 
 MutableRoomByNode = dict[str, Requests | None]

@@ -10,7 +10,7 @@ whole. Bounds are then about everything else.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ....models.cluster.cluster import Cluster
@@ -38,6 +38,7 @@ from ..master_problem import is_past
 from . import EarlierPlacements, ExcludedNode, MutableRoomByNode, unit_key
 
 _NO_ROOM = (Reason("room", "", "no nodes with room for all that belongs together were found"),)
+_COUPLED_WITH_QUOTA = (Reason("quota", "", "a ConstraintGroup couples it, and it needs quota: both are not planned"),)
 # How often units are moved from nodes that turn out to have too little room for all of them.
 _MOST_ATTEMPTS = 16
 
@@ -59,15 +60,19 @@ def place_coupled_units(
     deadline: float | None,
     *,
     only_new: bool,
+    needs_quota: Callable[[QueuedUnit], object] | None = None,
 ) -> None:
     """Place what groups couple on the nodes there are, beside what was ``found``; it is added there.
 
-    Raises ``ValueError`` for a group that is wrong.
+    Units that need quota are not placed before the plan. Raises ``ValueError`` for a group that is wrong.
     """
     nodes = {} if only_new else session.cluster.nodes
     engine = ENGINES["auto"](session)
     for one in _coupled_sets(session.cluster, queue, left):
-        _place_set(session, engine, queue, one, nodes, deadline, found)
+        if needs_quota and any(needs_quota(queue[place]) for place in one.places):
+            found.reasons.update(dict.fromkeys(one.places, _COUPLED_WITH_QUOTA))
+        else:
+            _place_set(session, engine, queue, one, nodes, deadline, found)
 
 
 def place_in_queue_order(

@@ -159,8 +159,10 @@ class SharedClaims:
     is_narrowed: bool = False
     refs: dict[ObjectKey, ClaimRef] = field(default_factory=dict)
 
-    def separated(self, variants: Sequence[ColocatedUnits]) -> list[ColocatedUnits]:
+    def separated(self, variants: Sequence[ColocatedUnits], *, always: bool = False) -> list[ColocatedUnits]:
         """The units of a set one by one, with what they share apart; none where the variants are all that there is.
+
+        With ``always`` the variants do not matter; none then if there are too many claims.
 
         A claim with admin access is allocated together with the others of the first unit that names it, in whose way it
         is (DEV-1). As that may be any unit, it is in the way of all, and some plans are left out.
@@ -175,7 +177,9 @@ class SharedClaims:
         if self.relaxed:
             self.refs.update([(key, refs[key]) for key in shared][: _MOST_CLAIMS_APART - len(self.refs)])
             return single
-        if len(self.refs) + len(shared) > _MOST_CLAIMS_APART or (len(gangs) == 1 and not omits_variants(variants)):
+        if len(self.refs) + len(shared) > _MOST_CLAIMS_APART:
+            return []
+        if not always and len(gangs) == 1 and not omits_variants(variants):
             return []
         self.is_narrowed |= any(map(_has_admin_access, refs.values()))
         self.refs.update((key, refs[key]) for key in shared)
@@ -345,6 +349,10 @@ class GangBuilder:
         for (label, domains, _), sets in whole.items():
             self._whole(label, domains, sets)
 
+    def domains_of(self, gang: Gang | None) -> Iterator[Domain | None]:
+        """The domains of which a gang has one; None alone where it asks for none."""
+        return _domain_values(gang.domain, self._domains(gang)) if gang else iter([None])
+
     def _domains(self, gang: Gang) -> tuple[str, ...] | None:
         """The values of the label that all members may share; None where none is asked for."""
         if gang.domain is None:
@@ -382,7 +390,7 @@ class GangBuilder:
 
     def _switch(self, ways: Sequence[Sequence[tuple[UnitClass, GangSets]]], enough: int, domain: Domain | None) -> int:
         """Post one gang in one domain; of several ways for the same units one is chosen at most."""
-        switch = self._add(MasterGangClass((), 1), GangAlternative(None, {}))
+        switch = self.add(MasterGangClass((), 1), GangAlternative(None, {}))
         placed: dict[int, int] = {}
         for way in ways:
             own: dict[int, int] = {}
@@ -406,9 +414,10 @@ class GangBuilder:
     ) -> int:
         played = {unit_class.index: self.roles.of(unit_class, domain).index for unit_class in unit_classes}
         members = tuple((played[unit_class], size) for unit_class, size in sorted(sizes.items()))
-        return self._add(MasterGangClass(members, demand), GangAlternative(gang_sets, played, tuple(unit_classes)))
+        return self.add(MasterGangClass(members, demand), GangAlternative(gang_sets, played, tuple(unit_classes)))
 
-    def _add(self, gang: MasterGangClass, choice: GangAlternative) -> int:
+    def add(self, gang: MasterGangClass, choice: GangAlternative) -> int:
+        """Add a gang class and return its number."""
         self.gangs.append(gang)
         self.alternatives.append(choice)
         return len(self.gangs) - 1

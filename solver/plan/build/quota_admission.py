@@ -1,0 +1,216 @@
+"""What a plan admits, read from its gang classes, and a greedy choice of admissions that keeps to quota and room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ....models.workload.quota import AdmittedPodSet, QuotaProblem, QuotaQueue
+from ..master_problem import MasterGangClass, ObjectiveStage
+from ..quota_ledger import QuotaLedger
+from .quota import (
+    AdmissionBuilder,
+    AdmissionClass,
+    AdmissionWays,
+    AdmittedWorkload,
+    FlavorWay,
+    QuotaEntries,
+    admitted_workloads,
+)
+from .quota_rows import ExcessVariable, QuotaRows
+from .units import Domain, GangBuilder, UnitClass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlannedAdmissions:
+    """The admission classes of an instance; see ``PlanCompletion`` for ``choose``."""
+
+    problem: QuotaProblem
+    classes: Sequence[AdmissionClass]
+    gangs: Sequence[MasterGangClass]
+    excess: Sequence[ExcessVariable]
+    class_of: Mapping[int, UnitClass]
+    roles: Mapping[tuple[int, Domain | None], int]
+
+    def admitted(self, gangs: Sequence[int]) -> dict[int, AdmittedWorkload]:
+        """What a plan with these numbers of gangs admits, by position of the workload."""
+        return admitted_workloads(self.classes, gangs, self.class_of, self.roles)
+
+    def choose(self, room: list[int], stages: Sequence[ObjectiveStage], wished: Sequence[float]) -> dict[int, int]:
+        """Admit one workload after the other while quota and room last."""
+        return _GreedyAdmission(self, room, stages, wished).chosen()
+
+
+def build_admissions(
+    quota: QuotaQueue, gangs: GangBuilder, entries: Sequence[QuotaEntries], unit_classes: Sequence[UnitClass]
+) -> PlannedAdmissions:
+    """Add gang classes and rows for the workloads of an instance."""
+    class_of = {id(entry): unit_class for unit_class in unit_classes for entry in unit_class.entries}
+    builder = AdmissionBuilder(quota, gangs)
+    builder.build(entries, class_of)
+    rows = QuotaRows(quota.problem, builder.classes, gangs)
+    rows.post()
+    roles = {(role.unit_class.index, role.domain): role.index for role in gangs.roles.all}
+    return PlannedAdmissions(quota.problem, builder.classes, gangs.gangs, rows.excess, class_of, roles)
+
+
+class _GreedyAdmission:
+    """Takes admission classes in order, each as often as possible; strict queues end at the first that does not fit."""
+
+    def __init__(
+        self, admissions: PlannedAdmissions, room: list[int], stages: Sequence[ObjectiveStage], wished: Sequence[float]
+    ) -> None:
+        self._admissions = admissions
+        self._room = room
+        self._stages = stages
+        self._wished = wished
+        self._ledger = QuotaLedger(admissions.problem)
+        self._found: dict[int, int] = {}
+
+    def chosen(self) -> dict[int, int]:
+        problem, classes = self._admissions.problem, self._admissions.classes
+        for one in classes:
+            self._found.update(dict.fromkeys(_gang_numbers(one), 0))
+        left = {id(one): len(one.entries) for one in classes}
+        strict = {place for place, node in enumerate(problem.nodes) if node.strict and problem.limited}
+        waiting: dict[int, list[AdmissionClass]] = {}
+        for one in sorted(classes, key=lambda one: -one.entries[0].workload):
+            if one.like.queue in strict:
+                waiting.setdefault(one.like.queue or 0, []).append(one)
+        for one, amount in self._order():
+            queue = one.like.queue
+            if queue is None or queue not in strict:
+                left[id(one)] -= self._take(one, min(left[id(one)], amount))
+            elif waiting[queue] and not self._take(waiting[queue].pop(), 1):
+                # Nothing is admitted before what comes first.
+                waiting[queue].clear()
+        for variable in self._admissions.excess:
+            self._found[variable.gang] = variable.value(self._found)
+        return self._found
+
+    def _order(self) -> Iterator[tuple[AdmissionClass, int]]:
+        """Yield classes with how many workloads of each are tried: first what is wished for, then all."""
+        classes = sorted(self._admissions.classes, key=self._key)
+        nodes = self._admissions.problem.nodes
+        if self._wished:
+            for one in classes:
+                if one.like.queue is not None and nodes[one.like.queue].strict:
+                    continue
+                number = int(sum(self._wished[gang] for gang in _admitting_gangs(one)) + 1e-6)
+                if number:
+                    yield one, number
+        yield from ((one, len(one.entries)) for one in classes)
+
+    def _key(self, one: AdmissionClass) -> tuple[object, ...]:
+        """What counts most for each pod comes first, then what is small."""
+        pods = sum(pod_set.count for pod_set in one.like.pod_sets) or 1
+        ways = one.ways[0] if one.ways else None
+        gangs = [way for group in (ways.groups if ways else ()) for way in group[:1]]
+        gains = []
+        for stage in self._stages:
+            gain = sum(stage.terms.gangs.get(way.gang, 0) + self._partial_gain(one, way, stage) for way in gangs)
+            gains.append((-gain if stage.maximise else gain) / pods)
+        return (*gains, pods, one.entries[0].workload)
+
+    @staticmethod
+    def _partial_gain(one: AdmissionClass, way: FlavorWay, stage: ObjectiveStage) -> int:
+        return sum(
+            stage.terms.gangs.get(gang, 0) * one.members[place][way.choice][index]
+            for place, own in way.counts.items()
+            for index, gang in own.items()
+        )
+
+    def _take(self, one: AdmissionClass, most: int) -> int:
+        """Admit up to so many workloads of a class; where it has one group only, many at once."""
+        taken = 0
+        for ways in one.ways:
+            if len(one.groups) == 1 and not any(way.counts for way in ways.groups[0]):
+                for way in ways.groups[0]:
+                    number = self._whole_fits(one, 0, way, most - taken)
+                    self._charge(one, 0, way, number)
+                    taken += number
+            else:
+                while taken < most and self._take_one(one, ways):
+                    taken += 1
+        return taken
+
+    def _take_one(self, one: AdmissionClass, ways: AdmissionWays) -> bool:
+        """Admit one workload, each group with the first choice that fits beside the groups before it."""
+        done: list[tuple[int, FlavorWay, dict[int, int]]] = []
+        for group, own in enumerate(ways.groups):
+            for way in own:
+                if not self._whole_fits(one, group, way, 1):
+                    continue
+                self._charge(one, group, way, 1)
+                counts = self._partial_counts(one, way)
+                if counts is not None:
+                    done.append((group, way, counts))
+                    break
+                self._charge(one, group, way, -1)
+            else:
+                for number, way, counts in reversed(done):
+                    self._charge_pods(one, way, counts, -1)
+                    self._charge(one, number, way, -1)
+                return False
+        if ways.switch is not None:
+            self._found[ways.switch] += 1
+        return True
+
+    def _whole_fits(self, one: AdmissionClass, group: int, way: FlavorWay, most: int) -> int:
+        """How often a way fits, by room and quota."""
+        for role, size in self._admissions.gangs[way.gang].members:
+            most = min(most, self._room[role] // size)
+        return self._ledger.most(one.like, one.usage(group, way), most) if most > 0 else 0
+
+    def _charge(self, one: AdmissionClass, group: int, way: FlavorWay, times: int) -> None:
+        if not times:
+            return
+        self._ledger.add(one.like, one.usage(group, way), times)
+        for role, size in self._admissions.gangs[way.gang].members:
+            self._room[role] -= size * times
+        self._found[way.gang] += times
+
+    def _partial_counts(self, one: AdmissionClass, way: FlavorWay) -> dict[int, int] | None:
+        """Charge as many pods as fit of pod sets that may be smaller; None, and nothing, if they are too few."""
+        done: dict[int, int] = {}
+        for place, own in way.counts.items():
+            pod_set, usage, placed = one.like.pod_sets[place], one.pod_usage(place, way), 0
+            for index, gang in own.items():
+                role, _ = self._admissions.gangs[gang].members[0]
+                room = max(0, min(self._room[role], one.members[place][way.choice][index]))
+                number = self._ledger.most(one.like, usage, room)
+                self._charge_pods(one, way, {gang: number}, 1)
+                done[gang] = number
+                placed += number
+            if placed < (pod_set.minimum or 0):
+                self._charge_pods(one, way, done, -1)
+                return None
+        return done
+
+    def _charge_pods(self, one: AdmissionClass, way: FlavorWay, counts: Mapping[int, int], sign: int) -> None:
+        places = {gang: place for place, own in way.counts.items() for gang in own.values()}
+        for gang, number in counts.items():
+            self._ledger.add(one.like, one.pod_usage(places[gang], way), number * sign)
+            role, _ = self._admissions.gangs[gang].members[0]
+            self._room[role] -= number * sign
+            self._found[gang] += number * sign
+
+
+def _admitting_gangs(one: AdmissionClass) -> Iterator[int]:
+    for ways in one.ways:
+        yield from (way.gang for way in ways.groups[0])
+
+
+def _gang_numbers(one: AdmissionClass) -> Iterator[int]:
+    for ways in one.ways:
+        if ways.switch is not None:
+            yield ways.switch
+        for group in ways.groups:
+            for way in group:
+                yield way.gang
+                yield from (gang for own in way.counts.values() for gang in own.values())
+
+
+def pod_sets_by_workload(found: Mapping[int, AdmittedWorkload]) -> dict[int, tuple[AdmittedPodSet, ...]]:
+    """The records of what is admitted, without units."""
+    return {place: one.pod_sets for place, one in found.items()}

@@ -1,0 +1,194 @@
+"""The rules of quota for a whole plan, read from the text of Kueue's quantities (4.2) and not from the planner's rows.
+
+Admissions are replayed one after the other: each needs, of every pair of flavor and resource, no more than is available
+in its ClusterQueue at that time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
+
+from ...models.kubernetes.core import Pod
+from ...models.workload.quota import (
+    UNLIMITED,
+    Admissions,
+    FlavorResource,
+    QuotaMember,
+    QuotaProblem,
+    QuotaQueue,
+    QuotaWorkload,
+)
+from ...models.workload.unit_classes import UnitSet
+from .published import Finding
+
+MemberNodes = Iterable[tuple[QuotaMember, str | None]]
+"""The workload and pod set of each unit that needs quota, and its node if it is placed."""
+
+
+def admitted_pod(quota: QuotaQueue, admissions: Admissions, planned: UnitSet, pod: Pod | None) -> Pod | None:
+    """The pod of a unit of a set with what its flavors add: node labels to the selector, and tolerations."""
+    member = quota.member_of_set(planned)
+    pod_sets = admissions.get(member.workload) if member else None
+    if pod is None or member is None or pod_sets is None:
+        return pod
+    choices = quota.problem.workloads[member.workload].pod_sets[member.pod_set].choices
+    number = pod_sets[member.pod_set].choice
+    if not 0 <= number < len(choices):
+        return pod
+    selector = dict(pod.spec.node_selector or {})
+    selector.update(choices[number].labels)
+    tolerations = [*(pod.spec.tolerations or ()), *choices[number].tolerations]
+    spec = replace(
+        pod.spec,
+        node_selector=selector or pod.spec.node_selector,
+        tolerations=tuple(tolerations) or pod.spec.tolerations,
+    )
+    return replace(pod, spec=spec)
+
+
+def quota_findings(quota: QuotaQueue, admissions: Admissions, members: MemberNodes) -> Iterator[Finding]:
+    """Yield what is wrong with admissions, and with placed pods of workloads that are not admitted so."""
+    placed: dict[int, Counter[int]] = defaultdict(Counter)
+    for member, node in members:
+        if node is not None:
+            placed[member.workload][member.pod_set] += 1
+    problem = quota.problem
+    for place in sorted(placed.keys() - admissions.keys()):
+        yield Finding("PLAN-QUOTA", f"{problem.workloads[place].label} has pods placed, but is not admitted")
+    sound: list[int] = []
+    for place in admissions:
+        workload = problem.workloads[place]
+        if quota.problems[place]:
+            yield Finding("PLAN-QUOTA", f"{workload.label} is admitted, but {quota.problems[place]}")
+            continue
+        wrong = list(_count_findings(workload, placed[place], admissions, place))
+        yield from wrong
+        if not wrong:
+            sound.append(place)
+    if problem.limited:
+        replay = _QuotaReplay(problem)
+        for place in sound:
+            yield from replay.admit(problem.workloads[place], admissions, place)
+        yield from _order_findings(quota, admissions)
+
+
+def _count_findings(
+    workload: QuotaWorkload, placed: Mapping[int, int], admissions: Admissions, place: int
+) -> Iterator[Finding]:
+    pod_sets = admissions[place]
+    if len(pod_sets) != len(workload.pod_sets):
+        yield Finding("PLAN-QUOTA", f"{workload.label} is admitted with another number of pod sets than it has")
+        return
+    chosen: dict[str, Mapping[str, str]] = {}
+    for number, (one, admitted) in enumerate(zip(workload.pod_sets, pod_sets, strict=True)):
+        name = f"{workload.label}, pod set {one.name}"
+        if not 0 <= admitted.choice < len(one.choices):
+            yield Finding("PLAN-FLAVOR", f"{name}: there is no such choice of flavors")
+            continue
+        least = one.count if one.minimum is None else one.minimum
+        if not least <= admitted.count <= one.count:
+            yield Finding("PLAN-COUNT", f"{name}: {admitted.count} of {one.count} pods are admitted, {least} at least")
+        if placed.get(number, 0) != admitted.count:
+            there = placed.get(number, 0)
+            yield Finding("PLAN-COUNT", f"{name}: {admitted.count} pods are admitted and {there} are placed")
+        flavors = one.choices[admitted.choice].flavors
+        missing = sorted(name for name, amount in one.charge.items() if amount and name not in flavors)
+        if missing and workload.queue is not None:
+            yield Finding("PLAN-FLAVOR", f"{name}: no flavor for {', '.join(missing)}")
+        other = chosen.setdefault(one.group or f"/{number}", flavors)
+        if any(flavors[resource] != other[resource] for resource in flavors.keys() & other.keys()):
+            yield Finding("PLAN-FLAVOR", f"{name}: other flavors than those of its group {one.group}")
+
+
+def _order_findings(quota: QuotaQueue, admissions: Admissions) -> Iterator[Finding]:
+    """In a strict queue nothing is admitted before what could be and comes first (4.6)."""
+    waiting: dict[int, QuotaWorkload] = {}
+    for place, workload in enumerate(quota.problem.workloads):
+        queue = workload.queue
+        if queue is None or quota.problems[place] or not quota.problem.nodes[queue].strict:
+            continue
+        if place not in admissions:
+            waiting.setdefault(queue, workload)
+        elif queue in waiting:
+            before = waiting[queue].label
+            yield Finding("PLAN-QUOTA", f"{workload.label} is admitted before {before}, which is first in its queue")
+
+
+class _QuotaReplay:
+    """The tree with its usage; amounts are computed by the definitions each time they are asked for."""
+
+    def __init__(self, problem: QuotaProblem) -> None:
+        self._nodes = problem.nodes
+        self._children: list[list[int]] = [[] for _ in problem.nodes]
+        for place, node in enumerate(problem.nodes):
+            if node.parent is not None:
+                self._children[node.parent].append(place)
+        self._charged: dict[FlavorResource, dict[int, int]] = defaultdict(dict)
+        for place, node in enumerate(problem.nodes):
+            for pair, amount in node.held.items():
+                self._charged[pair][place] = self._charged[pair].get(place, 0) + amount
+        # S and L do not change, and U only on the way up from a queue that is charged.
+        self._quotas: dict[tuple[int, FlavorResource], int] = {}
+        self._usages: dict[tuple[int, FlavorResource], int] = {}
+
+    def admit(self, workload: QuotaWorkload, admissions: Admissions, place: int) -> Iterator[Finding]:
+        """Charge a workload if each of its amounts is available; else yield what is not."""
+        queue = workload.queue
+        if queue is None:
+            return
+        asked: Counter[FlavorResource] = Counter()
+        for one, admitted in zip(workload.pod_sets, admissions[place], strict=True):
+            flavors = one.choices[admitted.choice].flavors
+            for resource, amount in one.charge.items():
+                asked[flavors.get(resource, ""), resource] += amount * admitted.count
+        for pair, amount in sorted(asked.items()):
+            left = self._available(queue, pair)
+            if amount > 0 and amount > left:
+                flavor, resource = pair
+                yield Finding(
+                    "PLAN-QUOTA",
+                    f"{workload.label} is charged {amount} of {resource} in flavor {flavor}, "
+                    f"and {self._nodes[queue].label} has {max(0, left)} left",
+                )
+        for pair, amount in asked.items():
+            self._charged[pair][queue] = self._charged[pair].get(queue, 0) + amount
+            above: int | None = queue
+            while above is not None:
+                self._usages.pop((above, pair), None)
+                above = self._nodes[above].parent
+
+    def _quota(self, x: int, pair: FlavorResource) -> int:
+        """S: nominal, and for a cohort also what its children do not keep to themselves."""
+        if (x, pair) not in self._quotas:
+            lent = sum(self._quota(c, pair) - self._kept(c, pair) for c in self._children[x])
+            self._quotas[x, pair] = min(UNLIMITED, self._nodes[x].nominal.get(pair, 0) + lent)
+        return self._quotas[x, pair]
+
+    def _kept(self, x: int, pair: FlavorResource) -> int:
+        """L: what is beyond the lending limit, if there is one."""
+        limit = self._nodes[x].lending_limit.get(pair, UNLIMITED)
+        return max(0, self._quota(x, pair) - limit) if limit < UNLIMITED else 0
+
+    def _usage(self, x: int, pair: FlavorResource) -> int:
+        """U: what is reserved, and for a cohort what its children use beyond what they keep."""
+        if (x, pair) not in self._usages:
+            if self._nodes[x].is_cohort:
+                own = sum(max(0, self._usage(c, pair) - self._kept(c, pair)) for c in self._children[x])
+            else:
+                own = self._charged[pair].get(x, 0)
+            self._usages[x, pair] = own
+        return self._usages[x, pair]
+
+    def _available(self, x: int, pair: FlavorResource) -> int:
+        node = self._nodes[x]
+        quota, kept, used = self._quota(x, pair), self._kept(x, pair), self._usage(x, pair)
+        if node.parent is None:
+            return quota - used
+        from_parent = self._available(node.parent, pair)
+        borrowing = node.borrowing_limit.get(pair, UNLIMITED)
+        if borrowing < UNLIMITED:
+            from_parent = min(from_parent, (quota - kept) - max(0, used - kept) + borrowing)
+        return max(0, kept - used) + from_parent
