@@ -119,7 +119,7 @@ class QuotaWorkload:
         return list(found.values())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class QuotaProblem:
     """The tree, a cohort before its children, and the workloads in the order in which a greedy admission takes them.
 

@@ -46,7 +46,7 @@ def quota_reasons(
         workload = quota.problem.workloads[number]
         choices = _choices_with_quota(ledger, workload)
         if choices is None:
-            reasons = tuple(Reason(QUOTA, "", said) for said in _shortages(ledger, workload))
+            reasons = tuple(Reason(QUOTA, "", said) for said in dict.fromkeys(_shortages(ledger, workload)))
             found.update(dict.fromkeys(own, reasons))
             continue
         for place in own:

@@ -1,0 +1,53 @@
+"""Plans with quota are the best there are: every stage, against trying every admission.
+
+To try more scenes, from a seed on: ``PYTHONPATH=tests python tests/properties/test_quota_against_brute_force.py 0 2000``.
+"""
+
+import sys
+from random import Random
+
+import pytest
+from support.quota_by_force import QuotaForce, TooManyStepsError
+from support.quota_scene import random_scene
+
+_FIRST = ("admitted", "admitted=devices", "priority", "admitted=annotation:drasat.dev/value")
+_SECOND = ("admitted", "fewest-nodes", "admitted=devices")
+_SEEDS = 60
+
+
+def stages_of(seed):
+    random = Random(f"quota/objective/{seed}")
+    return list(dict.fromkeys([random.choice(_FIRST), *random.sample(_SECOND, random.randint(0, 2))]))
+
+
+def check(seed):
+    """Compare a plan with brute force; False where that takes too long."""
+    scene, stages = random_scene(seed), stages_of(seed)
+    try:
+        force = QuotaForce(scene, stages)
+    except TooManyStepsError:
+        return False
+    found = scene.plan(objective=stages, gap=0.0)
+    values = {stage.stage: stage.value for stage in found.objective}
+    assert found.outcome == "Optimal", (seed, stages, found.objective)
+    assert [values[name] for name in force.names] == force.best, (seed, stages, found.admissions, force.names)
+    assert all(stage.proven for stage in found.objective), seed
+    return True
+
+
+@pytest.mark.parametrize("seed", range(_SEEDS))
+def test_plans_with_quota_are_the_best_that_there_are(seed):
+    """4.2 of Kueue's quota, flavors, strict queues (4.6), partial admission (4.5), and places on nodes at once."""
+    if not check(seed):
+        pytest.skip("too large for brute force")
+
+
+if __name__ == "__main__":
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    done = 0
+    for seed in range(first, first + count):
+        try:
+            done += check(seed)
+        except Exception as error:
+            print(seed, type(error).__name__, error)
+    print(f"{done} of {count} compared")
