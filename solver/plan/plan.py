@@ -228,8 +228,8 @@ def _verified_part(
 ) -> tuple[PlanSolution, PlanAssignment]:
     """Cut a plan down to the first units that were ``verified``, so that no gang is torn.
 
-    Nothing is left where nodes are bought, where ConstraintGroups count, which are verified at the end, and where queues
-    admit in their order.
+    Nothing is left where nodes are bought, where ConstraintGroups count, which are verified at the end, and where
+    queues admit in their order.
     """
     strict = request.quota is not None and any(node.strict for node in request.quota.problem.nodes)
     nothing = assignment.bought or assignment.cluster.constraint_groups or strict

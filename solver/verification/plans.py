@@ -25,7 +25,7 @@ from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.requested import all_units
-from ...models.workload.unit_classes import Gang
+from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .nodes import NodeLoads
 from .published import Finding

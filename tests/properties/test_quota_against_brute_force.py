@@ -1,6 +1,7 @@
 """Plans with quota are the best there are: every stage, against trying every admission.
 
-To try more scenes, from a seed on: ``PYTHONPATH=tests python tests/properties/test_quota_against_brute_force.py 0 2000``.
+To try more scenes, from a seed on:
+``PYTHONPATH=tests python tests/properties/test_quota_against_brute_force.py 0 2000``.
 """
 
 import sys
