@@ -15,6 +15,7 @@ from ..kubernetes.claims import (
     ResourceClaimTemplate,
 )
 from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, ConstraintGroup, annotated_entries
+from ..kubernetes.kueue_configuration import Configuration
 from ..kubernetes.meta import ObjectMeta
 from .findings import MapKey, Path, render_path
 
@@ -99,6 +100,18 @@ def _claim_expressions(path: Path, claim: DeviceClaim) -> Iterator[Expression]:
             yield from _derived((*where, "firstAvailable", position), alternative.derived_attributes)
 
 
+def _source_expressions(configuration: Configuration) -> Iterator[Expression]:
+    """The selectors of the sources by which Kueue charges devices."""
+    for index, mapping in enumerate(configuration.resources.device_class_mappings or ()):
+        for number, source in enumerate(mapping.sources or ()):
+            for kind, one in (("counter", source.counter), ("capacity", source.capacity)):
+                selector = one.device_selector.cel if one is not None and one.device_selector is not None else None
+                if selector is not None and selector.expression:
+                    place = ("resources", "deviceClassMappings", index, "sources", number, kind)
+                    path = render_path((*place, "deviceSelector", "cel", "expression"))
+                    yield path, selector.expression, "selector"
+
+
 _ENTRY_FINDERS: dict[type[Any], Callable[[Any], Iterator[LocatedEntry]]] = {
     ResourceClaim: _entries_of_claim,
     ResourceClaimTemplate: _entries_of_template,
@@ -106,6 +119,7 @@ _ENTRY_FINDERS: dict[type[Any], Callable[[Any], Iterator[LocatedEntry]]] = {
 }
 _FINDERS: dict[type[Any], Callable[[Any], Iterator[Expression]]] = {
     DeviceClass: lambda one: _selectors(("spec",), one.spec.selectors),
+    Configuration: _source_expressions,
     ResourceClaim: lambda one: _claim_expressions(("spec", "devices"), one.spec.devices),
     ResourceClaimTemplate: lambda one: _claim_expressions(("spec", "spec", "devices"), one.spec.spec.devices),
 }

@@ -23,7 +23,7 @@ from ..kubernetes.claims import (
 from ..kubernetes.core import Namespace, Node, Pod
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.kinds import WORKLOAD_MODELS
+from ..kubernetes.kinds import QUOTA_MODELS, WORKLOAD_MODELS
 from ..kubernetes.meta import label_complaints
 from ..kubernetes.slices import ResourceSlice
 from ..kubernetes.workloads import PodGroup, PriorityClass, Workload
@@ -33,6 +33,7 @@ from .claims import check_claim, check_class, check_template
 from .devices import has_list
 from .extensions import check_group, check_node_template, check_topology
 from .findings import STRUCTURE, FieldProblem, Findings, Path, render_path
+from .kueue import check_quota_object
 from .references import cross_checks, input_problem
 from .slices import check_slice
 
@@ -51,6 +52,7 @@ _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
     Workload: nodes.check_workload,
     PodGroup: nodes.check_pod_group,
     **dict.fromkeys(WORKLOAD_MODELS, nodes.check_controller),
+    **dict.fromkeys(QUOTA_MODELS, check_quota_object),
 }
 _GATED_CHECKS: dict[type[Any], Callable[[Findings, Any, FeatureGates], None]] = {
     ResourceSlice: check_slice,
