@@ -31,7 +31,7 @@ OwnerKey: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QuotaNode:
+class QuotaHolder:
     """A ClusterQueue or a cohort: ``parent`` is the position of its cohort in the tree, None for a root.
 
     ``nominal`` is its own quota; limits are there for those pairs that have one. ``held`` is what workloads hold that
@@ -56,7 +56,7 @@ class QuotaNode:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FlavorChoice:
+class FlavorOption:
     """A flavor for each resource of a pod set; pods get ``labels`` as node selector and ``tolerations`` beside theirs.
 
     What the flavors of all resource groups ask for is joined.
@@ -78,12 +78,12 @@ class QuotaPodSet:
     name: str
     count: int
     charge: Mapping[str, int]
-    choices: tuple[FlavorChoice, ...]
+    choices: tuple[FlavorOption, ...]
     minimum: int | None = None
     group: str = ""
     template: PodSpec | None = None
 
-    def usage(self, choice: FlavorChoice, count: int) -> dict[FlavorResource, int]:
+    def usage(self, choice: FlavorOption, count: int) -> dict[FlavorResource, int]:
         """What so many pods are charged with a choice."""
         pairs = ((name, amount) for name, amount in self.charge.items() if amount)
         return {(choice.flavors[name], name): amount * count for name, amount in pairs if name in choice.flavors}
@@ -126,7 +126,7 @@ class QuotaProblem:
     Without ``limited`` the admissions are given: workloads have one choice each, and amounts are counted only.
     """
 
-    nodes: tuple[QuotaNode, ...]
+    nodes: tuple[QuotaHolder, ...]
     workloads: tuple[QuotaWorkload, ...]
     limited: bool = True
 
@@ -273,11 +273,11 @@ class UnitRestriction:
     """Makes units with the node selector and the tolerations of flavors; equal ones share their spec and shape."""
 
     def __init__(self) -> None:
-        self._specs: dict[tuple[int, int], tuple[PodSpec, PodSpec, FlavorChoice]] = {}
+        self._specs: dict[tuple[int, int], tuple[PodSpec, PodSpec, FlavorOption]] = {}
         self._shapes: dict[tuple[bytes, bytes], UnitShape] = {}
-        self._keys: dict[int, tuple[bytes, FlavorChoice]] = {}
+        self._keys: dict[int, tuple[bytes, FlavorOption]] = {}
 
-    def of(self, planned: QueuedUnit, choice: FlavorChoice) -> QueuedUnit:
+    def of(self, planned: QueuedUnit, choice: FlavorOption) -> QueuedUnit:
         """A unit that has been given flavors; a loose claim stays as it is."""
         pod = planned.unit.pod
         if pod is None or not (choice.labels or choice.tolerations):
@@ -290,14 +290,14 @@ class UnitRestriction:
         signature = signature_of(own.signature, shape.signature)
         return QueuedUnit(own._replace(shape=shape, signature=signature, pod=pod_of_set), planned.number, unit)
 
-    def _spec(self, spec: PodSpec, choice: FlavorChoice) -> PodSpec:
+    def _spec(self, spec: PodSpec, choice: FlavorOption) -> PodSpec:
         # Specs and choices are kept with what is made of them, so that the numbers stay theirs.
         key = id(spec), id(choice)
         if key not in self._specs:
             self._specs[key] = (restricted_spec(spec, choice), spec, choice)
         return self._specs[key][0]
 
-    def _shape(self, shape: UnitShape, choice: FlavorChoice) -> UnitShape:
+    def _shape(self, shape: UnitShape, choice: FlavorOption) -> UnitShape:
         if id(choice) not in self._keys:
             key = signature_of(sorted(choice.labels.items()), choice.tolerations)
             self._keys[id(choice)] = key, choice
@@ -307,7 +307,7 @@ class UnitRestriction:
         return self._shapes[both]
 
 
-def restricted_spec(spec: PodSpec, choice: FlavorChoice) -> PodSpec:
+def restricted_spec(spec: PodSpec, choice: FlavorOption) -> PodSpec:
     """The spec with which Kueue starts a pod: flavors add node labels and tolerations."""
     labels = {**(spec.node_selector or {}), **choice.labels} or None
     tolerations = (*(spec.tolerations or ()), *choice.tolerations) or None

@@ -10,14 +10,14 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.core import Toleration
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.validation.validate import validate_manifests
-from drasat.models.workload.quota import FlavorChoice, QuotaNode, QuotaPodSet, QuotaProblem, QuotaWorkload
+from drasat.models.workload.quota import FlavorOption, QuotaHolder, QuotaPodSet, QuotaProblem, QuotaWorkload
 from drasat.solver.plan.plan import plan
 
 POOL = "example.com/pool"
 TAINT = {"key": "example.com/pool", "value": "b", "effect": "NoSchedule"}
 TOLERATION = Toleration(key="example.com/pool", operator="Equal", value="b", effect="NoSchedule")
-FLAVOR_A = FlavorChoice({"gpu": "a", "cpu": "a"}, {POOL: "a"})
-FLAVOR_B = FlavorChoice({"gpu": "b", "cpu": "b"}, {POOL: "b"}, (TOLERATION,))
+FLAVOR_A = FlavorOption({"gpu": "a", "cpu": "a"}, {POOL: "a"})
+FLAVOR_B = FlavorOption({"gpu": "b", "cpu": "b"}, {POOL: "b"}, (TOLERATION,))
 
 
 def node(name, pool="", cpu=8, tainted=False):
@@ -139,7 +139,7 @@ def _choices(separate):
     own = {"c": {}, "d": {POOL: "a"}}
     devices = (("a", {POOL: "a"}, ()), ("b", {POOL: "b"}, (TOLERATION,)))
     return [
-        FlavorChoice({"gpu": name, "cpu": cpu}, {**labels, **more}, tolerations)
+        FlavorOption({"gpu": name, "cpu": cpu}, {**labels, **more}, tolerations)
         for name, labels, tolerations in devices
         for cpu, more in own.items()
         if not more or labels == more
@@ -168,4 +168,4 @@ def _node(random, name, parent, pairs, *, is_cohort):
     held = {} if is_cohort else {pair: random.randint(0, 5) for pair in pairs if random.random() < 0.12}
     weight = Fraction(random.choice((1, 1, 2)))
     strict = not is_cohort and random.random() < 0.15
-    return QuotaNode(name, parent, is_cohort, nominal, borrowing, lending, held, weight, strict)
+    return QuotaHolder(name, parent, is_cohort, nominal, borrowing, lending, held, weight, strict)

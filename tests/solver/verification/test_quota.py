@@ -6,12 +6,12 @@ import pytest
 from support.gates import ALL
 from support.quota_scene import FLAVOR_A, FLAVOR_B, QuotaScene, pod_set, read, workload
 
-from drasat.models.workload.quota import AdmittedPodSet, FlavorChoice, QuotaNode, QuotaProblem
+from drasat.models.workload.quota import AdmittedPodSet, FlavorOption, QuotaHolder, QuotaProblem
 from drasat.solver.plan.outcome import check_plan
 from drasat.solver.verification.plans import plan_violations
 
 GPU = ("a", "gpu")
-PLAIN = FlavorChoice({"gpu": "a", "cpu": "a"})
+PLAIN = FlavorOption({"gpu": "a", "cpu": "a"})
 BIG = {"n1": ("a", 40, 99, False), "n2": ("b", 40, 99, True)}
 
 
@@ -27,12 +27,12 @@ def scene(*nodes, minimum=None, choices=(PLAIN,), group="", **jobs):
 
 def queue(name, nominal, parent=None, held=0, **limits):
     own = {f"{kind}_limit": {GPU: amount} for kind, amount in limits.items() if amount is not None}
-    return QuotaNode(name, parent, False, {GPU: nominal}, held={GPU: held} if held else {}, **own)
+    return QuotaHolder(name, parent, False, {GPU: nominal}, held={GPU: held} if held else {}, **own)
 
 
 def cohort(name, nominal=0, parent=None, **limits):
     own = {f"{kind}_limit": {GPU: amount} for kind, amount in limits.items()}
-    return QuotaNode(name, parent, True, {GPU: nominal}, **own)
+    return QuotaHolder(name, parent, True, {GPU: nominal}, **own)
 
 
 def found(given, change=lambda admissions: admissions, units=None):
@@ -124,7 +124,7 @@ def test_less_pods_than_the_least_number_are_not_admitted():
 
 def test_pods_have_what_their_flavors_add():
     """Node labels and tolerations of the flavor (4.1); the tainted node takes pods of flavor b alone."""
-    nodes = QuotaNode("q", nominal={("b", "gpu"): 9, ("b", "cpu"): 9})
+    nodes = QuotaHolder("q", nominal={("b", "gpu"): 9, ("b", "cpu"): 9})
     given = scene(nodes, choices=(FLAVOR_A, FLAVOR_B), w0=2)
     plan = given.plan(objective=("admitted",))
     assert {unit.node for unit in plan.units} == {"n2"}
