@@ -8,7 +8,8 @@ smaller one.
   ``mixed_nodes`` for several shapes. ``fullness`` (0 to 1) is how much claims hold already.
 - Taints and taint rules on any of them: ``with_taints``.
 - Pods and claims: ``requests``.
-- Clusters with a queue to plan: ``queues.fleet``, ``queues.gang_queue``, ``queues.WORKLOADS``.
+- Clusters with a queue to plan: ``queues.fleet``, ``queues.gang_queue``, ``queues.WORKLOADS``; teams with quota of
+  Kueue: ``quota.quota``.
 - Questions about one node that are hard for a search: ``one_node.QUESTIONS``, about expressions over devices
   ``lattices.RELATED_QUESTIONS``, and random ones: ``full_nodes.full_node``.
 """

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ...cel.errors import CelCompileError, CelError
+from ...cel.errors import CelCompileError
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaimSpec
 from ...models.kubernetes.kueue_configuration import PRIORITIZED_LIST, DeviceClassMapping
 from ...models.kubernetes.quantity import INT64_MAX
 from ...models.validation.findings import Path
-from .devices import CountingError, CountingProblem, SeenDevices, SelectorEvaluator, internal, invalid
+from .devices import CountingError, CountingProblem, MatchingDevices, SeenDevices, SelectorEvaluator, internal, invalid
 from .sources import SourceCharges
 
 
@@ -70,6 +70,7 @@ class DeviceRequestCounter:
         self._devices = SeenDevices.of(cluster)
         self._evaluator = evaluator
         self._sources = SourceCharges(self._devices, evaluator)
+        self._matches: dict[tuple[str | frozenset[str] | None, ...], MatchingDevices] = {}
         self._known: dict[bytes, ClaimCharge | CountingError] = {}
 
     def charge(self, spec: ResourceClaimSpec) -> ClaimCharge:
@@ -157,27 +158,32 @@ class DeviceRequestCounter:
         self, path: Path, request: ExactDeviceRequest, drivers: frozenset[str] | None, taken: set[int]
     ) -> None:
         name, wanted, found = request.device_class_name, request.count or 0, 0
-        selectors = [*self._evaluator.of_class(name, path), *self._evaluator.compile_all(request.selectors)]
         place = (*path, "exactly", "selectors")
-        for position, seen in enumerate(self._devices.every(drivers)):
-            if found >= wanted:
-                return
-            self._evaluator.check_deadline()
-            if position in taken:
-                continue
-            try:
-                matching = self._evaluator.matches(selectors, seen)
-            except CelError as error:
-                raise invalid(
-                    place, f"CEL evaluation failed for DeviceClass {name}: {error}", of_template=True
-                ) from None
-            if matching:
+        if wanted > 0:
+            for position, error in self._matching(path, request, drivers):
+                if position in taken:
+                    continue
+                if error is not None:
+                    failed = f"CEL evaluation failed for DeviceClass {name}: {error}"
+                    raise invalid(place, failed, of_template=True)
                 taken.add(position)
                 found += 1
-        if found < wanted:
+                if found == wanted:
+                    return
             short = f"insufficient matching devices for CEL selector in DeviceClass {name}"
             counts = f"{found} device(s) match in the cluster but {wanted} requested"
             raise internal(place, f"{short}: {counts}", of_template=True)
+
+    def _matching(self, path: Path, request: ExactDeviceRequest, drivers: frozenset[str] | None) -> MatchingDevices:
+        """Devices that the class and the request select; searched once for equal selectors."""
+        of_class = self._evaluator.of_class(request.device_class_name, path)
+        own = [one.cel.expression if one.cel else "" for one in request.selectors or ()]
+        key = request.device_class_name, drivers, *own
+        found = self._matches.get(key)
+        if found is None:
+            selectors = [*of_class, *map(self._evaluator.compile, own)]
+            found = self._matches[key] = MatchingDevices(self._devices.every(drivers), selectors, self._evaluator)
+        return found
 
     def _request_charge(self, path: Path, request: DeviceRequest) -> dict[str, int]:
         if request.exactly is not None and not request.first_available:

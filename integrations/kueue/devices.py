@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from ...cel.devices import DeviceShapes, PreparedDevice
@@ -18,7 +19,7 @@ from ...cel.program import HINT
 from ...cel.selector import Selector, compile_selector
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import DeviceClass, DeviceSelector
-from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.kubernetes.meta import PoolId
 from ...models.kubernetes.slices import Device, ResourceSlice
 from ...models.validation.findings import Path, quote_whole, render_path
 from ...problem.messages import DeadlineExceededError, check_deadline
@@ -82,7 +83,6 @@ def internal(path: Path, detail: str, *, of_template: bool = False) -> CountingE
 class SeenDevice:
     """A device that a slice publishes, ready for expressions."""
 
-    id: DeviceId
     device: Device
     prepared: PreparedDevice
 
@@ -97,24 +97,30 @@ class SeenDevices:
         self._positions: dict[str, list[int]] = defaultdict(list)
         for position, slice_ in enumerate(slices):
             self._positions[slice_.spec.driver].append(position)
+        self._every: dict[frozenset[str] | None, tuple[SeenDevice, ...]] = {}
+        self._current: dict[str, tuple[SeenDevice, ...]] = {}
 
     @classmethod
     def of(cls, cluster: Cluster) -> SeenDevices:
         """Those of a cluster, shared by all clusters with the same slices."""
         return cluster.slice_memo("devices seen by Kueue", lambda: cls(cluster.slices))
 
-    def every(self, drivers: Iterable[str] | None = None) -> Iterator[SeenDevice]:
+    def every(self, drivers: frozenset[str] | None = None) -> tuple[SeenDevice, ...]:
         """Devices of all slices, or of the slices of these drivers, obsolete ones included."""
-        wanted = None if drivers is None else frozenset(drivers)
-        for position, slice_ in enumerate(self._slices):
-            if wanted is None or slice_.spec.driver in wanted:
-                yield from self._of_slice(position)
+        if drivers not in self._every:
+            chosen = (
+                position
+                for position, slice_ in enumerate(self._slices)
+                if drivers is None or slice_.spec.driver in drivers
+            )
+            self._every[drivers] = self._of_slices(chosen)
+        return self._every[drivers]
 
-    def current(self, driver: str) -> Iterator[SeenDevice]:
+    def current(self, driver: str) -> tuple[SeenDevice, ...]:
         """Devices of the newest generation of each complete pool of a driver."""
-        for positions in self._current_positions(driver):
-            for position in positions:
-                yield from self._of_slice(position)
+        if driver not in self._current:
+            self._current[driver] = self._of_slices(chain.from_iterable(self._current_positions(driver)))
+        return self._current[driver]
 
     def _current_positions(self, driver: str) -> list[list[int]]:
         pools: dict[PoolId, list[int]] = {}
@@ -131,14 +137,16 @@ class SeenDevices:
     def _is_complete(self, positions: Sequence[int]) -> bool:
         return all(self._slices[position].spec.pool.resource_slice_count == len(positions) for position in positions)
 
+    def _of_slices(self, positions: Iterable[int]) -> tuple[SeenDevice, ...]:
+        return tuple(chain.from_iterable(map(self._of_slice, positions)))
+
     def _of_slice(self, position: int) -> tuple[SeenDevice, ...]:
         found = self._prepared.get(position)
         if found is None:
-            spec = self._slices[position].spec
-            found = self._prepared[position] = tuple(
-                SeenDevice((spec.driver, spec.pool.name, one.name), one, self._shapes.prepare(one, spec.driver))
-                for one in spec.devices or ()
-            )
+            driver = self._slices[position].spec.driver
+            devices = self._slices[position].spec.devices or ()
+            prepared = (SeenDevice(one, self._shapes.prepare(one, driver)) for one in devices)
+            found = self._prepared[position] = tuple(prepared)
         return found
 
 
@@ -194,3 +202,42 @@ class SelectorEvaluator:
     def check_deadline(self) -> None:
         """Raise ``DeadlineExceededError`` once the deadline has passed."""
         check_deadline(self.deadline)
+
+
+class MatchingDevices:
+    """Devices that selectors match, found as far as somebody asks, and remembered."""
+
+    def __init__(
+        self, devices: Sequence[SeenDevice], selectors: Sequence[Selector], evaluator: SelectorEvaluator
+    ) -> None:
+        self._devices = devices
+        self._selectors = selectors
+        self._evaluator = evaluator
+        self._found: list[int] = []
+        self._errors: dict[int, CelError] = {}
+        self._asked = 0
+
+    def __iter__(self) -> Iterator[tuple[int, CelError | None]]:
+        """Positions of devices that match, or where a selector fails with this error, in their order.
+
+        Raises ``DeadlineExceededError``.
+        """
+        number = 0
+        while number < len(self._found) or self._search():
+            position = self._found[number]
+            yield position, self._errors.get(position)
+            number += 1
+
+    def _search(self) -> bool:
+        """Ask devices until one matches or fails; whether there is one."""
+        for position in range(self._asked, len(self._devices)):
+            self._evaluator.check_deadline()
+            try:
+                chosen = self._evaluator.matches(self._selectors, self._devices[position])
+            except CelError as error:
+                chosen, self._errors[position] = True, error
+            self._asked = position + 1
+            if chosen:
+                self._found.append(position)
+                return True
+        return False

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...cel.errors import CelError
+from ...cel.errors import CelCompileError
 from ...models.kubernetes.claims import ExactDeviceRequest
 from ...models.kubernetes.kueue_configuration import DeviceAmountSource, DeviceClassMapping
 from ...models.kubernetes.quantity import INT64_MAX, Quantity
 from ...models.kubernetes.slices import CapacityRange, Device, DeviceCapacity
 from ...models.validation.findings import Path, quote_whole
-from .devices import SeenDevice, SeenDevices, SelectorEvaluator, internal, invalid
+from .devices import MatchingDevices, SeenDevices, SelectorEvaluator, internal, invalid
 
 
 class SourceCharges:
@@ -23,6 +23,8 @@ class SourceCharges:
         self._devices = devices
         self._evaluator = evaluator
         self._matching: dict[tuple[str, ...], tuple[Device, ...]] = {}
+        self._consumed: dict[tuple[str, ...], int | None] = {}
+        self._drawn: dict[tuple[tuple[str, ...], Quantity | None], int | None] = {}
 
     def charge(self, mapping: DeviceClassMapping, request: ExactDeviceRequest, path: Path) -> int:
         """What one claim pays for a request; several sources of a mapping add up. Raises ``CountingError``."""
@@ -35,58 +37,64 @@ class SourceCharges:
         return min(total, INT64_MAX)
 
     def _counter_charge(self, source: DeviceAmountSource, request: ExactDeviceRequest, path: Path) -> int:
-        matching = self._matching_devices(source, request, path, "counter")
-        consumed = [amount for device in matching for amount in _consumption(device, source.name)]
-        if not consumed:
+        matching, key = self._matching_devices(source, request, path, "counter")
+        if key not in self._consumed:
+            amounts = (amount for device in matching for amount in _consumption(device, source.name))
+            self._consumed[key] = max(amounts, default=None)
+        most = self._consumed[key]
+        if most is None:
             missing = f"matched devices have no consumesCounters entry for counter {quote_whole(source.name)}"
             raise internal(path, missing)
-        return max(consumed) * (request.count or 0)
+        return most * (request.count or 0)
 
     def _capacity_charge(self, source: DeviceAmountSource, request: ExactDeviceRequest, path: Path) -> int:
-        matching = self._matching_devices(source, request, path, "capacity")
-        offered = [one for one in ((device.capacity or {}).get(source.name) for device in matching) if one is not None]
-        dimension = quote_whole(source.name)
-        if not offered:
-            raise internal(path, f"matched devices have no capacity dimension {dimension}")
+        matching, key = self._matching_devices(source, request, path, "capacity")
         asked = (request.capacity.requests or {}).get(source.name) if request.capacity else None
         wanted = None if asked is None else Quantity.parse(asked)
-        drawn = [amount for amount in (_capacity_drawn(one, wanted) for one in offered) if amount is not None]
-        if not drawn:
+        dimension = quote_whole(source.name)
+        if (key, wanted) not in self._drawn:
+            capacities = ((device.capacity or {}).get(source.name) for device in matching)
+            offered = [one for one in capacities if one is not None]
+            if not offered:
+                raise internal(path, f"matched devices have no capacity dimension {dimension}")
+            drawn = (amount for amount in (_capacity_drawn(one, wanted) for one in offered) if amount is not None)
+            self._drawn[key, wanted] = max((amount.value for amount in drawn), default=None)
+        most = self._drawn[key, wanted]
+        if most is None:
             beyond = "capacity request cannot be satisfied by any matched device's RequestPolicy for dimension"
             raise invalid(path, f"{beyond} {dimension}")
-        return max(0, *(amount.value for amount in drawn)) * (request.count or 0)
+        return max(0, most) * (request.count or 0)
 
     def _matching_devices(
         self, source: DeviceAmountSource, request: ExactDeviceRequest, path: Path, what: str
-    ) -> tuple[Device, ...]:
-        """Current devices of the driver that the source's, the class's and the request's selectors match."""
+    ) -> tuple[tuple[Device, ...], tuple[str, ...]]:
+        """Current devices of the driver that the source's, the class's and the request's selectors match.
+
+        Also what they and the source's name depend on.
+        """
         own = source.device_selector.cel.expression if source.device_selector and source.device_selector.cel else ""
         asked = [one.cel.expression if one.cel else "" for one in request.selectors or ()]
-        key = source.driver, own, request.device_class_name, *asked
+        key = source.driver, request.device_class_name, own, *asked
         found = self._matching.get(key)
         if found is None:
-            found = self._matching[key] = tuple(one.device for one in self._match(source.driver, own, request, path))
+            found = self._matching[key] = tuple(self._match(source.driver, request.device_class_name, key[2:], path))
         count = request.count or 0
         if len(found) < count:
-            short = (
-                f"insufficient matching devices for {what} driver: {len(found)} device(s) match but {count} requested"
-            )
-            raise internal(path, short)
-        return found
+            numbers = f"{len(found)} device(s) match but {count} requested"
+            raise internal(path, f"insufficient matching devices for {what} driver: {numbers}")
+        return found, (source.name, *key)
 
-    def _match(self, driver: str, own: str, request: ExactDeviceRequest, path: Path) -> Iterator[SeenDevice]:
-        name = request.device_class_name
-        evaluator = self._evaluator
+    def _match(self, driver: str, device_class: str, expressions: Sequence[str], path: Path) -> Iterator[Device]:
         try:
-            of_class = evaluator.of_class(name, path)
-            selectors = [evaluator.compile(own), *of_class, *evaluator.compile_all(request.selectors)]
-            for seen in self._devices.current(driver):
-                evaluator.check_deadline()
-                if evaluator.matches(selectors, seen):
-                    yield seen
-        except CelError as error:
-            failed = f"CEL evaluation failed for DeviceClass {name}: {error}"
-            raise internal(path, failed) from None
+            own, *asked = map(self._evaluator.compile, expressions)
+        except CelCompileError as error:
+            raise internal(path, f"CEL compilation failed: {error}") from None
+        selectors = [own, *self._evaluator.of_class(device_class, path), *asked]
+        devices = self._devices.current(driver)
+        for position, error in MatchingDevices(devices, selectors, self._evaluator):
+            if error is not None:
+                raise internal(path, f"CEL evaluation failed for DeviceClass {device_class}: {error}")
+            yield devices[position].device
 
 
 def _consumption(device: Device, counter: str) -> Sequence[int]:
