@@ -91,9 +91,9 @@ class SourceCharges:
             raise internal(path, f"CEL compilation failed: {error}") from None
         selectors = [own, *self._evaluator.of_class(device_class, path), *asked]
         devices = self._devices.current(driver)
-        for position, error in MatchingDevices(devices, selectors, self._evaluator):
-            if error is not None:
-                raise internal(path, f"CEL evaluation failed for DeviceClass {device_class}: {error}")
+        for position, failure in MatchingDevices(devices, selectors, self._evaluator):
+            if failure is not None:
+                raise internal(path, f"CEL evaluation failed for DeviceClass {device_class}: {failure}")
             yield devices[position].device
 
 
