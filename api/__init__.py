@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .verbs.compare import ComparisonResult, PlanComparisonResult, compare, compare_plans
     from .verbs.explain import ExplanationInterrupted, ExplanationResult, explain
     from .verbs.plan import PlanInterrupted, PlanResult, plan
+    from .verbs.provision import ProvisionResult, provision
     from .verbs.show import InventoryResult, show
     from .verbs.snapshot import SnapshotResult, snapshot
     from .verbs.topology import TopologyResult, topology
@@ -41,6 +42,7 @@ _HOMES = {
         ".models.kubernetes.gates": "FeatureGates",
         ".models.formats.errors": "InputError",
         ".verbs.plan": "PlanInterrupted PlanResult plan",
+        ".verbs.provision": "ProvisionResult provision",
         ".verbs.show": "InventoryResult show",
         ".verbs.snapshot": "SnapshotResult snapshot",
         ".verbs.topology": "TopologyResult topology",
@@ -67,6 +69,7 @@ __all__ = [
     "PlanResult",
     "Predicate",
     "PredicateError",
+    "ProvisionResult",
     "SnapshotResult",
     "TopologyResult",
     "ValidationResult",
@@ -77,6 +80,7 @@ __all__ = [
     "explain",
     "load",
     "plan",
+    "provision",
     "show",
     "snapshot",
     "topology",

@@ -9,6 +9,7 @@ for folder in "$(dirname "$0")"/*/; do
     */plan-buy/) verb='plan --buy --only-new' ;;
     */plan-*) verb=plan ;;
     */inventory/) verb=show ;;
+    */provisioning/) verb=provision ;;
     *) verb=allocate ;;
   esac
   # Exit code 1 is an answer too: some examples ask for more than there is.

@@ -18,7 +18,19 @@ from typer.core import TyperGroup
 from .output import Exit, run_command, write_stdout_lines
 
 # In the order of the help. Each is a module beside this one.
-COMMANDS = ("show", "allocate", "validate", "compare", "plan", "capacity", "explain", "topology", "snapshot", "peers")
+COMMANDS = (
+    "show",
+    "allocate",
+    "validate",
+    "compare",
+    "plan",
+    "capacity",
+    "explain",
+    "provision",
+    "topology",
+    "snapshot",
+    "peers",
+)
 
 
 class LazyGroup(TyperGroup):

@@ -28,6 +28,7 @@ _DEACTIVATED = "Deactivated"
 _DEACTIVATION_TARGET = "DeactivationTarget"
 _STOPPED = "ClusterQueueStopped"
 _BY_CHECK = "AdmissionCheck"
+DEACTIVATED_BY_CHECK = f"{_DEACTIVATED}DueTo{_BY_CHECK}"
 _PENDING_EVALUATION = "Workload is pending evaluation in the scheduling queue"
 # A controller that still changes something after so many rounds never comes to rest.
 _MOST_ROUNDS = 30
@@ -49,6 +50,7 @@ class ControllerRun:
         self.check_status = dict(state.check_status)
         self.failures = dict(state.failures)
         self.looping = state.looping
+        self._created = state.created
         self.log: list[Occurrence] = []
 
     @property
@@ -62,6 +64,7 @@ class ControllerRun:
             check_status=dict(sorted(self.check_status.items())),
             failures=self.failures,
             looping=self.looping,
+            created=self._created,
         )
 
     def settle(self) -> None:
@@ -141,8 +144,8 @@ class ControllerRun:
             workload = replace(workload, requeue_at=None)
             return workload.with_condition("Requeued", "True", "BackoffFinished", "The workload backoff was finished")
         # As coded, the reason after a rejected check is another one, so that the workload stays out (12.2).
-        rejected = f"{_DEACTIVATED}DueTo{_BY_CHECK}"
-        if requeued.reason == _DEACTIVATED or (requeued.reason == rejected and self._backoff == "intended"):
+        by_check = requeued.reason == DEACTIVATED_BY_CHECK and self._backoff == "intended"
+        if by_check or requeued.reason == _DEACTIVATED:
             return workload.with_condition("Requeued", "True", "Reactivated", "The workload was reactivated")
         if requeued.reason == _STOPPED and why_queue_is_inactive(self.objects, workload) is None:
             message = "The ClusterQueue was restarted after being stopped"
@@ -369,9 +372,15 @@ class ControllerRun:
                 self.templates[key] = RequestTemplate(*key, ("Workload", name), content)
                 self._writes += 1
         self._check_creation(workload, progress, "ProvisioningRequest", request)
-        own_parameters = asked.parameters(config.spec, workload.spec.metadata.annotations)
+        self._created += 1
         self.requests[namespace, request] = AutoscalerRequest(
-            namespace, request, name, config.spec.provisioning_class_name, own_parameters, entries
+            namespace=namespace,
+            name=request,
+            owner=name,
+            class_name=config.spec.provisioning_class_name,
+            parameters=asked.parameters(config.spec, workload.spec.metadata.annotations),
+            pod_sets=entries,
+            serial=self._created,
         )
         self._writes += 1
         self.record(workload.key, "ProvisioningRequestCreated", f'Created ProvisioningRequest: "{request}"')

@@ -6,9 +6,9 @@ controllers do follows at once, and back-offs end while the clock moves (provisi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from ...models.kubernetes.kueue import AdmissionCheck, ClusterQueue, KueueWorkload, LocalQueue, ResourceFlavor
 from ...models.kubernetes.meta import Condition, ObjectKey, key_of
@@ -21,6 +21,7 @@ from .state import Occurrence, ProvisioningState, QuotaReservation, SimulatedWor
 ProvisioningObject: TypeAlias = (
     KueueWorkload | AdmissionCheck | ProvisioningRequestConfig | ClusterQueue | LocalQueue | ResourceFlavor
 )
+PROVISIONING_MODELS = get_args(ProvisioningObject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +143,18 @@ def step(state: ProvisioningState, *events: ProvisioningEvent, backoff: Backoff 
     return _advance(result, seconds, backoff) if seconds else result
 
 
+def with_objects(state: ProvisioningState, events: Iterable[ApplyObject]) -> ProvisioningState:
+    """Give the state with objects added or replaced, before any controller has seen them."""
+    run = ControllerRun(state, "as-coded")
+    for event in events:
+        _apply(run, event)
+    return run.state
+
+
 def next_wakeup(state: ProvisioningState) -> int | None:
     """The next time at which a back-off ends by itself; None if none is running."""
-    times = (one.requeue_at for one in state.workloads.values() if one.requeue_at and not one.is_true("Finished"))
-    return min((time for time in times if time > state.now), default=None)
+    times = (one.requeue_at for one in state.workloads.values() if not one.is_true("Finished"))
+    return min((time for time in times if time is not None and time > state.now), default=None)
 
 
 def _advance(result: StepResult, seconds: int, backoff: Backoff) -> StepResult:
@@ -238,7 +247,18 @@ _PARTS: dict[type[Any], str] = {
     LocalQueue: "local_queues",
     ResourceFlavor: "flavors",
 }
-_KIND_PARTS = {model.__name__: part for model, part in _PARTS.items()}
+_OWN_PARTS = {"Workload": "workloads", "ProvisioningRequest": "requests", "PodTemplate": "templates"}
+_KIND_PARTS = {**{model.__name__: part for model, part in _PARTS.items()}, **_OWN_PARTS}
+KIND_NAMES = ("Workload", *(model.__name__ for model in _PARTS))
+"""The kinds of objects that can be applied."""
+DELETED_KINDS = tuple(_KIND_PARTS)
+"""The kinds of objects that can be deleted."""
+NAMESPACED_KINDS = ("LocalQueue", *_OWN_PARTS)
+
+
+def kind_name(made: ProvisioningObject) -> str:
+    """Name the kind of an object."""
+    return "Workload" if isinstance(made, KueueWorkload) else type(made).__name__
 
 
 def _with_part(state: ProvisioningState, part: str, objects: dict[Any, Any]) -> ProvisioningState:
@@ -284,6 +304,16 @@ def _with_status(workload: SimulatedWorkload) -> SimulatedWorkload:
     return held.with_condition("QuotaReserved", "True", "QuotaReserved", f"Quota reserved in ClusterQueue {queue}")
 
 
+def exists(state: ProvisioningState, event: DeleteObject) -> bool:
+    """Whether there is the object that an event deletes."""
+    objects: Mapping[Any, Any] = getattr(state, _KIND_PARTS[event.kind])
+    return _name_of(event) in objects
+
+
+def _name_of(event: DeleteObject) -> ObjectKey | str:
+    return event.key if event.kind in NAMESPACED_KINDS else event.key[1]
+
+
 def _delete(run: ControllerRun, event: DeleteObject) -> None:
     if event.kind == "Workload":
         run.delete_workload(event.key)
@@ -293,7 +323,7 @@ def _delete(run: ControllerRun, event: DeleteObject) -> None:
         run.templates.pop(event.key, None)
     else:
         part = _KIND_PARTS[event.kind]
-        name = event.key if event.kind == "LocalQueue" else event.key[1]
+        name = _name_of(event)
         kept = {key: one for key, one in getattr(run.objects, part).items() if key != name}
         run.objects = _with_part(run.objects, part, kept)
 

@@ -109,7 +109,7 @@ def pod_sets_of_interest(
     managed = frozenset(config.managed_resources or ())
     chosen = []
     for name, count, template in pod_sets:
-        if count <= 0 or (managed and not managed & _named_resources(template)):
+        if count <= 0 or (managed and not names_resource(template, managed)):
             continue
         if name not in assigned:
             raise RequestError("inconsistent podSet assignments")
@@ -195,19 +195,17 @@ def _canonical(amounts: Mapping[str, Any] | None) -> dict[str, str]:
     return {name: str(Quantity.parse(amount)) for name, amount in (amounts or {}).items()}
 
 
-def containers_of(template: Mappings) -> Iterator[tuple[str, Mappings]]:
-    """The containers of a pod template, each with the field that it stands in."""
+def names_resource(template: Mappings, managed: Iterable[str]) -> bool:
+    """Whether a container names a managed resource in its requests or limits, in whatever amount."""
     spec = template.get("spec") or {}
-    return ((field, container) for field in _CONTAINERS for container in spec.get(field) or ())
-
-
-def _named_resources(template: Mappings) -> frozenset[str]:
-    return frozenset(
-        name
-        for _, container in containers_of(template)
+    amounts = (
+        (container.get("resources") or {}).get(field) or {}
+        for place in _CONTAINERS
+        for container in spec.get(place) or ()
         for field in ("requests", "limits")
-        for name in (container.get("resources") or {}).get(field) or ()
     )
+    named = frozenset(name for one in amounts for name in one)
+    return not named.isdisjoint(managed)
 
 
 def _template_key(template: Mappings) -> Any:

@@ -19,8 +19,15 @@ from ...models.kubernetes.kueue import (
 )
 from ...models.kubernetes.meta import Condition, ObjectKey
 from ...models.kubernetes.provisioning import ProvisioningRequestConfig
+from ...models.results.provision import WorkloadPhase
 from .requests import PodSetEntry
 
+# What the phases of a workload are told by, the furthest first.
+_PHASES: tuple[tuple[WorkloadPhase, str], ...] = (
+    ("finished", "Finished"),
+    ("admitted", "Admitted"),
+    ("quotaReserved", "QuotaReserved"),
+)
 CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 
 
@@ -73,10 +80,9 @@ class SimulatedWorkload:
         return found is not None and found.status == "True"
 
     @property
-    def state(self) -> str:
-        """``finished``, ``admitted``, ``quotaReserved`` or ``pending``."""
-        words = (("finished", "Finished"), ("admitted", "Admitted"), ("quotaReserved", "QuotaReserved"))
-        return next((word for word, condition in words if self.is_true(condition)), "pending")
+    def state(self) -> WorkloadPhase:
+        """The furthest that the workload got."""
+        return next((word for word, condition in _PHASES if self.is_true(condition)), "pending")
 
     def with_condition(self, type_: str, status: str, reason: str, message: str) -> SimulatedWorkload:
         """With a condition added or replaced."""
@@ -96,7 +102,10 @@ class SimulatedWorkload:
 
 @dataclass(frozen=True, slots=True)
 class AutoscalerRequest:
-    """A ProvisioningRequest: the name of its workload, what it asks for, and what the autoscaler said."""
+    """A ProvisioningRequest: the name of its workload, what it asks for, and what the autoscaler said.
+
+    ``serial`` tells a request from an earlier one of its name.
+    """
 
     namespace: str
     name: str
@@ -106,6 +115,7 @@ class AutoscalerRequest:
     pod_sets: tuple[PodSetEntry, ...]
     conditions: tuple[Condition, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
+    serial: int = 0
 
     @property
     def key(self) -> ObjectKey:
@@ -136,7 +146,8 @@ class ProvisioningState:
     """Everything that the controllers see at a time.
 
     ``refused`` are kinds whose creation fails, with the error. ``failures`` counts passes that ended with an error
-    after the last event. ``cleanup`` is the feature gate CleanupProvisioningRequestsOnEviction.
+    after the last event. ``cleanup`` is the feature gate CleanupProvisioningRequestsOnEviction. ``created`` counts the
+    requests that were made.
     """
 
     now: int = 0
@@ -153,6 +164,7 @@ class ProvisioningState:
     failures: Mapping[ObjectKey, int] = field(default_factory=dict)
     cleanup: bool = True
     looping: bool = False
+    created: int = 0
 
 
 @dataclass(frozen=True, slots=True)

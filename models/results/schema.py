@@ -19,6 +19,7 @@ from .comparison import ComparisonDocument, PlanComparisonDocument, SweepDocumen
 from .explanation import ExplanationDocument
 from .inventory import InventoryDocument
 from .plan import PlanDocument
+from .provision import ProvisionDocument
 from .snapshot import SnapshotDocument
 from .topology import TopologyDocument
 
@@ -34,6 +35,7 @@ DOCUMENTS = (
     PlanDocument,
     PlanComparisonDocument,
     InventoryDocument,
+    ProvisionDocument,
 )
 
 

@@ -1,0 +1,87 @@
+"""``drasat provision``: the requests that Kueue makes for an autoscaler, and what becomes of its workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from . import options
+from .options import load_cluster
+from .output import Exit, print_manifests, print_problems, print_result, print_table, run_verb, write_stdout_lines
+
+if TYPE_CHECKING:
+    from ..verbs.provision import ProvisionResult
+
+
+def command(
+    filename: options.Filenames,
+    recursive: options.Recursive = False,
+    events: Annotated[
+        str | None,
+        typer.Option(
+            "--events", metavar="PATH", help="Let the events of this file happen (YAML or JSON lines; - for stdin)."
+        ),
+    ] = None,
+    quota: Annotated[
+        Literal["free", "events"] | None,
+        typer.Option(
+            "--quota",
+            help="Give quota to all workloads that wait (free), or to those that an event names. "
+            "[default: events if one gives quota, else free]",
+        ),
+    ] = None,
+    backoff: Annotated[
+        Literal["as-coded", "intended"],
+        typer.Option("--backoff", help="Count the wait before a retry as Kueue does, or as its design says."),
+    ] = "as-coded",
+    feature_gates: options.FeatureGates = "",
+    kubernetes_version: options.KubernetesVersion = None,
+    skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
+    output: Annotated[Literal["table", "wide", "json", "yaml", "manifests"], options.PRINTED_AS] = "table",
+) -> None:
+    """Make the ProvisioningRequests that Kueue makes, and follow what becomes of them.
+
+    Workloads with quota whose queue has a provisioning check get requests and PodTemplates: -o manifests prints them,
+    ready for kubectl. With --events a timeline shows what the autoscaler's answers, preemptions and changes lead to:
+    states of checks, retries, back-offs, evictions. With -o wide it has the texts of Kueue's events.
+
+    Exit codes: 0 done; 2 bad input or usage.
+    """
+    from ..verbs.provision import provision
+
+    gates = options.parse_feature_gates(feature_gates, kubernetes_version)
+    reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
+    cluster = load_cluster(filename, reading, gates)
+    ask = partial(provision, cluster, events=events, quota=quota, backoff=backoff, max_input_size=max_input_size)
+    result, _ = run_verb(ask)
+    print_problems(*(f"warning: {line}" for line in result.reasons()))
+    print_result(result, output, _PRINTERS)
+    raise typer.Exit(Exit.DONE)
+
+
+def _print_tables(result: ProvisionResult, wide: bool = False) -> None:
+    from ..reports import provision
+
+    document = result.document
+    write_stdout_lines([provision.summary(document)])
+    parts = (
+        (provision.TIMELINE_HEADERS, provision.timeline_rows(document)),
+        *([(provision.EVENT_HEADERS, provision.event_rows(document))] if wide else []),
+        (provision.REQUEST_HEADERS, provision.request_rows(document)),
+        (provision.WORKLOAD_HEADERS, provision.workload_rows(document)),
+    )
+    for headers, rows in parts:
+        if listed := list(rows):
+            print_table(headers, listed, below=True, wide=wide)
+
+
+_PRINTERS: dict[str, Callable[[ProvisionResult], None]] = {
+    "table": _print_tables,
+    "wide": partial(_print_tables, wide=True),
+    "manifests": print_manifests,
+}
