@@ -59,6 +59,8 @@ GATES: dict[str, tuple[GateRelease, ...]] = {
     "GangScheduling": (_ALPHA, _ABSENT),
     "GenericWorkload": (_ALPHA, _BETA_OFF),
     "TopologyAwareWorkloadScheduling": (_ALPHA, _ALPHA),
+    # Proposed for Karpenter, in no release.
+    "NodeOverlayDynamicResources": (_ABSENT, _ABSENT),
 }
 _GROUPS = {"AllAlpha": GateStage.ALPHA, "AllBeta": GateStage.BETA}
 _BOOLEANS = {word: value for value, words in ((True, "1 t true"), (False, "0 f false")) for word in words.split()}
@@ -184,6 +186,8 @@ class FeatureGates:
     node_allocatable_resources = _Gate("Devices take resources of their node (NAR-1).", "DRANodeAllocatableResources")
     compatibility_groups = _Gate("Devices may declare compatibility groups (GRP-5).", "DRADeviceCompatibilityGroups")
 
+    node_overlay_devices = _Gate("NodeOverlays may have devices (karpenter-dra 2).", "NodeOverlayDynamicResources")
+
     @property
     def gangs(self) -> bool:
         """PodGroups and Workloads may have a ``minCount``; from Kubernetes 1.37 on wherever there are groups."""
@@ -197,6 +201,13 @@ class FeatureGates:
             return "experimental"
         incubating = self.binding_conditions or self.consumable_capacity or self.fractional_capacity_range
         return "incubating" if incubating else "stable"
+
+
+def gates_of(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
+    """Complete what a caller says about gates: what is not named is on. Raises ``ValueError`` as ``with_``."""
+    if isinstance(given, FeatureGates):
+        return given
+    return FeatureGates.all_on().with_(given) if given else FeatureGates.all_on()
 
 
 def _parse_pair(pair: str) -> tuple[str, bool]:

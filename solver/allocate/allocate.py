@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.extensions import Predicate
-from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.results.common import Reason, Status
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
@@ -141,13 +141,6 @@ def stages_of(objective: str | Sequence[str]) -> tuple[AllocationStage, ...]:
     from ...encoders.objectives.stages import stages_named
 
     return stages_named(objective)
-
-
-def gates_of(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
-    """Complete what a caller says about gates: what is not named is on."""
-    if isinstance(given, FeatureGates):
-        return given
-    return FeatureGates.all_on().with_(given) if given else FeatureGates.all_on()
 
 
 def units_to_place(

@@ -12,7 +12,7 @@ from ...models.cluster.usage import Usage
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity, display_amount
 from ...models.results import inventory as records
@@ -29,7 +29,6 @@ from ...problem.availability import (
     survey_devices,
 )
 from ...problem.filters import taint_text
-from .allocate import gates_of
 
 # The first columns of every table of resources.
 _FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")

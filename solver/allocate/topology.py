@@ -9,13 +9,12 @@ import msgspec
 
 from ...models.cluster.cluster import Cluster, TopologyInstance, topology_instances
 from ...models.kubernetes.extensions import DeviceTopology, TopologyScope
-from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.meta import DeviceId
 from ...models.results import topology as records
 from ...models.topology.free_shapes import FreeShape, largest_free_by_level, largest_free_shape
 from ...models.topology.places import PlacedDevices, place_devices
 from ...problem.topology import membership_of
-from .allocate import gates_of
 
 
 @dataclass(frozen=True, slots=True)

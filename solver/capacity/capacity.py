@@ -18,7 +18,7 @@ from ...models.cluster.node_fit import SelectorError
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
-from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.results.common import Reason, Status
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.node_room import ROOM, NodeRooms, unknown_room_notices
@@ -26,7 +26,7 @@ from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError
 from ...problem.node_classes import group_equal
 from ...problem.node_state import AllocatedState
-from ..allocate.allocate import TIME_LIMIT, gates_of, search_seconds
+from ..allocate.allocate import TIME_LIMIT, search_seconds
 from ..allocate.check import LATE_VERIFICATION, check_allocations, verification_ends
 from ..allocate.nodes import SuitableNodes
 from ..engines.copies import connected_groups

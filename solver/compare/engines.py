@@ -22,7 +22,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import apply_taint_rules, per_device
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.kubernetes.slices import Device
 from ...models.manifests.writer import is_allocated
@@ -41,7 +41,7 @@ from ...peers.answers import PodVerdict
 from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
 from ...peers.requests import PodRequest, ScheduleRequest, features_of_gates
-from ..allocate.allocate import TIME_LIMIT, allocate, gates_of, units_to_place
+from ..allocate.allocate import TIME_LIMIT, allocate, units_to_place
 from ..allocate.check import check_allocations, verification_ends, verified_outcomes
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
 from ..allocate.placement import unplaced_outcome

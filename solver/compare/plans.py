@@ -9,7 +9,7 @@ from time import monotonic
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
-from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.results.common import Reason
 from ...models.results.plan import PlanStage
 from ...models.workload.controllers import read_controllers
@@ -20,7 +20,6 @@ from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
 from ...problem.messages import KUBE, check_policy
 from ...problem.selectors import NodeResourceClaims
-from ..allocate.allocate import gates_of
 from ..allocate.check import LATE_VERIFICATION, verification_ends
 from ..allocate.unsupported import check_engine_support, check_planner_support, ignored_soft_entries
 from ..engines.engine import TIME_LIMIT_RULE

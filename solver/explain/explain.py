@@ -14,7 +14,7 @@ from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
-from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
@@ -25,7 +25,7 @@ from ...models.workload.requested import dropped_fields
 from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
-from ..allocate.allocate import TIME_LIMIT, gates_of, place_units, search_seconds, units_to_place
+from ..allocate.allocate import TIME_LIMIT, place_units, search_seconds, units_to_place
 from ..allocate.check import check_allocations, verification_ends, verified_outcomes
 from ..allocate.coupling import find_coupled_units
 from ..allocate.placement import Placer

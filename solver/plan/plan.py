@@ -17,7 +17,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, Predicate
-from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.results.common import Reason
 from ...models.validation.entries import read_caller_constraints
@@ -29,7 +29,6 @@ from ...models.workload.requested import dropped_fields
 from ...models.workload.unit_classes import Gang, UnitShape
 from ...problem.messages import DeadlineExceededError, check_policy
 from ...problem.selectors import NodeResourceClaims
-from ..allocate.allocate import gates_of
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE, Session
 from ..engines.outcome import SearchInterrupted, missing_reference_reasons

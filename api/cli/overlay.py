@@ -1,0 +1,61 @@
+"""``drasat overlay``: what Karpenter's NodeOverlays come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import typer
+
+from . import options
+from .options import load_cluster
+from .output import Exit, print_manifests, print_problems, print_result, print_table, run_verb, write_stdout_lines
+
+if TYPE_CHECKING:
+    from ..verbs.overlay import OverlayResult
+
+
+def command(
+    filename: options.Filenames,
+    recursive: options.Recursive = False,
+    feature_gates: options.FeatureGates = "",
+    skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
+    output: options.Output = "table",
+) -> None:
+    """Apply NodeOverlays to the instance types of each NodePool, as Karpenter does.
+
+    The table has the overlays, and the prices, resources and devices that they set. With -o wide it has all offerings
+    and devices. -o manifests prints the overlays with their status.
+
+    Exit codes: 0 all overlays count; 1 some do not; 2 bad input or usage.
+    """
+    from ..verbs.overlay import overlay
+
+    gates = options.parse_feature_gates(feature_gates, None)
+    cluster = load_cluster(filename, options.InputOptions(recursive, skip_validation, strict, max_input_size), gates)
+    result, _ = run_verb(partial(overlay, cluster, feature_gates=gates))
+    print_problems(*(f"warning: {notice}" for notice in result.document.notices))
+    print_result(result, output, _PRINTERS)
+    raise typer.Exit(Exit.DONE if all(one.ready for one in result.overlays) else Exit.NO)
+
+
+def _print_tables(result: OverlayResult, wide: bool = False) -> None:
+    from ..reports import overlay
+
+    write_stdout_lines([overlay.summary(result.document)])
+    for headers, rows in overlay.tables(result.document, wide=wide):
+        print_table(headers, rows, below=True, wide=wide)
+
+
+def _print_overlays(result: OverlayResult) -> None:
+    print_manifests(result)
+
+
+_PRINTERS: dict[str, Callable[[OverlayResult], None]] = {
+    "table": _print_tables,
+    "wide": partial(_print_tables, wide=True),
+    "manifests": _print_overlays,
+}

@@ -1,0 +1,252 @@
+"""The catalogue: which instance types there are, what a node of each has, and how it can be bought (karpenter-dra 4.1).
+
+Types are objects of kind InstanceType, or come from the JSON file of Karpenter's test provider (``kwok``), whose DRAConfig
+objects say which devices its nodes publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...models.cluster.cluster import Cluster
+from ...models.formats.decode import QuantityText
+from ...models.kubernetes import karpenter
+from ...models.kubernetes.core import NodeSelectorTerm
+from ...models.kubernetes.quantity import NANO, Quantity
+from .requirements import NodeRequirements
+
+Amounts = Mapping[str, Quantity]
+_HUGE_PAGES = "hugepages-"
+_KWOK_GROUP = "karpenter.kwok.sh"
+_KWOK_PODS = "110"
+_KWOK_RESERVED = {"cpu": "100m", "memory": "10Mi"}
+_NO_AMOUNT = Quantity(0)
+
+
+@dataclass(frozen=True)
+class CatalogueOffering:
+    """One way to buy a type. ``price`` is for a node; ``reserved`` is how many a reservation has left, None without."""
+
+    number: int
+    requirements: NodeRequirements
+    price: Quantity
+    available: bool
+    reserved: int | None
+    capacity: Amounts
+    allocatable: Amounts
+
+    @property
+    def zone(self) -> str:
+        """The zone, empty where it is not one."""
+        return self.requirements.single_values().get(karpenter.ZONE_LABEL, "")
+
+    @property
+    def capacity_type(self) -> str:
+        """``spot``, ``on-demand`` or ``reserved``; empty where it is not one."""
+        return self.requirements.single_values().get(karpenter.CAPACITY_TYPE_LABEL, "")
+
+    @property
+    def launchable(self) -> bool:
+        """A node can be had now: it is available, and a reservation has room."""
+        return self.available and self.reserved != 0
+
+
+@dataclass(frozen=True)
+class CatalogueType:
+    """An instance type as its object or its provider says, before overlays."""
+
+    name: str
+    requirements: NodeRequirements
+    capacity: Amounts
+    offerings: tuple[CatalogueOffering, ...]
+    slices: tuple[karpenter.ResourceSliceTemplate, ...] = ()
+    bindings: tuple[karpenter.AttributeBinding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All instance types, by name."""
+
+    cluster: Cluster
+
+    @cached_property
+    def types(self) -> tuple[CatalogueType, ...]:
+        """Types by name, with the devices that DRAConfigs give them. Raises ``ValueError`` with the type's name."""
+        written = self.cluster.objects(karpenter.InstanceType).values()
+        return tuple(self._read(one) for one in sorted(written, key=lambda one: one.metadata.name))
+
+    def _read(self, written: karpenter.InstanceType) -> CatalogueType:
+        name, spec = written.metadata.name, written.spec
+        try:
+            requirements = NodeRequirements.of(spec.requirements or ())
+            requirements &= NodeRequirements.of_labels({karpenter.INSTANCE_TYPE_LABEL: name})
+            offerings = tuple(_offering(number, one, spec) for number, one in enumerate(spec.offerings or ()))
+        except ValueError as error:
+            raise ValueError(f"InstanceType {name}: {error}") from None
+        slices = (*(spec.slices or ()), *self._configured_slices(requirements))
+        bindings = spec.attribute_bindings or ()
+        return CatalogueType(name, requirements, _amounts(spec.capacity), offerings, slices, bindings)
+
+    def _configured_slices(self, known: NodeRequirements) -> Iterator[karpenter.ResourceSliceTemplate]:
+        """Slices of DRAConfigs, for types whose labels pass one of the terms of a pool."""
+        for config in self.cluster.objects(karpenter.DRAConfig).values():
+            for pool in config.spec.pools or ():
+                if any(known.accepts(_term(term)) for term in pool.node_selector_terms or ()):
+                    for one in pool.resource_slices or ():
+                        yield karpenter.ResourceSliceTemplate(driver=config.spec.driver, devices=one.devices)
+
+
+def _term(term: NodeSelectorTerm) -> NodeRequirements:
+    return NodeRequirements.of(term.match_expressions or ())
+
+
+def _offering(number: int, written: karpenter.Offering, spec: karpenter.InstanceTypeSpec) -> CatalogueOffering:
+    capacity = {**_amounts(spec.capacity), **_amounts(written.capacity)}
+    reserved = {**_total(spec.overhead), **_total(written.overhead)}
+    return CatalogueOffering(
+        number,
+        NodeRequirements.of(written.requirements or ()),
+        Quantity.parse(written.price if written.price is not None else 0),
+        written.available,
+        written.reservation_capacity,
+        capacity,
+        allocatable_amounts(capacity, reserved),
+    )
+
+
+def allocatable_amounts(capacity: Amounts, reserved: Amounts) -> dict[str, Quantity]:
+    """Give what pods may use: capacity less overhead, and of memory also less huge pages; never below zero."""
+    left = {name: amount - reserved.get(name, _NO_AMOUNT) for name, amount in capacity.items()}
+    for name, amount in capacity.items():
+        if name.startswith(_HUGE_PAGES) and "memory" in left:
+            left["memory"] = left["memory"] - amount
+    return {name: amount if amount.nano > 0 else _NO_AMOUNT for name, amount in left.items()}
+
+
+def _total(overhead: karpenter.Overhead | None) -> dict[str, Quantity]:
+    total: dict[str, Quantity] = {}
+    if overhead is not None:
+        for part in (overhead.kube_reserved, overhead.system_reserved, overhead.eviction_threshold):
+            for name, amount in _amounts(part).items():
+                total[name] = total.get(name, _NO_AMOUNT) + amount
+    return total
+
+
+def _amounts(written: Mapping[str, QuantityText] | None) -> dict[str, Quantity]:
+    return {name: Quantity.parse(text) for name, text in (written or {}).items()}
+
+
+def instance_types_from_kwok(listed: object) -> list[dict[str, Any]]:
+    """Turn the list of instance types of Karpenter's test provider into InstanceType objects.
+
+    Raises ``ValueError`` with the place of what is wrong.
+    """
+    if not isinstance(listed, list):
+        raise ValueError("must be a list of instance types")
+    return [_kwok_type(one, f"[{number}]") for number, one in enumerate(listed)]
+
+
+def _kwok_type(one: object, place: str) -> dict[str, Any]:
+    read = _Fields(one, place)
+    name, resources = read.text("name"), {"pods": _KWOK_PODS, **read.mapping("resources")}
+    offerings = [
+        _kwok_offering(_Fields(offering, f"{place}.offerings[{number}]"))
+        for number, offering in enumerate(read.sequence("offerings"))
+    ]
+    values = {
+        karpenter.ARCH_LABEL: [read.text("architecture")],
+        karpenter.OS_LABEL: [str(system) for system in read.sequence("operatingSystems")],
+        **{label: _offered_values(offerings, label) for label in (karpenter.ZONE_LABEL, karpenter.CAPACITY_TYPE_LABEL)},
+        f"{_KWOK_GROUP}/instance-size": [_kwok_size(name, str(resources.get("cpu", "")))],
+        f"{_KWOK_GROUP}/instance-family": [_kwok_family(name)],
+        f"{_KWOK_GROUP}/instance-cpu": [str(resources.get("cpu", ""))],
+        f"{_KWOK_GROUP}/instance-memory": [str(resources.get("memory", ""))],
+    }
+    requirements = [{"key": key, "operator": "In", "values": listed} for key, listed in values.items() if any(listed)]
+    return {
+        "apiVersion": "drasat.dev/v1alpha1",
+        "kind": "InstanceType",
+        "metadata": {"name": name},
+        "spec": {
+            "requirements": requirements,
+            "capacity": resources,
+            "overhead": {"kubeReserved": dict(_KWOK_RESERVED)},
+            "offerings": offerings,
+        },
+    }
+
+
+def _kwok_offering(read: _Fields) -> dict[str, Any]:
+    price = read.value("Price")
+    if isinstance(price, bool) or not isinstance(price, (int, float)):
+        raise ValueError(f"{read.place}.Price: must be a number")
+    made = {"requirements": list(read.sequence("Requirements")), "price": price}
+    reserved = read.found.get("ReservationCapacity")
+    return made if reserved is None else {**made, "reservationCapacity": reserved}
+
+
+def _offered_values(offerings: Sequence[Mapping[str, Any]], label: str) -> list[str]:
+    found = (
+        value
+        for offering in offerings
+        for one in offering["requirements"]
+        if isinstance(one, Mapping) and one.get("key") == label
+        for value in one.get("values") or ()
+    )
+    return list(dict.fromkeys(map(str, found)))
+
+
+def _kwok_size(name: str, cpu: str) -> str:
+    """The part behind the dot of names such as ``m5.2xlarge``; the number of CPUs otherwise."""
+    _, dot, size = name.partition(".")
+    return size if dot and size.isalnum() and size.endswith(("large", "nano", "micro", "small", "medium", "metal")) else cpu
+
+
+def _kwok_family(name: str) -> str:
+    """The part before the first dot or hyphen, or the first letter."""
+    cut = min((name.find(mark) for mark in ".-" if mark in name), default=1)
+    return name[:cut]
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """Fields of a JSON object, with the place for messages."""
+
+    found: Any
+    place: str
+
+    def value(self, field: str) -> Any:
+        if not isinstance(self.found, dict):
+            raise ValueError(f"{self.place}: must be an object")
+        if field not in self.found:
+            raise ValueError(f"{self.place}.{field}: is missing")
+        return self.found[field]
+
+    def text(self, field: str) -> str:
+        return self._typed(field, str, "a string")
+
+    def sequence(self, field: str) -> list[Any]:
+        return self._typed(field, list, "a list")
+
+    def mapping(self, field: str) -> dict[str, Any]:
+        return self._typed(field, dict, "an object")
+
+    def _typed(self, field: str, kind: type[Any], words: str) -> Any:
+        value = self.value(field)
+        if not isinstance(value, kind):
+            raise ValueError(f"{self.place}.{field}: must be {words}")
+        return value
+
+
+def cheapest_first(offerings: Iterable[CatalogueOffering]) -> list[CatalogueOffering]:
+    """Offerings that can be bought now, by price, then as they are listed."""
+    return sorted((one for one in offerings if one.launchable), key=lambda one: (one.price.nano, one.number))
+
+
+def price_text(price: Quantity) -> str:
+    """A price as a decimal number without exponent or suffix."""
+    whole, rest = divmod(price.nano, NANO)
+    return f"{whole}.{rest:09}".rstrip("0").rstrip(".")

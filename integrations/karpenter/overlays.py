@@ -1,0 +1,250 @@
+"""NodeOverlays: the effective price of every offering, and the capacity and devices of every type, per pool.
+
+Overlays are taken by weight, then by name, both descending (karpenter-dra 1.2). The first that writes a price, a resource
+or the devices of a driver wins. An overlay that meets another of its own weight is dropped as a whole (1.3, 2.4).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...models.kubernetes.karpenter import (
+    NODE_POOL_LABEL,
+    AttributeBinding,
+    NodeOverlay,
+    NodePool,
+    ResourceSliceTemplate,
+)
+from ...models.kubernetes.quantity import Quantity
+from .instance_types import CatalogueOffering, CatalogueType
+from .requirements import NodeRequirements
+
+RESTRICTED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
+CONFLICT_MESSAGE = "conflict with another overlay"
+_PERCENT = 100
+
+
+class Written(NamedTuple):
+    """What an overlay wrote: its name, and the weight of the last overlay that wanted to write the same."""
+
+    overlay: str
+    value: object
+    weight: int
+
+
+@dataclass
+class _Slots:
+    """What overlays have written for one type in one pool, and of the last one its resources and weight."""
+
+    prices: dict[int, Written] = field(default_factory=dict)
+    capacity: dict[str, Written] = field(default_factory=dict)
+    drivers: dict[str, Written] = field(default_factory=dict)
+    last_resources: frozenset[str] = frozenset()
+    last_weight: int = 0
+
+
+@dataclass(frozen=True)
+class PricedOffering:
+    """An offering of a type in a pool. ``overlay`` set its price, empty if none did."""
+
+    offering: CatalogueOffering
+    price: Quantity
+    overlay: str
+
+
+@dataclass(frozen=True)
+class PooledType:
+    """An instance type as a pool has it, overlays applied. Sources are names of overlays."""
+
+    pool: NodePool
+    type: CatalogueType
+    offerings: tuple[PricedOffering, ...]
+    capacity: Mapping[str, Quantity]
+    capacity_sources: Mapping[str, str]
+    slices: tuple[ResourceSliceTemplate, ...]
+    bindings: tuple[AttributeBinding, ...]
+    driver_sources: Mapping[str, str]
+
+
+class MissedConflict(NamedTuple):
+    """An overlay that writes a resource which one of equal weight writes too, and Karpenter misses it (1.3)."""
+
+    overlay: str
+    other: str
+    resource: str
+
+
+@dataclass(frozen=True)
+class OverlayVerdict:
+    """What became of an overlay. ``reason`` is empty, ``Conflict`` or ``RuntimeValidation``.
+
+    ``types`` and ``offerings`` are how many it matches, in pairs with pools.
+    """
+
+    overlay: NodeOverlay
+    reason: str
+    message: str
+    other: str
+    types: int
+    offerings: int
+
+
+@dataclass(frozen=True)
+class OverlayEvaluation:
+    """All types of all pools with overlays applied, and a verdict for each overlay, in the order of evaluation."""
+
+    types: tuple[PooledType, ...]
+    verdicts: tuple[OverlayVerdict, ...]
+    missed: tuple[MissedConflict, ...]
+
+
+class _Match(NamedTuple):
+    pool: str
+    type: CatalogueType
+    offerings: tuple[CatalogueOffering, ...]
+
+
+def evaluate_overlays(
+    pools: Sequence[NodePool], types: Sequence[CatalogueType], overlays: Iterable[NodeOverlay]
+) -> OverlayEvaluation:
+    """Apply overlays to the types of every pool (R1). Overlays without devices are given where these do not count."""
+    known = {
+        (pool.metadata.name, one.name): _pool_requirements(pool) & one.requirements for pool in pools for one in types
+    }
+    slots: defaultdict[tuple[str, str], _Slots] = defaultdict(_Slots)
+    verdicts, missed = [], []
+    for overlay in sorted(overlays, key=lambda one: (one.spec.weight or 0, one.metadata.name), reverse=True):
+        try:
+            asked = NodeRequirements.of(overlay.spec.requirements or ())
+            _check_capacity(overlay)
+        except ValueError as error:
+            verdicts.append(OverlayVerdict(overlay, "RuntimeValidation", str(error), "", 0, 0))
+            continue
+        matches = list(_matches(known, types, asked))
+        counts = len(matches), sum(len(match.offerings) for match in matches)
+        other = next(filter(None, (_conflict(slots[match.pool, match.type.name], overlay, match) for match in matches)), "")
+        if other:
+            verdicts.append(OverlayVerdict(overlay, "Conflict", CONFLICT_MESSAGE, other, *counts))
+            continue
+        verdicts.append(OverlayVerdict(overlay, "", "", "", *counts))
+        for match in matches:
+            missed += _write(slots[match.pool, match.type.name], overlay, match)
+    made = tuple(_pooled(pool, one, slots[pool.metadata.name, one.name]) for pool in pools for one in types)
+    return OverlayEvaluation(made, tuple(verdicts), tuple(dict.fromkeys(missed)))
+
+
+def _pool_requirements(pool: NodePool) -> NodeRequirements:
+    """The pool's label and those of its nodes. Requirements of its template are no labels (correction 13)."""
+    labels = pool.spec.template.metadata.labels or {}
+    return NodeRequirements.of_labels({**labels, NODE_POOL_LABEL: pool.metadata.name})
+
+
+def _check_capacity(overlay: NodeOverlay) -> None:
+    for name in overlay.spec.capacity or ():
+        if name in RESTRICTED_RESOURCES:
+            raise ValueError(f"invalid capacity: {name} in resource, restricted")
+
+
+def _matches(
+    known: Mapping[tuple[str, str], NodeRequirements], types: Sequence[CatalogueType], asked: NodeRequirements
+) -> Iterator[_Match]:
+    """The types that the overlay is about: all its labels are known, and at least one offering is compatible."""
+    by_name = {one.name: one for one in types}
+    for (pool, name), requirements in known.items():
+        if requirements.accepts(asked):
+            found = tuple(one for one in by_name[name].offerings if _offers(asked, one))
+            if found:
+                yield _Match(pool, by_name[name], found)
+
+
+def _offers(asked: NodeRequirements, offering: CatalogueOffering) -> bool:
+    """The overlay's requirements accept the offering's, labels of which it says nothing included."""
+    return asked.accepts(offering.requirements, frozenset(offering.requirements))
+
+
+def _conflict(slots: _Slots, overlay: NodeOverlay, match: _Match) -> str:
+    """Name the overlay of equal weight that wrote the same; empty without one."""
+    weight = overlay.spec.weight or 0
+    written = [slots.prices.get(one.number) for one in match.offerings if _price_change(overlay)]
+    written += [slots.drivers.get(driver) for driver in _drivers(overlay)]
+    if slots.last_weight == weight:
+        shared = slots.last_resources & set(overlay.spec.capacity or ())
+        written += [slots.capacity[name]._replace(weight=weight) for name in sorted(shared)]
+    return next((one.overlay for one in written if one is not None and one.weight == weight), "")
+
+
+def _write(slots: _Slots, overlay: NodeOverlay, match: _Match) -> Iterator[MissedConflict]:
+    """Write what nobody has written yet. What is written already only remembers the weight (correction 13)."""
+    name, weight = overlay.metadata.name, overlay.spec.weight or 0
+    if change := _price_change(overlay):
+        for one in match.offerings:
+            first = slots.prices.get(one.number)
+            slots.prices[one.number] = first._replace(weight=weight) if first else Written(name, change, weight)
+    if capacity := overlay.spec.capacity:
+        for resource, amount in capacity.items():
+            first = slots.capacity.get(resource)
+            if first is not None and first.weight == weight:
+                yield MissedConflict(name, first.overlay, resource)
+            slots.capacity.setdefault(resource, Written(name, Quantity.parse(amount), weight))
+        slots.last_resources, slots.last_weight = frozenset(capacity), weight
+    for driver in _drivers(overlay):
+        first = slots.drivers.get(driver)
+        slots.drivers[driver] = first._replace(weight=weight) if first else Written(name, overlay, weight)
+
+
+def _price_change(overlay: NodeOverlay) -> str:
+    return overlay.spec.price or overlay.spec.price_adjustment or ""
+
+
+def _drivers(overlay: NodeOverlay) -> list[str]:
+    given = overlay.spec.dynamic_resources
+    return list(dict.fromkeys(one.driver for one in (given.resource_slice_templates or () if given else ())))
+
+
+def adjusted_price(price: Quantity, change: str) -> Quantity:
+    """Give a price after ``12``, ``+1.5``, ``-3`` or ``-10%``; never below zero (1.1)."""
+    if not change.startswith(("+", "-")):
+        return Quantity.parse(change)
+    if change.endswith("%"):
+        share = Quantity.parse(change[:-1])
+        nano = price.nano + price.nano * share.nano // (_PERCENT * 10**9)
+    else:
+        nano = price.nano + Quantity.parse(change).nano
+    return Quantity.from_nano(max(0, nano))
+
+
+def _pooled(pool: NodePool, one: CatalogueType, slots: _Slots) -> PooledType:
+    offerings = []
+    for offering in one.offerings:
+        written = slots.prices.get(offering.number)
+        price = adjusted_price(offering.price, str(written.value)) if written else offering.price
+        offerings.append(PricedOffering(offering, price, written.overlay if written else ""))
+    capacity = {name: written.value for name, written in slots.capacity.items() if isinstance(written.value, Quantity)}
+    slices, bindings = _devices(one, slots)
+    return PooledType(
+        pool,
+        one,
+        tuple(offerings),
+        {**one.capacity, **capacity},
+        {name: written.overlay for name, written in slots.capacity.items()},
+        slices,
+        bindings,
+        {driver: written.overlay for driver, written in slots.drivers.items()},
+    )
+
+
+def _devices(
+    one: CatalogueType, slots: _Slots
+) -> tuple[tuple[ResourceSliceTemplate, ...], tuple[AttributeBinding, ...]]:
+    """Slices and bindings of a type: an overlay's replace all that the type has of a driver (R1)."""
+    slices = [template for template in one.slices if template.driver not in slots.drivers]
+    bindings = list(one.bindings)
+    for driver, written in slots.drivers.items():
+        given = written.value.spec.dynamic_resources if isinstance(written.value, NodeOverlay) else None
+        if given is not None:
+            slices += [template for template in given.resource_slice_templates or () if template.driver == driver]
+            bindings += [binding for binding in given.attribute_bindings or () if binding not in bindings]
+    return tuple(slices), tuple(bindings)
