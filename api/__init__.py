@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .verbs.capacity import CapacityInterrupted, CapacityResult, capacity
     from .verbs.compare import ComparisonResult, PlanComparisonResult, compare, compare_plans
     from .verbs.explain import ExplanationInterrupted, ExplanationResult, explain
+    from .verbs.overlay import OverlayResult, overlay
     from .verbs.plan import PlanInterrupted, PlanResult, plan
     from .verbs.provision import ProvisionResult, provision
     from .verbs.show import InventoryResult, show
@@ -41,6 +42,7 @@ _HOMES = {
         ".verbs.explain": "ExplanationInterrupted ExplanationResult explain",
         ".models.kubernetes.gates": "FeatureGates",
         ".models.formats.errors": "InputError",
+        ".verbs.overlay": "OverlayResult overlay",
         ".verbs.plan": "PlanInterrupted PlanResult plan",
         ".verbs.provision": "ProvisionResult provision",
         ".verbs.show": "InventoryResult show",
@@ -64,6 +66,7 @@ __all__ = [
     "FeatureGates",
     "InputError",
     "InventoryResult",
+    "OverlayResult",
     "PlanComparisonResult",
     "PlanInterrupted",
     "PlanResult",
@@ -79,6 +82,7 @@ __all__ = [
     "compare_plans",
     "explain",
     "load",
+    "overlay",
     "plan",
     "provision",
     "show",

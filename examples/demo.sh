@@ -10,6 +10,7 @@ for folder in "$(dirname "$0")"/*/; do
     */plan-*) verb=plan ;;
     */inventory/) verb=show ;;
     */provisioning/) verb=provision ;;
+    */overlays/) verb=overlay ;;
     *) verb=allocate ;;
   esac
   # Exit code 1 is an answer too: some examples ask for more than there is.

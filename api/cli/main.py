@@ -28,6 +28,7 @@ COMMANDS = (
     "explain",
     "provision",
     "topology",
+    "overlay",
     "snapshot",
     "peers",
 )

@@ -95,6 +95,7 @@ def plan_stages() -> Iterable[str]:
 
 CelErrors = Literal["kube", "strict", "skip"]
 Format = Literal["table", "wide", "json", "yaml"]
+ManifestFormat = Literal["table", "wide", "json", "yaml", "manifests"]
 ClaimFormat = Literal["table", "wide", "json", "yaml", "manifests", "name"]
 PRINTED_AS = typer.Option("--output", "-o", help="Print the result in this format.")
 Filename = typer.Option(
@@ -137,6 +138,7 @@ Objective = Annotated[
 ]
 Timings = Annotated[bool, typer.Option("--timings", help="Add wall times to the result.")]
 Output = Annotated[Format, PRINTED_AS]
+ManifestOutput = Annotated[ManifestFormat, PRINTED_AS]
 ClaimOutput = Annotated[ClaimFormat, PRINTED_AS]
 Filenames = Annotated[list[str], Filename]
 OptionalFilenames = Annotated[list[str] | None, Filename]

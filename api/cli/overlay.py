@@ -23,7 +23,7 @@ def command(
     skip_validation: options.SkipValidation = False,
     strict: options.Strict = False,
     max_input_size: options.MaxInputSize = None,
-    output: options.Output = "table",
+    output: options.ManifestOutput = "table",
 ) -> None:
     """Apply NodeOverlays to the instance types of each NodePool, as Karpenter does.
 

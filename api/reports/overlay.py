@@ -70,8 +70,8 @@ def summary(document: OverlayDocument) -> str:
     changed = sum(made.price != made.list_price for made in offerings)
     types = sum(one.changed for one in document.types)
     return (
-        f"{ready} of {len(document.overlays)} overlays count: {changed} of {len(offerings)} offerings have another price, "
-        f"{types} of {len(document.types)} types of pools are changed"
+        f"{ready} of {len(document.overlays)} overlays count: {changed} of {len(offerings)} offerings have another "
+        f"price, {types} of {len(document.types)} types of pools are changed"
     )
 
 

@@ -29,7 +29,9 @@ class OverlayResult(ResultWithManifests[records.OverlayDocument]):
         """Instance types of each pool, with effective prices, resources and devices."""
         return self.document.types
 
-    def to_frame(self, table: Literal["offerings", "overlays", "resources", "devices"] = "offerings") -> pandas.DataFrame:
+    def to_frame(
+        self, table: Literal["offerings", "overlays", "resources", "devices"] = "offerings"
+    ) -> pandas.DataFrame:
         """One row an offering of a type in a pool; or an overlay, a resource that one set, a driver of a type."""
         from ..reports import overlay as report
 
@@ -55,9 +57,7 @@ class OverlayResult(ResultWithManifests[records.OverlayDocument]):
         return f"OverlayResult({self.summary()})"
 
 
-def overlay(
-    cluster: Cluster, *, feature_gates: FeatureGates | Mapping[str, bool] | None = None
-) -> OverlayResult:
+def overlay(cluster: Cluster, *, feature_gates: FeatureGates | Mapping[str, bool] | None = None) -> OverlayResult:
     """Apply NodeOverlays to the instance types of each NodePool, as Karpenter does.
 
     Overlays are taken by weight, then by name, both descending. The first one that sets the price of an offering, a

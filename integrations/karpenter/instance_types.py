@@ -1,7 +1,7 @@
-"""The catalogue: which instance types there are, what a node of each has, and how it can be bought (karpenter-dra 4.1).
+"""The catalogue: which instance types there are, what a node of each has, and how it can be bought.
 
-Types are objects of kind InstanceType, or come from the JSON file of Karpenter's test provider (``kwok``), whose DRAConfig
-objects say which devices its nodes publish.
+Types are objects of kind InstanceType, or come from the JSON file of Karpenter's test provider (``kwok``), whose
+DRAConfig objects say which devices its nodes publish (karpenter-dra 3.1, 4.1).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.decode import QuantityText
@@ -24,6 +24,7 @@ _KWOK_GROUP = "karpenter.kwok.sh"
 _KWOK_PODS = "110"
 _KWOK_RESERVED = {"cpu": "100m", "memory": "10Mi"}
 _NO_AMOUNT = Quantity(0)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,11 @@ def _offered_values(offerings: Sequence[Mapping[str, Any]], label: str) -> list[
 def _kwok_size(name: str, cpu: str) -> str:
     """The part behind the dot of names such as ``m5.2xlarge``; the number of CPUs otherwise."""
     _, dot, size = name.partition(".")
-    return size if dot and size.isalnum() and size.endswith(("large", "nano", "micro", "small", "medium", "metal")) else cpu
+    return (
+        size
+        if dot and size.isalnum() and size.endswith(("large", "nano", "micro", "small", "medium", "metal"))
+        else cpu
+    )
 
 
 def _kwok_family(name: str) -> str:
@@ -234,7 +239,7 @@ class _Fields:
     def mapping(self, field: str) -> dict[str, Any]:
         return self._typed(field, dict, "an object")
 
-    def _typed(self, field: str, kind: type[Any], words: str) -> Any:
+    def _typed(self, field: str, kind: type[T], words: str) -> T:
         value = self.value(field)
         if not isinstance(value, kind):
             raise ValueError(f"{self.place}.{field}: must be {words}")

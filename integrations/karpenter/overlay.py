@@ -45,12 +45,11 @@ def overlay_document(evaluation: OverlayEvaluation) -> records.OverlayDocument:
 
 
 def _answer(verdict: OverlayVerdict) -> records.OverlayAnswer:
-    reason: records.OverlayReason = verdict.reason
     return records.OverlayAnswer(
         verdict.overlay.metadata.name,
         verdict.overlay.spec.weight or 0,
-        not reason,
-        reason,
+        not verdict.reason,
+        verdict.reason,
         verdict.message,
         verdict.other,
         verdict.types,

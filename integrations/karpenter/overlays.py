@@ -1,7 +1,7 @@
 """NodeOverlays: the effective price of every offering, and the capacity and devices of every type, per pool.
 
-Overlays are taken by weight, then by name, both descending (karpenter-dra 1.2). The first that writes a price, a resource
-or the devices of a driver wins. An overlay that meets another of its own weight is dropped as a whole (1.3, 2.4).
+Overlays are taken by weight, then by name, both descending (karpenter-dra 1.2). The first that writes a price, a
+resource or the devices of a driver wins. An overlay that meets another of its own weight is dropped (1.3, 2.4).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ...models.kubernetes.karpenter import (
     ResourceSliceTemplate,
 )
 from ...models.kubernetes.quantity import Quantity
+from ...models.results.overlay import OverlayReason
 from .instance_types import CatalogueOffering, CatalogueType
 from .requirements import NodeRequirements
 
@@ -79,13 +80,13 @@ class MissedConflict(NamedTuple):
 
 @dataclass(frozen=True)
 class OverlayVerdict:
-    """What became of an overlay. ``reason`` is empty, ``Conflict`` or ``RuntimeValidation``.
+    """What became of an overlay; ``reason`` is empty if it counts.
 
     ``types`` and ``offerings`` are how many it matches, in pairs with pools.
     """
 
     overlay: NodeOverlay
-    reason: str
+    reason: OverlayReason
     message: str
     other: str
     types: int
@@ -110,12 +111,13 @@ class _Match(NamedTuple):
 def evaluate_overlays(
     pools: Sequence[NodePool], types: Sequence[CatalogueType], overlays: Iterable[NodeOverlay]
 ) -> OverlayEvaluation:
-    """Apply overlays to the types of every pool (R1). Overlays without devices are given where these do not count."""
+    """Apply overlays to the types of every pool (R1)."""
     known = {
         (pool.metadata.name, one.name): _pool_requirements(pool) & one.requirements for pool in pools for one in types
     }
     slots: defaultdict[tuple[str, str], _Slots] = defaultdict(_Slots)
-    verdicts, missed = [], []
+    verdicts: list[OverlayVerdict] = []
+    missed: list[MissedConflict] = []
     for overlay in sorted(overlays, key=lambda one: (one.spec.weight or 0, one.metadata.name), reverse=True):
         try:
             asked = NodeRequirements.of(overlay.spec.requirements or ())
@@ -125,7 +127,9 @@ def evaluate_overlays(
             continue
         matches = list(_matches(known, types, asked))
         counts = len(matches), sum(len(match.offerings) for match in matches)
-        other = next(filter(None, (_conflict(slots[match.pool, match.type.name], overlay, match) for match in matches)), "")
+        other = next(
+            filter(None, (_conflict(slots[match.pool, match.type.name], overlay, match) for match in matches)), ""
+        )
         if other:
             verdicts.append(OverlayVerdict(overlay, "Conflict", CONFLICT_MESSAGE, other, *counts))
             continue

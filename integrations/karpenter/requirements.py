@@ -1,6 +1,6 @@
 """Karpenter's algebra of node requirements: which label values are possible, and which of two sets go together.
 
-A requirement is a set of label values: a finite set, or all values but a finite set, within integer bounds. Requirements
+A requirement is a set of label values: a finite set, or all but a finite set, within integer bounds. Requirements
 of node selectors (``models/kubernetes/meta``) ask whether one node has a label. They know no intersections, and no
 ``Gte``, ``Lte`` and ``minValues``. Rules: karpenter-dra 1.2, 4.1 and its correction 13.
 """

@@ -328,6 +328,11 @@ def _flavors(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     return {pass_.resource(key): pass_.each(one, pass_.name) for key, one in value.items()}
 
 
+def _attributes(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
+    """Attributes of a device; or names of attributes."""
+    return value if isinstance(value, list) else pass_.quantities(value)
+
+
 def _gates(_pass: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     return {key: one for key, one in value.items() if isinstance(one, bool)} if isinstance(value, Mapping) else None
 
@@ -349,13 +354,15 @@ _RULES: dict[str, Rule] = {
         (_keep, "queueingStrategy stopPolicy reclaimWithinCohort withinClusterQueue policy preference whenCanBorrow"),
         (_keep, "whenCanPreempt admissionMode delayedTopologyRequest preemptionStrategies quotaCheckStrategy"),
         (_keep, "podSetMergePolicy frameworks externalFrameworks timeout recoveryTimeout lastTransitionTime requeueAt"),
+        (_keep, "consolidateAfter consolidationPolicy duration expireAfter reasons schedule terminationGracePeriod"),
+        (_keep, "attribute nodes priceAdjustment"),
         (_each(lambda pass_: pass_.keyed.opaque), "message description valueFromProvisioningClassDetail"),
         (_each(lambda pass_: pass_.quantity), "nominalQuota borrowingLimit lendingLimit weight"),
         (_each(lambda pass_: pass_.quantity), "default min max step validValues price allocationMultiplier"),
         (_each(lambda pass_: pass_.keyed.uuid), "uid shareID"),
         (_each(lambda pass_: pass_.published), "string strings version versions"),
         (_each(lambda pass_: pass_.label_key), "key topologyKey sameNodeLabel required preferred"),
-        (_each(lambda pass_: pass_.label_key), "nodeLabel topology podIndexLabel subGroupIndexLabel"),
+        (_each(lambda pass_: pass_.label_key), "nodeLabel topology podIndexLabel subGroupIndexLabel matchLabelKeys"),
         (_each(lambda pass_: pass_.label_key), "podSetSliceRequiredTopology controllerName provisioningClassName"),
         (_each(lambda pass_: pass_.label_key), "bindingConditions bindingFailureConditions"),
         (_each(lambda pass_: pass_.expression), "expression"),
@@ -370,7 +377,7 @@ _RULES: dict[str, Rule] = {
         (_each(lambda pass_: pass_.name), "childCliqueNames childScalingGroupNames parentCompositePodGroupName"),
         (_each(lambda pass_: pass_.name), "queueName clusterQueue cohortName parentName topologyName podSetGroupName"),
         (_each(lambda pass_: pass_.name), "deviceClassNames onFlavors lastAcceptableFlavorName clusterName"),
-        (_each(lambda pass_: pass_.name), "nominatedClusterNames"),
+        (_each(lambda pass_: pass_.name), "nominatedClusterNames providerID template"),
         (_flavors, "flavors"),
         (_gates, "featureGates"),
         (_name_of_node, "nodeName"),
@@ -386,7 +393,9 @@ _RULES: dict[str, Rule] = {
         (_each(lambda pass_: pass_.quantity), "quantity perPod perContainer deviceMultiplier capacityMultiplier"),
         (lambda pass_, value, _: pass_.quantities(value), "resourceUsage outputs"),
         (lambda pass_, value, _: pass_.quantities(value), "limits allocatable overhead consumedCapacity counters"),
-        (lambda pass_, value, _: pass_.quantities(value), "attributes nodeAllocatableResources"),
+        (lambda pass_, value, _: pass_.quantities(value), "kubeReserved systemReserved evictionThreshold"),
+        (lambda pass_, value, _: pass_.quantities(value), "nodeAllocatableResources"),
+        (_attributes, "attributes"),
         (lambda pass_, value, _: pass_.quantities(value), "nodeAllocatableResourceMappings"),
         (lambda pass_, value, _: pass_.annotations(value), "annotations"),
         (_environment, "env"),

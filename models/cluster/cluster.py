@@ -16,7 +16,14 @@ from ..kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim, Res
 from ..kubernetes.core import HOSTNAME_LABEL, Namespace, Node, Pod
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.kinds import QUOTA_MODELS, WORKLOAD_MODELS, ApiObject, QuotaObject, WorkloadObject, kind_of
+from ..kubernetes.kinds import (
+    INTEGRATION_MODELS,
+    WORKLOAD_MODELS,
+    ApiObject,
+    IntegrationObject,
+    WorkloadObject,
+    kind_of,
+)
 from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of
 from ..kubernetes.serving import ComputeDomain, channel_template
 from ..kubernetes.slices import DescribedDevice, ResourceSlice
@@ -60,8 +67,8 @@ class Cluster:
     node_templates: Mapping[str, NodeTemplate] = field(default_factory=dict)
     # Controllers and what they refer to, by model; ``objects`` looks them up.
     workload_objects: Mapping[type[Any], Mapping[Any, WorkloadObject]] = field(default_factory=dict)
-    # What workloads are admitted by, in the same way.
-    quota_objects: Mapping[type[Any], Mapping[Any, QuotaObject]] = field(default_factory=dict)
+    # Objects of neighbouring systems, in the same way.
+    integration_objects: Mapping[type[Any], Mapping[Any, IntegrationObject]] = field(default_factory=dict)
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     workloads: Mapping[ObjectKey, Workload] = field(default_factory=dict)
     pod_groups: Mapping[ObjectKey, PodGroup] = field(default_factory=dict)
@@ -103,7 +110,7 @@ class Cluster:
             constraint_groups=by_key(ConstraintGroup),
             node_templates=by_key(NodeTemplate),
             workload_objects={model: by_key(model) for model in WORKLOAD_MODELS if objects.get(model)},
-            quota_objects={model: by_key(model) for model in QUOTA_MODELS if objects.get(model)},
+            integration_objects={model: by_key(model) for model in INTEGRATION_MODELS if objects.get(model)},
             priority_classes=by_key(PriorityClass),
             workloads=by_key(Workload),
             pod_groups=by_key(PodGroup),
@@ -173,8 +180,8 @@ class Cluster:
         return name in self.nodes or "" in self.nodes or any(named)
 
     def objects(self, model: type[T]) -> Mapping[Any, T]:
-        """The workload objects or quota objects of a kind, by key; by name for a kind without namespace."""
-        found = self.workload_objects.get(model) or self.quota_objects.get(model)
+        """The objects of a kind of workloads or of a neighbouring system, by key; by name without namespace."""
+        found = self.workload_objects.get(model) or self.integration_objects.get(model)
         return cast("Mapping[Any, T]", found or {})
 
     def pools(self, gates: FeatureGates) -> PoolIndex:
@@ -272,7 +279,7 @@ class Cluster:
             "stateful sets": len(self.objects(StatefulSet)),
             **{
                 f"{kind_of(model).name} objects": len(found)
-                for model, found in (*self.workload_objects.items(), *self.quota_objects.items())
+                for model, found in (*self.workload_objects.items(), *self.integration_objects.items())
                 if model not in (Job, Deployment, StatefulSet)
             },
         }

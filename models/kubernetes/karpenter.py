@@ -101,7 +101,7 @@ class NodeClaimSpec(NodeClaimTemplateSpec):
     resources: NodeClaimResources | None = None
 
 
-class NodeClaimStatus(Model):
+class NodeClaimStatus(Model, rename={"node_name": "nodeName", "provider_id": "providerID"}):
     """``status`` of a NodeClaim."""
 
     node_name: str = ""

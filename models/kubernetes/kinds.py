@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from . import kueue, operators, provisioning, serving, workloads
+from . import karpenter, kueue, operators, provisioning, serving, workloads
 from .claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
 from .core import Namespace, Node, Pod
 from .extensions import ConstraintGroup, DeviceTopology, NodeTemplate
@@ -28,6 +28,7 @@ TRAINER_GROUP = "trainer.kubeflow.org"
 RAY_GROUP = "ray.io"
 GROVE_GROUP = "grove.io"
 KSERVE_GROUP = "serving.kserve.io"
+KARPENTER_GROUP = "karpenter.sh"
 # Objects that make pods, and those that say how; ``Cluster.workload_objects`` has them by model.
 WorkloadObject = (
     workloads.Job
@@ -61,8 +62,8 @@ WorkloadObject = (
     | serving.CoschedulingPodGroup
     | serving.VolcanoPodGroup
 )
-# Objects by which workloads are admitted; ``Cluster.quota_objects`` has them by model.
-QuotaObject = (
+# Objects of neighbouring systems; ``Cluster.integration_objects`` has them by model.
+IntegrationObject = (
     kueue.ResourceFlavor
     | kueue.ClusterQueue
     | kueue.Cohort
@@ -75,6 +76,11 @@ QuotaObject = (
     | provisioning.ProvisioningRequestConfig
     | provisioning.ProvisioningRequest
     | provisioning.PodTemplate
+    | karpenter.NodePool
+    | karpenter.NodeClaim
+    | karpenter.NodeOverlay
+    | karpenter.DRAConfig
+    | karpenter.InstanceType
 )
 ApiObject = (
     ResourceSlice
@@ -92,7 +98,7 @@ ApiObject = (
     | Workload
     | PodGroup
     | WorkloadObject
-    | QuotaObject
+    | IntegrationObject
 )
 
 
@@ -202,7 +208,7 @@ _WORKLOAD_KINDS = (
     ),
 )
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
-_QUOTA_KINDS = (
+_INTEGRATION_KINDS = (
     Kind(kueue.ResourceFlavor, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
     Kind(kueue.ClusterQueue, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
     Kind(kueue.Cohort, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
@@ -215,12 +221,17 @@ _QUOTA_KINDS = (
     Kind(provisioning.ProvisioningRequestConfig, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
     Kind(provisioning.ProvisioningRequest, group=AUTOSCALING_GROUP, versions=("v1", "v1beta1"), namespaced=True),
     Kind(provisioning.PodTemplate, group="", versions=("v1",), namespaced=True),
+    Kind(karpenter.NodePool, group=KARPENTER_GROUP, versions=("v1",)),
+    Kind(karpenter.NodeClaim, group=KARPENTER_GROUP, versions=("v1",)),
+    Kind(karpenter.NodeOverlay, group=KARPENTER_GROUP, versions=("v1alpha1",)),
+    Kind(karpenter.DRAConfig, group="test.karpenter.sh", versions=("v1alpha1",)),
+    Kind(karpenter.InstanceType, group=OWN_GROUP, versions=("v1alpha1",)),
 )
-_ALL_KINDS = (*_KINDS, *_WORKLOAD_KINDS, *_QUOTA_KINDS)
+_ALL_KINDS = (*_KINDS, *_WORKLOAD_KINDS, *_INTEGRATION_KINDS)
 WORKLOAD_MODELS: tuple[type[Any], ...] = tuple(one.model for one in _WORKLOAD_KINDS)
 """The types of ``WorkloadObject``."""
-QUOTA_MODELS: tuple[type[Any], ...] = tuple(one.model for one in _QUOTA_KINDS)
-"""The types of ``QuotaObject``."""
+INTEGRATION_MODELS: tuple[type[Any], ...] = tuple(one.model for one in _INTEGRATION_KINDS)
+"""The types of ``IntegrationObject``."""
 KINDS: dict[GroupKind, Kind] = {one.group_kind: one for one in _ALL_KINDS}
 KIND_NAMES = frozenset(one.name for one in _ALL_KINDS)
 """Names of kinds that are read; an object of another group with such a name is not."""

@@ -10,7 +10,7 @@ from .common import API_VERSION
 OverlayReason = Literal["", "Conflict", "RuntimeValidation"]
 
 
-class OverlayAnswer(Model, omit_defaults=False):
+class OverlayAnswer(Model, kw_only=False, omit_defaults=False):
     """An overlay, in the order of evaluation. ``other`` is the overlay of equal weight that it meets.
 
     ``types`` and ``offerings`` are how many it matches, counted once for each pool.
@@ -26,7 +26,7 @@ class OverlayAnswer(Model, omit_defaults=False):
     offerings: int
 
 
-class OverlaidOffering(Model, omit_defaults=False):
+class OverlaidOffering(Model, kw_only=False, omit_defaults=False):
     """An offering with its price for a node and the one that its type lists; ``overlay`` set the price."""
 
     zone: str
@@ -37,7 +37,7 @@ class OverlaidOffering(Model, omit_defaults=False):
     overlay: str
 
 
-class OverlaidResource(Model, omit_defaults=False):
+class OverlaidResource(Model, kw_only=False, omit_defaults=False):
     """A resource that an overlay set; ``listed`` is what the type has of it without, empty for none."""
 
     name: str
@@ -46,7 +46,7 @@ class OverlaidResource(Model, omit_defaults=False):
     overlay: str
 
 
-class OverlaidDriver(Model, omit_defaults=False):
+class OverlaidDriver(Model, kw_only=False, omit_defaults=False):
     """The devices that a driver publishes on a node, and the overlay that says so, empty for the type itself."""
 
     driver: str
@@ -54,7 +54,7 @@ class OverlaidDriver(Model, omit_defaults=False):
     overlay: str
 
 
-class OverlaidType(Model, omit_defaults=False):
+class OverlaidType(Model, kw_only=False, omit_defaults=False):
     """An instance type as a pool has it. ``changed``: an overlay set something of it."""
 
     pool: str

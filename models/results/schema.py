@@ -18,6 +18,7 @@ from .common import AllocationDocument, ValidationDocument
 from .comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument
 from .explanation import ExplanationDocument
 from .inventory import InventoryDocument
+from .overlay import OverlayDocument
 from .plan import PlanDocument
 from .provision import ProvisionDocument
 from .snapshot import SnapshotDocument
@@ -36,6 +37,7 @@ DOCUMENTS = (
     PlanComparisonDocument,
     InventoryDocument,
     ProvisionDocument,
+    OverlayDocument,
 )
 
 

@@ -28,6 +28,8 @@ BEYOND = [
 ]
 # Queues, which are for plans.
 PLANS = ["plan-buy", "plan-controllers", "plan-queue"]
+# For verbs of integrations.
+INTEGRATIONS = ["overlays"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -40,7 +42,8 @@ def test_examples_are_answered_alike(real, drasat, examples, name):
 
 
 def test_every_example_is_among_them(examples):
-    assert sorted(path.name for path in examples.iterdir() if path.is_dir()) == sorted(EXAMPLES + BEYOND + PLANS)
+    folders = sorted(path.name for path in examples.iterdir() if path.is_dir())
+    assert folders == sorted(EXAMPLES + BEYOND + PLANS + INTEGRATIONS)
 
 
 @pytest.mark.parametrize("name", BEYOND)

@@ -49,7 +49,8 @@ def test_every_field_has_a_type(kind):
 def _may_be(path, there, value):
     if type(value) is type(there) or OPAQUE & {str(part) for part in path}:
         return True
-    amounts = path[:2] == ("status", "capacity") or (path[0] == "status" and "resources" in path[:-1])
+    of_node = "capacity" in path[-2:-1] and "devices" not in path
+    amounts = of_node or (path[0] == "status" and "resources" in path[:-1])
     quantity = amounts or bool(QUANTITIES & {str(part) for part in path})
     return quantity and type(value) in (str, int, float)
 
