@@ -23,7 +23,7 @@ from ..kubernetes.claims import (
 from ..kubernetes.core import Namespace, Node, Pod
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.kinds import QUOTA_MODELS, WORKLOAD_MODELS
+from ..kubernetes.kinds import INTEGRATION_MODELS, WORKLOAD_MODELS
 from ..kubernetes.meta import label_complaints
 from ..kubernetes.slices import ResourceSlice
 from ..kubernetes.workloads import PodGroup, PriorityClass, Workload
@@ -52,7 +52,7 @@ _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
     Workload: nodes.check_workload,
     PodGroup: nodes.check_pod_group,
     **dict.fromkeys(WORKLOAD_MODELS, nodes.check_controller),
-    **dict.fromkeys(QUOTA_MODELS, check_quota_object),
+    **dict.fromkeys(INTEGRATION_MODELS, check_quota_object),
 }
 _GATED_CHECKS: dict[type[Any], Callable[[Findings, Any, FeatureGates], None]] = {
     ResourceSlice: check_slice,
