@@ -23,6 +23,7 @@ from ..kubernetes.claims import (
 from ..kubernetes.core import Namespace, Node, Pod
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
 from ..kubernetes.gates import FeatureGates
+from ..kubernetes.karpenter import DRAConfig, InstanceType, NodeClaim, NodeOverlay, NodePool
 from ..kubernetes.kinds import INTEGRATION_MODELS, WORKLOAD_MODELS
 from ..kubernetes.meta import label_complaints
 from ..kubernetes.slices import ResourceSlice
@@ -33,6 +34,7 @@ from .claims import check_claim, check_class, check_template
 from .devices import has_list
 from .extensions import check_group, check_node_template, check_topology
 from .findings import STRUCTURE, FieldProblem, Findings, Path, render_path
+from .karpenter import check_dra_config, check_instance_type, check_node_claim, check_node_overlay, check_node_pool
 from .kueue import check_quota_object
 from .references import cross_checks, input_problem
 from .slices import check_slice
@@ -53,10 +55,15 @@ _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
     PodGroup: nodes.check_pod_group,
     **dict.fromkeys(WORKLOAD_MODELS, nodes.check_controller),
     **dict.fromkeys(INTEGRATION_MODELS, check_quota_object),
+    NodePool: check_node_pool,
+    NodeClaim: check_node_claim,
 }
 _GATED_CHECKS: dict[type[Any], Callable[[Findings, Any, FeatureGates], None]] = {
     ResourceSlice: check_slice,
     NodeTemplate: check_node_template,
+    NodeOverlay: check_node_overlay,
+    InstanceType: check_instance_type,
+    DRAConfig: check_dra_config,
 }
 
 

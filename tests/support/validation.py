@@ -17,7 +17,7 @@ from support.data import cases
 from support.kinds import BY_MODEL
 
 from drasat.models.kubernetes.gates import FeatureGates
-from drasat.models.kubernetes.kinds import QUOTA_MODELS
+from drasat.models.kubernetes.kinds import INTEGRATION_MODELS
 from drasat.models.validation.findings import FieldProblem
 from drasat.models.validation.validate import validate_object
 
@@ -172,7 +172,7 @@ BASES: dict[str, dict[str, Any]] = {
             "metadata": {"name": "x"} | ({"namespace": "default"} if BY_MODEL[model].namespaced else {}),
             "spec": spec,
         }
-        for model, (spec, *_) in {**SPECS, **{one.__name__: ({},) for one in QUOTA_MODELS}}.items()
+        for model, (spec, *_) in {**SPECS, **{one.__name__: ({},) for one in INTEGRATION_MODELS}}.items()
     },
     "Job": JOB,
     "Deployment": DEPLOYMENT,
