@@ -56,7 +56,7 @@ def _may_be(path, there, value):
 
 
 # They mean nothing without some of their fields, so that a name and one field are not enough.
-WHOLE_ONLY = {"DeviceTopology", "ConstraintGroup"}
+WHOLE_ONLY = {"DeviceTopology", "ConstraintGroup", "InstanceType"}
 
 
 # Kinds that have neither ``spec`` nor ``status``.
