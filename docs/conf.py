@@ -76,8 +76,14 @@ def _lead_to_page(folder: Path, link: re.Match[str]) -> str:
     return f"]({link[1]}/README.md)" if (folder / link[1] / "README.md").is_file() else link[0]
 
 
-def _manifests(folder: Path) -> str:
+def example_manifests(folder: Path) -> list[Path]:
+    """The manifests of an example, but not those of examples below it."""
     files = sorted(folder.rglob("*.yaml"))
+    return [path for path in files if next(one for one in path.parents if (one / "README.md").is_file()) == folder]
+
+
+def _manifests(folder: Path) -> str:
+    files = example_manifests(folder)
     return "".join(
         f"\n## {path.relative_to(folder)}\n\n```yaml\n{path.read_text(encoding='utf-8')}```\n" for path in files
     )
@@ -105,8 +111,8 @@ def add_to_page(app: Any, docname: str, source: list[str]) -> None:
     if docname == INDEX:
         text += "".join(_contents(caption, pages) for caption, pages in sections().items())
     elif docname == "examples/README":
-        examples = sorted(path.parent.name for path in (ROOT / "examples").glob("*/README.md"))
-        text += _contents("Examples", [f"examples/{name}/README" for name in examples])
+        pages = sorted((ROOT / "examples").glob("*/**/README.md"))
+        text += _contents("Examples", [path.relative_to(ROOT).with_suffix("").as_posix() for path in pages])
     elif docname.startswith("examples/"):
         text += _manifests(folder)
     elif docname == API:

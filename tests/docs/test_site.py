@@ -54,11 +54,15 @@ def test_a_page_is_below_the_heading_of_its_folder(site):
 
 
 def test_every_example_has_a_page_with_its_manifests(site):
-    listed = re.findall(r"^/examples/([\w-]+)/README$", text_on_site(site, "examples/README"), re.MULTILINE)
-    assert sorted(listed) == sorted(path.parent.name for path in (ROOT / "examples").glob("*/README.md"))
+    examples = ROOT / "examples"
+    listed = re.findall(r"^/examples/([\w/-]+)/README$", text_on_site(site, "examples/README"), re.MULTILINE)
+    folders = {path.parent.relative_to(examples).as_posix() for path in examples.rglob("*/README.md")}
+    assert sorted(listed) == sorted(folders)
+    shown = set()
     for name in listed:
         page = text_on_site(site, f"examples/{name}/README")
-        assert all(path.read_text() in page for path in (ROOT / "examples" / name).rglob("*.yaml"))
+        shown |= {path for path in (examples / name).rglob("*.yaml") if path.read_text() in page}
+    assert shown == set(examples.rglob("*.yaml"))
 
 
 def test_a_link_to_a_folder_leads_to_its_page(site):
