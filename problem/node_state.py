@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..models.cluster.cluster import Cluster
 from ..models.cluster.pools import COMPLETE, Pool, PoolDevice
 from ..models.cluster.usage import Usage
+from ..models.formats.decode import QuantityText
 from ..models.kubernetes.claims import AllocationResult
 from ..models.kubernetes.meta import ObjectKey, PoolId
 from ..models.kubernetes.quantity import Quantity
@@ -146,11 +147,12 @@ class NodeContextBuilder:
     """Makes landscapes of one cluster; equal ones are one object."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._largest = cluster.memo("largest capacities", lambda: _largest_capacities(cluster))
+        tally = cluster.slice_memo("amounts", lambda: _tally_amounts(cluster))
+        self._largest = _largest_capacities(tally)
         self._names: dict[str, int] = defaultdict(int)
         for driver, _ in self._largest:
             self._names[driver] += 1
-        self._scarcity = cluster.memo("scarcity", lambda: _scarcity(cluster))
+        self._scarcity = _scarcity(tally)
         self._known: dict[NodeContext, NodeContext] = {}
         self._surveyed: dict[tuple[str, tuple[str, ...]], tuple[NodeView, NodeContext]] = {}
 
@@ -205,14 +207,43 @@ class NodeContextBuilder:
                 yield total * FULL_SIZE // largest if total > 0 else 0
 
 
-def _largest_capacities(cluster: Cluster) -> Mapping[CapacityName, int]:
+@dataclass(frozen=True, slots=True)
+class _AmountTally:
+    """How often a driver publishes each amount, as it is written, so that equal ones are read once.
+
+    ``capacities`` and ``counters`` are by driver, name and amount; capacities also by whether they count in their own
+    right: devices that draw counters and are not shared count with these alone. ``devices`` and ``cards`` are by
+    driver: devices that have a capacity which counts, and sets of counters.
+    """
+
+    capacities: Counter[tuple[str, str, QuantityText, bool]] = field(default_factory=Counter)
+    counters: Counter[tuple[str, str, QuantityText]] = field(default_factory=Counter)
+    devices: Counter[str] = field(default_factory=Counter)
+    cards: Counter[str] = field(default_factory=Counter)
+
+
+def _tally_amounts(cluster: Cluster) -> _AmountTally:
+    found = _AmountTally()
+    capacities = found.capacities
+    for slice_ in cluster.slices:
+        driver = slice_.spec.driver
+        for set_ in slice_.spec.shared_counters or ():
+            found.cards[driver] += 1
+            found.counters.update((driver, name, counter.value) for name, counter in (set_.counters or {}).items())
+        for device in slice_.spec.devices or ():
+            if device.capacity:
+                counted = bool(device.allow_multiple_allocations or not device.consumes_counters)
+                found.devices[driver] += counted
+                for name, capacity in device.capacity.items():
+                    capacities[driver, name, capacity.value, counted] += 1
+    return found
+
+
+def _largest_capacities(tally: _AmountTally) -> Mapping[CapacityName, int]:
     """Find the greatest total of each capacity."""
     found: dict[CapacityName, int] = defaultdict(int)
-    for slice_ in cluster.slices:
-        for device in slice_.spec.devices or ():
-            for name, capacity in (device.capacity or {}).items():
-                key = slice_.spec.driver, name
-                found[key] = max(found[key], Quantity.parse(capacity.value).nano)
+    for driver, name, value, _ in tally.capacities:
+        found[driver, name] = max(found[driver, name], Quantity.parse(value).nano)
     return found
 
 
@@ -224,24 +255,15 @@ class ClusterScarcity:
     counters: Mapping[CapacityName, Scarcity]
 
 
-def _scarcity(cluster: Cluster) -> ClusterScarcity:
-    """Add up what there is of each kind. Devices that draw counters and are not shared count with these alone."""
+def _scarcity(tally: _AmountTally) -> ClusterScarcity:
+    """Add up what there is of each kind."""
     capacities: Counter[CapacityName] = Counter()
     counters: Counter[CapacityName] = Counter()
-    devices: Counter[str] = Counter()
-    cards: Counter[str] = Counter()
-    for slice_ in cluster.slices:
-        driver = slice_.spec.driver
-        for set_ in slice_.spec.shared_counters or ():
-            cards[driver] += 1
-            for name, counter in (set_.counters or {}).items():
-                counters[driver, name] += max(0, Quantity.parse(counter.value).nano)
-        for device in slice_.spec.devices or ():
-            counted = device.allow_multiple_allocations or not device.consumes_counters
-            devices[driver] += bool(counted and device.capacity)
-            for name, capacity in (device.capacity or {}).items():
-                capacities[driver, name] += max(0, Quantity.parse(capacity.value).nano) if counted else 0
-    return ClusterScarcity(_shares(capacities, devices), _shares(counters, cards))
+    for (driver, name, value), number in tally.counters.items():
+        counters[driver, name] += max(0, Quantity.parse(value).nano) * number
+    for (driver, name, amount, counted), number in tally.capacities.items():
+        capacities[driver, name] += max(0, Quantity.parse(amount).nano) * number if counted else 0
+    return ClusterScarcity(_shares(capacities, tally.devices), _shares(counters, tally.cards))
 
 
 def _shares(totals: Mapping[CapacityName, int], holders: Mapping[str, int]) -> dict[CapacityName, Scarcity]:

@@ -109,13 +109,14 @@ class Limits:
     """When to stop, and where chance begins: equal limits make equal runs, as long as the clock ends none of them.
 
     ``deadline`` is a reading of ``time.monotonic``, ``work`` a number of deterministic units, ``seed`` any number.
-    ``backend`` runs in place of CP-SAT, with the arguments of ``run_solver``.
+    What is within the relative ``gap`` of its bound counts as optimal. ``backend`` runs in place of CP-SAT, with the arguments of ``run_solver``.
     """
 
     deadline: float | None = None
     work: float | None = None
     seed: int = 0
     backend: SolverBackend | None = None
+    gap: float = 0.0
 
     @classmethod
     def of(cls, session: Session, deadline: float | None = None, work: float | None = None) -> Limits:
@@ -306,6 +307,7 @@ def _configured_solver(limits: Limits, configuration: SolverConfiguration) -> Cp
     parameters.presolve_inclusion_work_limit = 0
     parameters.catch_sigint_signal = False
     parameters.fix_variables_to_their_hinted_value = configuration.keeps_hint
+    parameters.relative_gap_limit = limits.gap
     if limits.work is not None:
         parameters.max_deterministic_time = limits.work
     if limits.deadline is not None:

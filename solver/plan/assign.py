@@ -82,7 +82,7 @@ def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
 
 
 # So many devices are visited for the devices of one node: then they stay as they are.
-_MOST_VISITS = 5_000
+_MOST_VISITS = 1_000
 
 
 def first_in_search_order(question: BundleQuestion, bundle: Bundle) -> Bundle:

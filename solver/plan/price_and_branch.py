@@ -196,7 +196,9 @@ class _StageSolver:
             self._choose(stage, [ColumnBounds(column, 0, most) for column, most in counts.items()], work)
 
     def _choose(self, stage: master_problem.ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
-        limits = Limits(deadline=self._limits.deadline, work=work)
+        # A brief stage ends once it is proven: half of its gap is for the columns, half for their choice.
+        gap = stage.gap(self._limits.gap) / 2 if stage.brief else 0.0
+        limits = Limits(deadline=self._limits.deadline, work=work, gap=gap)
         chosen = solve_restricted_master(self._instance, self.master.rows, stage, choices, self._plan, limits)
         self._keep_better(stage, chosen.plan)
 
