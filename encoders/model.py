@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from ..models.formats.errors import plural
 from ..problem.messages import Justification, Placeholder, check_deadline
 from ..problem.obstacles import Obstacle
 from ..problem.problem import Constraint, Problem, Relation
@@ -434,7 +435,7 @@ def justify_obstacle(
 
 
 def _device_count_text(count: int) -> str:
-    return "1 device" if count == 1 else f"{count} devices"
+    return plural(count, "device")
 
 
 def _equal_copies_text(copies: int) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..models.formats.errors import plural
 from .output import Exit, UsageError, print_problems
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def ignored_kinds_line(kinds: Mapping[str, int]) -> list[str]:
     if not kinds:
         return []
     summary = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    return [f"ignored {sum(kinds.values())} objects of other kinds: {summary}"]
+    return [f"ignored {plural(sum(kinds.values()), 'object')} of other kinds: {summary}"]
 
 
 def parse_feature_gates(switches: str, version: str | None) -> FeatureGateSet:

@@ -17,6 +17,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
+from ..models.formats.errors import plural
+
 if TYPE_CHECKING:
     from ..verbs import Result, ResultWithManifests
 
@@ -65,7 +67,7 @@ class ProgressLine:
 
     def report_units(self, done: int, total: int) -> None:
         """Show how many units are done."""
-        self.report("allocating", f"{done} of {total} units")
+        self.report("allocating", f"{done} of {plural(total, 'unit')}")
 
     def report_search(self, stage: str, value: int | None, bound: int | None) -> None:
         """Show how far a stage of an allocation is; None: not known yet."""

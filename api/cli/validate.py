@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..models.formats.errors import plural
 from . import options
 from .output import Exit, print_result, print_table, write_stdout_lines
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def _print_lines(result: ValidationResult) -> None:
     write_stdout_lines(map(str, result.problems))
     write_stdout_lines(f"not read: {one.count} {one.kind} of {one.api_version}" for one in result.document.ignored)
-    write_stdout_lines([f"{result.count('error')} errors, {result.count('warning')} warnings"])
+    write_stdout_lines([f"{plural(result.count('error'), 'error')}, {plural(result.count('warning'), 'warning')}"])
 
 
 def _print_rows(result: ValidationResult) -> None:

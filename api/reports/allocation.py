@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from ..models.formats.errors import plural
 from ..models.kubernetes.claims import DeviceRequestAllocationResult
 from ..models.kubernetes.quantity import Quantity
 from ..models.results.common import AllocationDocument, ClaimAnswer, RejectedNodes, UnitAnswer
@@ -103,7 +104,7 @@ def _failure_lines(kind: RejectedNodes, unit: UnitAnswer) -> Iterator[str]:
     yield f"  on {display_names(kind.names, kind.nodes)}: {kind.message}"
     for table in kind.requests:
         fallen = ", ".join(map(str, table.fallen))
-        summary = f"{table.devices} devices" + (f": {fallen}" if fallen else "")
+        summary = plural(table.devices, "device") + (f": {fallen}" if fallen else "")
         claim = _claim_prefix(table.claim, unit)
         yield f"    {claim}request {table.request} needs {table.needed}, {table.fitting} fit; {summary}"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from ..models.formats.errors import plural
 from ..models.results.comparison import AnswerRelation
 from ..solver.compare.plans import PLAN
 from .tables import display_unit
@@ -198,7 +199,7 @@ def plan_comparison_summary(document: PlanComparisonDocument) -> str:
     """One line: how many units ``plan`` admits, and how many the best of the others does."""
     plan = next((one for one in document.planners if one.planner == PLAN), None)
     best = max((one for one in document.planners if one is not plan), key=lambda one: one.admitted, default=None)
-    summary = [] if plan is None else [f"plan admits {plan.admitted} of {document.asked} units"]
+    summary = [] if plan is None else [f"plan admits {plan.admitted} of {plural(document.asked, 'unit')}"]
     if best is not None:
         head = "the best of the others is" if summary else "the best is"
         summary.append(f"{head} {best.label} with {best.admitted}")

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..models.formats.errors import plural
 from ..models.results.common import filter_words
 from .tables import display_names, display_unit
 
@@ -43,7 +44,7 @@ def _node_lines(nodes: ExplainedNodes) -> Iterator[str]:
 
 def _display_request(request: DevicesForRequest) -> str:
     head = f"request {request.request} of claim {request.claim} needs {request.needed}"
-    devices = "1 device" if request.devices == 1 else f"{request.devices} devices"
+    devices = plural(request.devices, "device")
     matching = f"{request.matching} of {devices} match class {request.device_class}"
     summary = [*_display_fallen(request.fallen), f"{request.free} free"] if request.matching else []
     return f"{head}: {matching}" + (f": {', '.join(summary)}" if summary else "")

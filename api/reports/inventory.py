@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..models.formats.errors import one_line
+from ..models.formats.errors import one_line, plural
 from ..models.kubernetes.quantity import NANO, Quantity, display_amount
 from .tables import display_names
 
@@ -192,8 +192,8 @@ def summary(document: InventoryDocument) -> str:
     states = ", ".join((f"{found.free} free{shared}", *(f"{count} {name}" for name, count in counts.items() if count)))
     special = ", ".join(f"{claims.count(name)} {name}" for name in ("pending", "orphaned") if name in claims)
     named = len(document.nodes) - any(not node.name for node in document.nodes)
-    there = f"{_plural(named, 'node')}, {_plural(len(document.pools), 'pool')}, {_plural(len(claims), 'claim')}"
-    return f"{_plural(found.total, 'device')}: {states}; {there}" + (f" ({special})" if special else "")
+    there = f"{plural(named, 'node')}, {plural(len(document.pools), 'pool')}, {plural(len(claims), 'claim')}"
+    return f"{plural(found.total, 'device')}: {states}; {there}" + (f" ({special})" if special else "")
 
 
 def inventory_tree(document: InventoryDocument) -> Tree:
@@ -229,10 +229,6 @@ def _device_label(device: DeviceInventory) -> Text:
 
 def _display_use(one: AmountUse, device: DeviceInventory) -> str:
     return f"{one.in_use}/{one.total}" if device.shared else str(one.total)
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _plain(text: str) -> Text:

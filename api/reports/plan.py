@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from ..models.formats.errors import plural
 from .tables import display_cells, display_names
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ def unit_cells(document: PlanDocument) -> list[list[str]]:
 def summary(document: PlanDocument) -> str:
     """One line: how good the plan is, and how much is placed."""
     nodes = sum(node.units > 0 for node in document.nodes)
-    summary = f"{document.outcome}: {document.placed} of {document.asked} units placed on {nodes} nodes"
+    summary = (
+        f"{document.outcome}: {document.placed} of {plural(document.asked, 'unit')} placed on {plural(nodes, 'node')}"
+    )
     count = sum(one.count for one in document.bought)
     return f"{summary}, {count} of them to be bought" if count else summary
 

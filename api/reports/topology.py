@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..models.formats.errors import plural
+
 if TYPE_CHECKING:
     import networkx
 
@@ -71,7 +73,7 @@ def remarks(document: TopologyDocument) -> Iterator[str]:
         for one in topology.instances:
             if one.unplaced:
                 count = len(one.unplaced)
-                devices = f"{count} device has" if count == 1 else f"{count} devices have"
+                devices = f"{plural(count, 'device')} {'has' if count == 1 else 'have'}"
                 yield f"DeviceTopology {topology.name}: {instance_label(topology, one)}: {devices} no coordinates"
 
 

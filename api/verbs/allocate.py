@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
-from ..models.formats.errors import Source
+from ..models.formats.errors import Source, plural
 from ..models.kubernetes.claims import AllocationResult as ClaimAllocation
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import ObjectKey
@@ -70,7 +70,7 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
 
     def __repr__(self) -> str:
         done = sum(unit.outcome == "Allocated" for unit in self.units)
-        return f"AllocationResult({self.outcome}, {done} of {len(self.units)} units allocated)"
+        return f"AllocationResult({self.outcome}, {done} of {plural(len(self.units), 'unit')} allocated)"
 
 
 def _made_allocations(document: records.AllocationDocument, cluster: Cluster | None) -> dict[str, list[MadeAllocation]]:

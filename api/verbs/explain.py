@@ -10,6 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..models.cluster.cluster import Cluster
+from ..models.formats.errors import plural
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.explanation import ExplainedUnit, ExplanationDocument
@@ -46,7 +47,7 @@ class ExplanationResult(Result[ExplanationDocument]):
 
     def __repr__(self) -> str:
         failed = sum(unit.outcome != "Allocated" for unit in self.units)
-        return f"ExplanationResult({self.outcome}, {failed} of {len(self.units)} units not allocated)"
+        return f"ExplanationResult({self.outcome}, {failed} of {plural(len(self.units), 'unit')} not allocated)"
 
 
 class ExplanationInterrupted(Interrupted[ExplanationResult]):

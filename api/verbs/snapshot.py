@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..models.formats.errors import plural
 from ..models.manifests.sources import InputSource, open_sources, parse_input_size
 from ..models.results.snapshot import SnapshotDocument
 from . import Result
@@ -45,7 +46,7 @@ class SnapshotResult(Result[SnapshotDocument]):
         write_snapshot(self._snapshot, Path(path))
 
     def __repr__(self) -> str:
-        return f"SnapshotResult({len(self.objects)} objects of {len(self.document.kinds)} kinds)"
+        return f"SnapshotResult({plural(len(self.objects), 'object')} of {plural(len(self.document.kinds), 'kind')})"
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a kind."""

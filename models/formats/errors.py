@@ -16,6 +16,11 @@ Severity = Literal["error", "warning"]
 _LONGEST_NAME = 400
 
 
+def plural(number: int, noun: str) -> str:
+    """Write a number and its noun: ``1 device``, ``2 devices``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Source:
     """Where an object was read: a document of a file, counted from 1; 0 means the file as a whole.

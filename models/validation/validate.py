@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..formats.decode import Model, api_name
-from ..formats.errors import InputProblem
+from ..formats.errors import InputProblem, plural
 from ..kubernetes.claims import (
     SEMANTICS_FIELDS,
     DeviceClaim,
@@ -202,5 +202,9 @@ def _check_gates(findings: Findings, obj: Any, gates: FeatureGates) -> None:
         if gate in off:
             places[str(path[-1]), gate].append(path)
     for (_, gate), paths in places.items():
-        others = f" (also in {len(paths) - 1} other places, last {render_path(paths[-1])})" if len(paths) > 1 else ""
+        others = (
+            f" (also in {plural(len(paths) - 1, 'other place')}, last {render_path(paths[-1])})"
+            if len(paths) > 1
+            else ""
+        )
         findings.warning(paths[0], f"an API server drops this field on write while feature gate {gate} is off{others}")

@@ -16,6 +16,7 @@ import msgspec
 from ..cluster.cluster import Cluster, inferred_node
 from ..cluster.node_fit import Misfit
 from ..formats.decode import QuantityText
+from ..formats.errors import plural
 from ..kubernetes.claims import AllocationResult
 from ..kubernetes.core import Node, Pod, PodSpec
 from ..kubernetes.gates import FeatureGates
@@ -402,11 +403,6 @@ ROOM = "room"
 NODE_RESOURCES = "nodeResources"
 
 
-def shortage_words(missing: Iterable[str]) -> str:
-    """Name missing resources as kube-scheduler does."""
-    return ", ".join("Too many pods" if name == PODS else f"Insufficient {name}" for name in sorted(missing))
-
-
 def room_misfit(requests: Mapping[str, int], missing: Mapping[str, int]) -> Misfit:
     """Say in kube-scheduler's words that resources are missing for these requests."""
     texts = [
@@ -431,7 +427,8 @@ def allocatable_warnings(cluster: Cluster) -> tuple[str, ...]:
     """Lines about nodes of which no amounts are known, and about pods on nodes that are not there."""
     away = [key for key, pod in running_pods(cluster).items() if pod.spec.node_name not in cluster.nodes]
     such = f"such as {'/'.join(away[0])}" if away else ""
-    lines = [f"{len(away)} pods are on nodes that are not in the input, {such}"] if away else []
+    are = "is on a node that is" if len(away) == 1 else "are on nodes that are"
+    lines = [f"{plural(len(away), 'pod')} {are} not in the input, {such}"] if away else []
     return (*_unknown_rooms(cluster.nodes.values()), *lines)
 
 
@@ -450,7 +447,8 @@ def _unknown_rooms(nodes: Iterable[Node]) -> tuple[str, ...]:
             "there are no Nodes in the input: their labels, taints and room "
             "(cpu, memory, pods, extended resources) are not looked at",
         )
-    such = f"{len(unknown)} nodes have neither status.allocatable nor status.capacity, such as {unknown[0]}"
+    have = "has" if len(unknown) == 1 else "have"
+    such = f"{plural(len(unknown), 'node')} {have} neither status.allocatable nor status.capacity, such as {unknown[0]}"
     return (f"{such}: they are taken to have room for any pods",)
 
 

@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..cluster.cluster import Cluster
+from ..formats.errors import plural
 from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from ..kubernetes.core import Node, Pod, PodResourceClaim, PodSpec
 from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, REPLICAS_ANNOTATION, constraints_annotation
@@ -124,7 +125,7 @@ class Gang:
         there = waiting + len(self.running_nodes)
         if self.minimum is None or self.minimum <= there:
             return ""
-        return f"{self.label} needs {self.minimum} members, and has {there}"
+        return f"{self.label} needs {plural(self.minimum, 'member')}, and has {there}"
 
 
 class UnitSet(NamedTuple):

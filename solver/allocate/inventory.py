@@ -9,6 +9,7 @@ from time import monotonic
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.usage import Usage
+from ...models.formats.errors import plural
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
@@ -279,10 +280,11 @@ class _InventoryTaker:
     def _notices(self, classes: Iterable[records.ClassInventory]) -> Iterator[str]:
         if not self._survey.complete:
             unknown = sum(device.state == "unknown" for device in self._devices)
-            yield f"the time limit passed: {unknown} devices were not judged"
+            yield f"the time limit passed: {plural(unknown, 'device')} {'was' if unknown == 1 else 'were'} not judged"
         for one in classes:
             if one.undecided:
-                yield f"class {one.name}: {one.undecided} devices could not be decided: {'; '.join(one.errors)}"
+                errors = "; ".join(one.errors)
+                yield f"class {one.name}: {plural(one.undecided, 'device')} could not be decided: {errors}"
 
 
 def _classes_by_device(matches: Mapping[str, ClassMatch], devices: int) -> list[tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import plural
 from ...models.kubernetes.claims import SEMANTICS_FIELDS, ResourceClaim
 from ...models.kubernetes.extensions import CallerConstraint, ConstraintGroup, Entry, annotated_entries
 from ...models.kubernetes.gates import FeatureGates
@@ -96,7 +97,7 @@ def _incomplete_gang(gang: Gang, there: Sequence[str], names: Sequence[str], pla
         return ""
     more = f" and {len(stops) - _MAX_NAMED} more" if len(stops) > _MAX_NAMED else ""
     need = "all" if gang.minimum is None else f"at least {gang.minimum}"
-    found = f"{len(there)} of {asked} members find a place beside the others"
+    found = f"{len(there)} of {plural(asked, 'member')} find a place beside the others"
     return f"{gang.label} is a gang of {need}: {found}; it is stopped by {', '.join(stops[:_MAX_NAMED])}{more}"
 
 

@@ -393,7 +393,7 @@ def count_on_node(
     first, found = count_copies(engine, query, allocated_state, limit, deadline)
     room = Room(len(found.copies), found.bound, len(first.copies) if first.decided else None)
     if room.fits >= limit and not room.proven:
-        text = f"{limit} copies fit, which is as far as counting goes"
+        text = f"{limit} {'copy fits' if limit == 1 else 'copies fit'}, which is as far as counting goes"
         return CountedCopies(_node_room(node, room, [Reason("limit", "", text)]), found.copies)
     return CountedCopies(_explained_room(engine, node, query, allocated_state, room, found, deadline), found.copies)
 

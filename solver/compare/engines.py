@@ -20,6 +20,7 @@ from msgspec.structs import replace as replace_struct
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import apply_taint_rules, per_device
+from ...models.formats.errors import plural
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates, gates_of
@@ -472,7 +473,7 @@ def _outcome(listed: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcome
         return unplaced_outcome(listed.unit, Status.UNKNOWN, [over])
     tried, total = verdict.nodes_tried, listed.total
     summary = verdict.error or "cannot allocate all claims"
-    devices = [Reason("combination", "", f"{tried} of {total} nodes: {summary}")] if tried else []
+    devices = [Reason("combination", "", f"{tried} of {plural(total, 'node')}: {summary}")] if tried else []
     nodes = "the pod's claims are allocated for other nodes" if total else "there are no nodes"
     reasons = [*devices, *listed.misfits] or [Reason("nodes", "", nodes)]
     return unplaced_outcome(listed.unit, Status.UNALLOCATABLE, reasons)

@@ -109,7 +109,8 @@ class Limits:
     """When to stop, and where chance begins: equal limits make equal runs, as long as the clock ends none of them.
 
     ``deadline`` is a reading of ``time.monotonic``, ``work`` a number of deterministic units, ``seed`` any number.
-    What is within the relative ``gap`` of its bound counts as optimal. ``backend`` runs in place of CP-SAT, with the arguments of ``run_solver``.
+    What is within the relative ``gap`` of its bound counts as optimal. ``backend`` runs in place of CP-SAT, with the
+    arguments of ``run_solver``.
     """
 
     deadline: float | None = None

@@ -13,6 +13,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...models.cluster.node_fit import Misfit
+from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, RejectedDevices, SoftEntry, Status
@@ -335,7 +336,7 @@ def device_reasons(
     if not failures:
         return ()
     total = sum(len(failure.nodes) for failure in failures) if nodes is None else nodes
-    where = f"{len(failures[0].nodes)} of {total} nodes"
+    where = f"{len(failures[0].nodes)} of {plural(total, 'node')}"
     reasons = class_reasons(failures[0], claims)
     return tuple(Reason(one.id, one.claim, f"{where}: {one.message}") for one in reasons)
 
@@ -371,7 +372,7 @@ def misfit_reasons(misfits: Iterable[Misfit], nodes: int) -> tuple[Reason, ...]:
         counts[misfit.id, misfit.kind] += 1
         examples.setdefault((misfit.id, misfit.kind), misfit.message)
     return tuple(
-        Reason(key[0], "", f"{count} of {nodes} nodes: {examples[key]}")
+        Reason(key[0], "", f"{count} of {plural(nodes, 'node')}: {examples[key]}")
         for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     )
 

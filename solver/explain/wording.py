@@ -17,6 +17,7 @@ from ...encoders.expressions.formula_nodes import FALSE
 from ...encoders.expressions.formulas import formula_text
 from ...encoders.expressions.values import NotLoweredError
 from ...encoders.model import AllocationModel, entry_label
+from ...models.formats.errors import plural
 from ...models.kubernetes.extensions import TopologyRequest
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import display_amount
@@ -29,7 +30,6 @@ from ...problem.obstacles import Obstacle
 from ...problem.problem import Constraint
 from ...problem.topology import TopologyCondition
 from ..engines.outcome import SELECTOR_FILTERS
-from ..proofs.counting import plural
 from .conflict import REQUEST_REASONS, GuardedProblem, obstacle_of
 
 # More devices than these are only counted.

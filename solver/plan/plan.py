@@ -14,6 +14,7 @@ from math import ceil
 from typing import Any
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import plural
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, Predicate
@@ -170,7 +171,7 @@ def plan(
         solution, part = _verified_part(request, instance, solution, assignment, error.verified)
         late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
         less = build_plan_outcome(request, instance, solution, part, {**late_ones, **why}, gap)
-        told = f"the time limit left time to verify {less.placed} of {answer.placed} placed units"
+        told = f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}"
         answer = replace(less, notices=(*answer.notices, told))
         check(part.cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
     time.lap("verify")
@@ -217,8 +218,8 @@ def _time_notices(whole: PlanRequest, request: PlanRequest) -> Iterator[str]:
         yield "the time limit ended before anything could be planned"
         return
     yield (
-        f"the time limit left time to plan {len(request.open_positions)} of {units} units "
-        f"on {len(request.node_names)} of {nodes} nodes"
+        f"the time limit left time to plan {len(request.open_positions)} of {plural(units, 'unit')} "
+        f"on {len(request.node_names)} of {plural(nodes, 'node')}"
     )
 
 

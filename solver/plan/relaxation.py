@@ -11,16 +11,16 @@ from functools import cached_property, partial
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import plural
 from ...models.kubernetes.claims import RequestSpec
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
-from ...models.workload.node_room import shortage_words
+from ...models.workload.node_room import room_misfit
 from ...models.workload.requests import format_amount
 from ...problem.messages import claim_text
 from ..engines.outcome import DemandTable, deletion_filter, device_reasons
 from ..explain.what_if import WhatIf
-from ..proofs.counting import plural
 from .node_survey import (
     MOST_NODE_CLASSES,
     NodeScreening,
@@ -186,10 +186,11 @@ def shortage_reasons(
     nodes = [node for screened in with_devices or found.without_room for node in screened.nodes]
     if nodes:
         suitable = sum(len(screened.nodes) for screened in (*found.with_room, *found.without_room))
-        have = "have the devices, but no room" if with_devices and demand.claims else "have no room"
+        have = "has" if suitable == 1 else "have"
+        without = f"{have} the devices, but no room" if with_devices and demand.claims else f"{have} no room"
         node, missing = least_missing(screening, demand, state, nodes)
-        least = f"{shortage_words(missing)}: {amounts_text(missing)} missing on node {screening.name(node)}"
-        yield Reason(ROOM, "", f"{len(nodes)} of {suitable} nodes {have}: {least}")
+        least = f"{room_misfit(demand.requests, missing).message} on node {screening.name(node)}"
+        yield Reason(ROOM, "", f"{len(nodes)} of {plural(suitable, 'node')} {without}: {least}")
 
 
 def least_missing(

@@ -18,6 +18,7 @@ from msgspec import structs
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
+from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
@@ -246,7 +247,7 @@ class UnplacedExplainer:
         self, gang: Gang, demands: Sequence[UnitDemand], needed: int, after: RemainingResources
     ) -> Iterator[Reason]:
         fit = best_gang_fit(self._screening, gang, demands, after)
-        least = "whole" if gang.minimum is None else f"with at least {needed} more members"
+        least = "whole" if gang.minimum is None else f"with at least {plural(needed, 'more member')}"
         where = f" with {fit.domain}" if fit.domain else ""
         found = f"{fit.display_count} of {len(demands)} find a place beside the plan{where}"
         yield Reason(GANG, "", f"{gang.label} is placed {least} or not at all: {found}")
@@ -276,7 +277,7 @@ class UnplacedExplainer:
         found = self._screening.screen(demand, after, nodes)
         if found.fitting:
             first, number = self._screening.name(found.fitting[0]), len(found.fitting)
-            where = f"{number} of {len(self._screening.nodes)} nodes, such as {first}"
+            where = f"{number} of {plural(len(self._screening.nodes), 'node')}, such as {first}"
             yield Reason(LEFT, "", f"it fits {where}: {_WHY_LEFT}")
             return
         before = self._screening.screen(demand, self._before, nodes)
@@ -296,10 +297,10 @@ class UnplacedExplainer:
         """Say whether the unit would fit without the rest of the queue."""
         if before.fitting:
             least = "at least " if before.is_truncated else ""
-            number = f"{least}{len(before.fitting)} of {suited} nodes"
+            number = f"{least}{len(before.fitting)} of {plural(suited, 'node')}"
             yield Reason(OUTBID, "", f"it fits {number} before the plan: the queue took them")
         elif suited and not before.is_truncated:
-            yield Reason(OUTBID, "", f"it fits none of {suited} nodes before the plan, either")
+            yield Reason(OUTBID, "", f"it fits none of {plural(suited, 'node')} before the plan, either")
 
 
 # Values of the label that are tried, those with most nodes first.

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from typing import Protocol
 
+from ...models.formats.errors import plural
 from ...problem.constraints import INCOMPARABLE
 from ...problem.messages import Justification, Message, check_deadline
 from ...problem.problem import InUse, Problem
@@ -26,7 +27,6 @@ from .counting import (
     competition,
     constraint_label,
     display_requests,
-    plural,
     result_limit,
     shortage,
     union_of_masks,

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...models.formats.errors import plural
 from ...models.kubernetes.quantity import display_amount
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import Justification
 from ...problem.problem import Amounts, members_of_mask
-from .counting import Need, Tally, justification_for, plural, requests_need, union_of_masks
+from .counting import Need, Tally, justification_for, requests_need, union_of_masks
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, TypeVar
 
+from ...models.formats.errors import plural
 from ...problem.messages import Justification
 from ...problem.problem import RESULT_LIMIT, Demand, InUse, Problem, members_of_mask
 
@@ -313,11 +314,6 @@ def requests_need(tally: Tally, needs: Sequence[Need]) -> str:
 def verb(needs: Sequence[Need], one: str, several: str) -> str:
     """Choose the form of the verb."""
     return one if len(needs) == 1 else several
-
-
-def plural(number: int, noun: str) -> str:
-    """Write a number and its noun: ``1 device``, ``2 devices``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def constraint_label(tally: Tally, number: int) -> str:

@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...models.formats.errors import plural
 from ...problem.constraints import INCOMPARABLE
 from ...problem.messages import Justification
 from ...problem.problem import Constraint, members_of_mask
 from . import counting
-from .counting import constraint_label, plural, requests_need
+from .counting import constraint_label, requests_need
 
 
 def tied_needs(tally: counting.Tally, number: int) -> tuple[counting.Need, ...]:

@@ -76,7 +76,7 @@ def test_a_real_interrupt_ends_the_command(manifests):
     code = "from drasat.__main__ import main; main()"
     command = [sys.executable, "-c", code, "allocate", "-f", manifests, "--engine", "backtracking", "-o", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stderr.readline() == "drasat: ignored 1 objects of other kinds: 1 Secret\n"
+        assert child.stderr.readline() == "drasat: ignored 1 object of other kinds: 1 Secret\n"
         threading.Timer(0.5, child.send_signal, (signal.SIGINT,)).start()
         out, err = child.communicate(timeout=60)
     assert child.returncode == 130

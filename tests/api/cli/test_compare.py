@@ -119,7 +119,7 @@ def test_where_answers_part_both_are_shown(drasat, manifests, other):
         "different verdicts",
         "they part at claim default/c0, request r:",
         "  backtracking  Allocated on n1, r: gpu.example.com/n1/gpu-0",
-        "  other         Unallocatable: 1 of 1 nodes: not today",
+        "  other         Unallocatable: 1 of 1 node: not today",
     ]
 
 

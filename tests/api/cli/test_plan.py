@@ -99,7 +99,7 @@ def test_the_table_tells_owners_and_ends_with_a_summary(drasat, manifests):
         "Job default train 2 2 n1",
         "ResourceClaim default c 1 1 n1",
         "",
-        "Optimal: 3 of 3 units placed on 1 nodes",
+        "Optimal: 3 of 3 units placed on 1 node",
     ]
 
 
@@ -302,15 +302,15 @@ metadata: {name: bare}
 
 def test_nodes_of_unknown_room_are_warned_about_if_they_count(drasat, manifests):
     path = manifests(TEMPLATE, BARE, job("train", 1))
-    assert "1 nodes have neither" in drasat("plan", "-f", path).err
-    assert "have neither" not in drasat("plan", "-f", path, "--buy", "--only-new").err
+    assert "1 node has neither" in drasat("plan", "-f", path).err
+    assert "neither" not in drasat("plan", "-f", path, "--buy", "--only-new").err
 
 
 def test_notices_are_warnings_and_said_once(drasat, manifests, solver):
-    told = "1 nodes have neither status.allocatable nor status.capacity, such as bare"
+    told = "1 node has neither status.allocatable nor status.capacity, such as bare"
     solver.answer = outcome(placed("a"), notices=("left aside", f"{told}: they are taken to have room for any pods"))
     done = drasat("plan", "-f", manifests(BARE))
-    assert done.err.count("have neither") == 1
+    assert done.err.count("has neither") == 1
     assert "drasat: warning: left aside" in done.err
 
 
@@ -516,7 +516,7 @@ def test_all_that_is_bought_is_printed_even_if_no_node_was_there(drasat, manifes
         placed("a", "big-1"), nodes=[has("big-1", template="pair")], bought={"pair": nodes_of("pair", 1)}
     )
     done = drasat("plan", "-f", manifests(TEMPLATE), "--buy")
-    assert "Optimal: 1 of 1 units placed on 1 nodes, 1 of them to be bought" in done.out
+    assert "Optimal: 1 of 1 unit placed on 1 node, 1 of them to be bought" in done.out
 
 
 def test_pods_of_daemon_sets_come_first_and_natural_gangs_are_an_option(drasat, examples):

@@ -24,7 +24,7 @@ def test_it_writes_a_file_that_other_commands_read(drasat, source, tmp_path):
 def test_what_is_left_out_is_told(drasat, examples, tmp_path):
     (tmp_path / "gadget.yaml").write_text("apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: g}\n")
     done = drasat("snapshot", "-f", tmp_path / "gadget.yaml", "-o", tmp_path / "out.json.gz")
-    assert done.err == "drasat: ignored 1 objects of other kinds: 1 Gadget of example.com/v1\n"
+    assert done.err == "drasat: ignored 1 object of other kinds: 1 Gadget of example.com/v1\n"
 
 
 @pytest.mark.parametrize("way", ["option", "file", "environment"])

@@ -117,7 +117,7 @@ def test_warnings_only_exit_with_0(drasat, write):
         "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gone}}]}}\n"
     )
     done = drasat("validate", "-f", write(claim))
-    assert (done.code, done.out.splitlines()[-1]) == (0, "0 errors, 1 warnings")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "0 errors, 1 warning")
 
 
 @pytest.mark.parametrize("output", ["json", "yaml", "name"])

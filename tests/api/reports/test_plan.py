@@ -80,9 +80,9 @@ def test_cells_are_text():
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({}, "Optimal: 1 of 2 units placed on 1 nodes"),
-        ({"verdict": "Feasible"}, "Feasible: 1 of 2 units placed on 1 nodes"),
-        ({"bought": {"big": nodes_of("big", 2)}}, "Optimal: 1 of 2 units placed on 1 nodes, 2 of them to be bought"),
+        ({}, "Optimal: 1 of 2 units placed on 1 node"),
+        ({"verdict": "Feasible"}, "Feasible: 1 of 2 units placed on 1 node"),
+        ({"bought": {"big": nodes_of("big", 2)}}, "Optimal: 1 of 2 units placed on 1 node, 2 of them to be bought"),
     ],
     ids=["optimal", "feasible", "bought"],
 )

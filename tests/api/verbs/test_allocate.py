@@ -58,7 +58,7 @@ def test_documents_match_the_published_schema(cluster, examples):
 
 
 def test_the_published_schema_is_current(examples):
-    """Renew with ``python -m drasat.models.results.schema > docs/reference/results.schema.json``."""
+    """Renew with ``python -m drasat.models.results.schema results > docs/reference/results.schema.json``."""
     assert json.loads((examples.parent / SCHEMA).read_text()) == json.loads(json.dumps(results_schema()))
 
 

@@ -225,7 +225,7 @@ def test_notebooks_show_why_units_are_not_placed():
 
 
 def test_the_representation_is_the_summary():
-    assert repr(result(placed("a"), nodes=[has()])) == "PlanResult(Optimal: 1 of 1 units placed on 1 nodes)"
+    assert repr(result(placed("a"), nodes=[has()])) == "PlanResult(Optimal: 1 of 1 unit placed on 1 node)"
 
 
 def test_manifests_are_the_claims_that_the_plan_allocates(solver):

@@ -66,7 +66,7 @@ def test_nodes_of_which_nothing_is_known_take_anything():
     assert allocatable_warnings(built) == (
         "2 nodes have neither status.allocatable nor status.capacity, such as a: they are taken to have room for any "
         "pods",
-        "1 pods are on nodes that are not in the input, such as default/q",
+        "1 pod is on a node that is not in the input, such as default/q",
     )
     assert allocatable_warnings(cluster(node("n", cpu="1"))) == ()
 

@@ -78,7 +78,7 @@ def test_a_pod_stays_off_nodes_that_do_not_suit_it():
 def test_a_pod_that_suits_no_node_is_told_why():
     (unit,) = ask(gpus("n1"), node("n1"), named("a"), pod("a", name="p", node_selector={"disk": "ssd"})).units
     assert [(reason.id, reason.message) for reason in unit.reasons] == [
-        ("nodeSelector", "1 of 1 nodes: node(s) didn't match Pod's node affinity/selector: no label disk=ssd")
+        ("nodeSelector", "1 of 1 node: node(s) didn't match Pod's node affinity/selector: no label disk=ssd")
     ]
 
 
@@ -265,7 +265,7 @@ def test_reasons_name_what_most_devices_fail_at():
     (reason,) = unit.reasons
     assert (reason.id, reason.claim) == ("taint", "ns/c")
     assert reason.message == (
-        "1 of 1 nodes: request r needs 2, 1 fit of 6 devices: 3 taint ml=x:NoSchedule, 2 request selector"
+        "1 of 1 node: request r needs 2, 1 fit of 6 devices: 3 taint ml=x:NoSchedule, 2 request selector"
     )
 
 
@@ -277,7 +277,7 @@ def test_a_unit_that_fails_only_as_a_whole_is_told_so():
 def test_a_unit_that_fails_only_as_a_whole_has_a_witness():
     (unit,) = ask(gpus("n1"), named("c", want("q", 2), want("r"))).units
     assert [reason.message for reason in unit.reasons] == [
-        "1 of 1 nodes: requests q and r need 3 devices, 2 can be used"
+        "1 of 1 node: requests q and r need 3 devices, 2 can be used"
     ]
 
 
@@ -293,7 +293,7 @@ def test_invalid_pools_are_a_reason():
     """POOL-13."""
     double = pool(device("z"), device("z"), name="n1")
     (unit,) = ask(double, named("c")).units
-    assert unit.reasons[0].message == "1 of 1 nodes: invalid resource pools were encountered"
+    assert unit.reasons[0].message == "1 of 1 node: invalid resource pools were encountered"
 
 
 def test_devices_for_many_nodes_are_used_up_once():

@@ -236,7 +236,7 @@ def test_a_group_of_the_pod_that_is_copied_is_left_aside_aloud():
     pod = Pod(metadata=ObjectMeta(name="p", namespace="ns"), spec=PodSpec(resource_claims=entries))
     there = pool(device("a", kind="x"), device("b", kind="y"))
     found = ask(there, template, pod, group(pods=(GroupPod(name="p"),)), pod="ns/p")
-    unknown = "1 nodes have neither status.allocatable nor status.capacity, such as n1"
+    unknown = "1 node has neither status.allocatable nor status.capacity, such as n1"
     assert found.notices == (*LEFT_ASIDE, f"{unknown}: they are taken to have room for any pods")
     assert found.total == exactly(2)
 

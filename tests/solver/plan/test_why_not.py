@@ -24,7 +24,7 @@ def room_is_short():
 
 def test_room_is_what_ran_out():
     assert room_is_short().told("c") == [
-        ("room", "2 of 2 nodes have the devices, but no room: Insufficient cpu: 500m of cpu missing on node n2"),
+        ("room", "2 of 2 nodes have the devices, but no room: Insufficient cpu (2500m requested, 2 left) on node n2"),
         ("outbid", "it fits 2 of 2 nodes before the plan: the queue took them"),
         ("relaxation", "it fits node n2 with 500m of cpu less"),
     ]
@@ -44,10 +44,10 @@ def test_several_resources_may_be_missing():
     assert left.told("a") == [
         (
             "room",
-            "1 of 1 nodes have no room: Insufficient cpu, Insufficient memory: "
-            "2 of cpu and 2Gi of memory missing on node n1",
+            "1 of 1 node has no room: "
+            "Insufficient cpu (6 requested, 4 left), Insufficient memory (3Gi requested, 1Gi left) on node n1",
         ),
-        ("outbid", "it fits none of 1 nodes before the plan, either"),
+        ("outbid", "it fits none of 1 node before the plan, either"),
         ("relaxation", "it fits node n1 with 2 of cpu and 2Gi of memory less"),
     ]
 
@@ -55,7 +55,7 @@ def test_several_resources_may_be_missing():
 def test_a_number_of_pods_may_run_out():
     cluster = scene(pod("a"), pod("b"), node("n1", pods="1"), nodes={})
     left = Left(Plan(cluster, a=("n1",)))
-    assert left.told("b")[0] == ("room", "1 of 1 nodes have no room: Too many pods: 1 of pods missing on node n1")
+    assert left.told("b")[0] == ("room", "1 of 1 node has no room: Too many pods on node n1")
 
 
 def test_where_room_and_devices_are_on_different_nodes_both_are_told():
@@ -66,8 +66,8 @@ def test_where_room_and_devices_are_on_different_nodes_both_are_told():
     left = Left(Plan(cluster, a=("n1", "gpu-0"), **places))
     assert left.ids("b")[:3] == ["inUse", "room", "outbid"]
     assert left.told("b")[:2] == [
-        ("inUse", "1 of 1 nodes: request r needs 1, 0 fit of 4 devices: 4 in use"),
-        ("room", "1 of 2 nodes have the devices, but no room: Insufficient cpu: 2 of cpu missing on node n1"),
+        ("inUse", "1 of 1 node: request r needs 1, 0 fit of 4 devices: 4 in use"),
+        ("room", "1 of 2 nodes have the devices, but no room: Insufficient cpu (2 requested, 0 left) on node n1"),
     ]
     less, freed = left.relaxations("b")
     assert less == "it fits node n1 with 2 of cpu less"
@@ -181,7 +181,7 @@ def test_a_taint_that_is_not_tolerated():
     cluster = scene(tainted, gpus("n1"), user("a"), user("b", spec={"nodeSelector": {"zone": "q"}}), nodes={})
     left = Left(Plan(cluster))
     assert left.told("a") == [
-        ("nodeTaint", "1 of 1 nodes: node(s) had untolerated taint {team: x}"),
+        ("nodeTaint", "1 of 1 node: node(s) had untolerated taint {team: x}"),
         ("relaxation", "it fits node n1: tolerate the node's taints (node(s) had untolerated taint {team: x})"),
     ]
     unit = left.plan["a"].unit
@@ -221,9 +221,9 @@ def test_a_claim_that_the_plan_gave_away_ties_its_other_pods_to_a_node():
     cluster = scene(claim("s"), pod("a", entry("g", claim="s"), cpu="3"), pod("b", entry("g", claim="s"), cpu="2"))
     left = Left(Plan(cluster, a=("n1", "gpu-0")))
     assert left.told("b") == [
-        ("room", "1 of 1 nodes have no room: Insufficient cpu: 1 of cpu missing on node n1"),
+        ("room", "1 of 1 node has no room: Insufficient cpu (2 requested, 1 left) on node n1"),
         ("allocatedClaim", "3 of 4 nodes: a claim of the pod is allocated for other nodes"),
-        ("outbid", "it fits 1 of 1 nodes before the plan: the queue took them"),
+        ("outbid", "it fits 1 of 1 node before the plan: the queue took them"),
         ("relaxation", "it fits node n1 with 1 of cpu less"),
     ]
     assert left.fits(with_cpu(left.plan["b"].unit, "1"), "n1")
@@ -304,7 +304,7 @@ def test_a_gang_is_placed_whole_or_not_at_all():
     left = Left(Plan(gang(user("x", cpu="4")), x=("n2", "gpu-0")))
     assert left.told("a") == [
         ("gang", "Gang default/g is placed whole or not at all: 2 of 3 find a place beside the plan"),
-        ("room", "2 of 2 nodes have the devices, but no room: Insufficient cpu: 2 of cpu missing on node n1"),
+        ("room", "2 of 2 nodes have the devices, but no room: Insufficient cpu (2 requested, 0 left) on node n1"),
         ("outbid", "the gang fits before the plan: the queue took its places"),
         ("relaxation", "it fits node n1 with 2 of cpu less"),
     ]
@@ -316,7 +316,7 @@ def test_a_gang_in_one_domain_is_tried_in_each():
     head = "Gang default/g is placed whole or not at all: 2 of 3 find a place beside the plan with zone=a"
     assert left.told("a")[0] == ("gang", head)
     assert left.told("a")[1:3] == [
-        ("room", "1 of 1 nodes have the devices, but no room: Insufficient cpu: 2 of cpu missing on node n1"),
+        ("room", "1 of 1 node has the devices, but no room: Insufficient cpu (2 requested, 0 left) on node n1"),
         ("outbid", "2 of 3 find a place before the plan, no more"),
     ]
 
@@ -376,8 +376,8 @@ def test_a_gang_that_is_there_leaves_the_others_their_domain():
     runs = pod("old", cpu="2", spec={**said, "nodeName": "n2"})
     left = Left(Plan(scene(made, runs, pod("a", cpu="3", spec=said), nodes={"n1": "a", "n2": "b"})))
     assert left.told("a") == [
-        ("room", "1 of 1 nodes have no room: Insufficient cpu: 1 of cpu missing on node n2"),
-        ("outbid", "it fits none of 1 nodes before the plan, either"),
+        ("room", "1 of 1 node has no room: Insufficient cpu (3 requested, 2 left) on node n2"),
+        ("outbid", "it fits none of 1 node before the plan, either"),
         ("relaxation", "it fits node n2 with 1 of cpu less"),
     ]
 
@@ -388,7 +388,7 @@ def test_members_that_share_a_claim_go_where_it_is():
     head = "Gang default/g is placed whole or not at all: 2 of 3 find a place beside the plan"
     assert left.told("c") == [
         ("gang", head),
-        ("room", "1 of 1 nodes have no room: Insufficient cpu: 2 of cpu missing on node n1"),
+        ("room", "1 of 1 node has no room: Insufficient cpu (2 requested, 0 left) on node n1"),
         ("allocatedClaim", "1 of 2 nodes: a claim of the pod is allocated for other nodes"),
         ("outbid", "2 of 3 find a place before the plan, no more"),
         ("relaxation", "it fits node n1 with 2 of cpu less"),
@@ -406,9 +406,9 @@ def test_a_group_that_is_not_there():
 def test_nodes_with_neither_room_nor_devices_lack_both():
     left = Left(Plan(scene(user("a"), user("x", cpu="4"), node("n1"), gpus("n1", 1), nodes={}), x=("n1", "gpu-0")))
     assert left.told("a") == [
-        ("inUse", "1 of 1 nodes: request r needs 1, 0 fit of 1 device: 1 in use"),
-        ("room", "1 of 1 nodes have no room: Insufficient cpu: 1 of cpu missing on node n1"),
-        ("outbid", "it fits 1 of 1 nodes before the plan: the queue took them"),
+        ("inUse", "1 of 1 node: request r needs 1, 0 fit of 1 device: 1 in use"),
+        ("room", "1 of 1 node has no room: Insufficient cpu (1 requested, 0 left) on node n1"),
+        ("outbid", "it fits 1 of 1 node before the plan: the queue took them"),
     ]
 
 
@@ -442,7 +442,7 @@ def test_members_of_a_gang_do_not_have_devices_twice():
     members = [pod(name, entry("g", template="u"), GANG="g") for name in "abc"]
     left = Left(Plan(scene(template("u", of(2)), *members, nodes=ONE)))
     assert left.told("a")[0][1].endswith("2 of 3 find a place beside the plan")
-    assert left.told("a")[1] == ("inUse", "1 of 1 nodes: request r needs 2, 0 fit of 4 devices: 4 in use")
+    assert left.told("a")[1] == ("inUse", "1 of 1 node: request r needs 2, 0 fit of 4 devices: 4 in use")
 
 
 def test_only_devices_that_the_unit_may_have_are_counted():
@@ -475,7 +475,7 @@ def test_nodes_that_may_not_be_used_do_not_count():
     left = Left(Plan(scene(pod("a", cpu="9"), nodes=SMALL)))
     assert (
         left.reasons("a", usable=["n2"])[0].message
-        == "1 of 1 nodes have no room: Insufficient cpu: 5 of cpu missing on node n2"
+        == "1 of 1 node has no room: Insufficient cpu (9 requested, 4 left) on node n2"
     )
     assert left.reasons("a", usable=[])[0].message == "there are no nodes"
 

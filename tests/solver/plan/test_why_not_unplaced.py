@@ -70,8 +70,8 @@ def test_members_that_are_placed_say_where_the_others_may_go():
     there = [pod(name, cpu="2", spec={"schedulingGroup": {"podGroupName": "pg"}}) for name in "abc"]
     found = asked(Plan(scene(made, *there, nodes=SMALL), a=("n1",), b=("n1",)))
     assert [(one.id, one.message) for one in found["c"]] == [
-        ("room", "1 of 1 nodes have no room: Insufficient cpu: 2 of cpu missing on node n1"),
-        ("outbid", "it fits 1 of 1 nodes before the plan: the queue took them"),
+        ("room", "1 of 1 node has no room: Insufficient cpu (2 requested, 0 left) on node n1"),
+        ("outbid", "it fits 1 of 1 node before the plan: the queue took them"),
         ("relaxation", "it fits node n1 with 2 of cpu less"),
     ]
 
