@@ -1,0 +1,35 @@
+"""Amounts of resources as Kueue counts and writes them: cpu in thousandths, everything else in whole units."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ...models.formats.decode import QuantityText
+from ...models.kubernetes.quantity import BINARY_SI, DECIMAL_SI, INT64_MAX, NANO, Quantity
+
+_BINARY = ("memory", "ephemeral-storage")
+_MILLI = NANO // 1000
+
+
+def amount_of(resource: str, written: QuantityText) -> int:
+    """Read an amount, rounded up; what is beyond an int64 is its largest value."""
+    quantity = Quantity.parse(written)
+    return min(quantity.milli if resource == "cpu" else quantity.value, INT64_MAX)
+
+
+@lru_cache(maxsize=1 << 12)
+def written_amount(resource: str, amount: int) -> str:
+    """Write an amount as Kueue does: cpu in units, memory and storage with binary suffixes."""
+    if resource == "cpu":
+        return str(Quantity.from_nano(amount * _MILLI))
+    binary = resource in _BINARY or resource.startswith("hugepages-")
+    return str(Quantity.from_nano(amount * NANO, BINARY_SI if binary else DECIMAL_SI))
+
+
+@lru_cache(maxsize=1 << 12)
+def hash_order(resource: str) -> int:
+    """The place of a resource in the order in which Kueue visits them: FNV-1a, 64 bits (kueue-dra, corrections 3)."""
+    found = 0xCBF29CE484222325
+    for byte in resource.encode("utf-8", "surrogatepass"):
+        found = (found ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return found

@@ -1,0 +1,262 @@
+"""Fair sharing: the order of heads by their shares, and whom a workload may preempt (kueue-dra 4.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Protocol, TypeVar
+
+from .preemption import (
+    IN_CLUSTER_QUEUE,
+    IN_COHORT,
+    IN_FAIR_SHARING,
+    PreemptionRequest,
+    Victim,
+    candidate_order,
+    fits_after,
+    may_preempt,
+    put_back_unneeded,
+    restore,
+    uses,
+)
+from .queues import ClusterQueueState
+from .quota_tree import NO_SHARE, QuotaNode, Share, Usage
+from .workload_state import WorkloadState
+
+_Strategy = Callable[[Share, Share, Share], bool]
+# By the share of the preemptor with its workload, and that of the victim's queue before and after the removal.
+STRATEGIES: Mapping[str, _Strategy] = {
+    "LessThanOrEqualToFinalShare": lambda preemptor, _before, after: preemptor <= after,
+    "LessThanInitialShare": lambda preemptor, before, _after: preemptor < before,
+}
+
+
+class Contender(Protocol):
+    """A head in the tournament."""
+
+    queue: ClusterQueueState
+    workload: WorkloadState
+
+    @property
+    def usage(self) -> Usage:
+        """What the head would use."""
+
+
+Head = TypeVar("Head", bound=Contender)
+
+
+def tournament_order(heads: Iterable[Head]) -> Iterator[Head]:
+    """Heads in the order of their shares; usage that is added in between counts for those that follow."""
+    left: dict[QuotaNode, Head] = {one.queue.node: one for one in heads}
+    while left:
+        first = next(iter(left))
+        winner = first if first.parent is None else _winner(first.root, left)
+        yield left.pop(winner)
+
+
+def _winner(root: QuotaNode, heads: Mapping[QuotaNode, Head]) -> QuotaNode:
+    """The head that wins at every cohort on the way to the root."""
+    ranks: dict[tuple[QuotaNode, QuotaNode], tuple[object, ...]] = {}
+    for queue in root.all_queues():
+        head = heads.get(queue)
+        if head is None:
+            continue
+        with queue.with_added(head.usage):
+            node = queue
+            while node.parent is not None:
+                borrows = any(node.borrows(pair) for pair in head.usage)
+                workload = head.workload
+                ranks[node.parent, queue] = (borrows, node.share(), -workload.priority, workload.queued_since)
+                node = node.parent
+    cohorts = [root]
+    for cohort in cohorts:
+        cohorts.extend(cohort.cohorts)
+    best: dict[QuotaNode, QuotaNode] = {}
+    for cohort in reversed(cohorts):
+        candidates = [best[child] for child in cohort.cohorts if child in best]
+        candidates += [queue for queue in cohort.queues if queue in heads]
+        if candidates:
+            best[cohort] = min(candidates, key=lambda queue: ranks[cohort, queue])
+    return best[root]
+
+
+class FairPreemption:
+    """Victims by the shares of queues and cohorts."""
+
+    def __init__(
+        self,
+        queues: Mapping[str, ClusterQueueState],
+        strategies: Sequence[str],
+        now: float,
+        gone: Set[str] = frozenset(),
+    ) -> None:
+        self._queues = queues
+        self._strategies = [STRATEGIES[name] for name in strategies]
+        self._now = now
+        self._gone = gone
+
+    def victims(self, request: PreemptionRequest) -> list[Victim]:
+        """The workloads that have to go so that the request fits; none if that cannot be reached."""
+        order = candidate_order(request.queue, self._now)
+        candidates = sorted(self._candidates(request), key=lambda one: order(one[0]))
+        if not candidates:
+            return []
+        node = request.queue.node
+
+        def fits() -> bool:
+            with node.with_removed(request.usage):
+                return fits_after(request, True)
+
+        removed: list[Victim] = []
+        # Shares are taken as if the workload were in.
+        with node.with_added(request.usage):
+            found, again = self._first_strategy(request, candidates, removed, fits)
+            if not found and len(self._strategies) > 1:
+                found = self._second_strategy(request, again, removed, fits)
+        if not found:
+            restore(removed)
+            return []
+        kept = put_back_unneeded(removed, lambda: fits_after(request, True))
+        restore(kept)
+        return kept
+
+    def _candidates(self, request: PreemptionRequest) -> Iterator[tuple[WorkloadState, ClusterQueueState]]:
+        rules, node = request.queue.spec.preemption, request.queue.node
+        queues = [(request.queue, rules.within_cluster_queue)]
+        if node.parent is not None:
+            borrowing = (one for one in node.root.all_queues() if any(one.borrows(pair) for pair in request.contested))
+            queues += [(self._queues[one.name], rules.reclaim_within_cohort) for one in borrowing if one is not node]
+        for queue, policy in queues:
+            if policy == "Never":
+                continue
+            for workload in queue.reserved.values():
+                allowed = workload.key not in self._gone and may_preempt(policy, request.workload, workload)
+                if allowed and uses(workload, request.contested):
+                    yield workload, queue
+
+    def _first_strategy(
+        self,
+        request: PreemptionRequest,
+        candidates: Sequence[tuple[WorkloadState, ClusterQueueState]],
+        removed: list[Victim],
+        fits: Callable[[], bool],
+    ) -> tuple[bool, list[tuple[WorkloadState, ClusterQueueState]]]:
+        """Remove candidates by the first strategy; return whether the request fits, and those to try again."""
+        strategy = self._strategies[0]
+        again: list[tuple[WorkloadState, ClusterQueueState]] = []
+        # A queue that stays within its quota for what is contested may reclaim whatever the shares are.
+        node = request.queue.node
+        within = not any(node.borrows(pair) for pair in request.contested)
+        targets = _TargetQueues(request.queue, candidates)
+        while (queue := targets.next()) is not None:
+            waiting = targets.candidates[queue.name]
+            if queue is request.queue:
+                removed.append(_remove(waiting.pop(0), queue, IN_CLUSTER_QUEUE))
+                if fits():
+                    return True, again
+                continue
+            own, other = _below_common(node, queue.node)
+            preemptor, before = own.share(), other.share()
+            while waiting:
+                workload = waiting.pop(0)
+                with queue.node.with_removed(workload.held):
+                    after = other.share()
+                if within or strategy(preemptor, before, after):
+                    removed.append(_remove(workload, queue, IN_COHORT if within else IN_FAIR_SHARING))
+                    if fits():
+                        return True, again
+                    # Shares have changed; another queue may be first.
+                    break
+                again.append((workload, queue))
+        return False, again
+
+    def _second_strategy(
+        self,
+        request: PreemptionRequest,
+        candidates: Sequence[tuple[WorkloadState, ClusterQueueState]],
+        removed: list[Victim],
+        fits: Callable[[], bool],
+    ) -> bool:
+        """Remove one candidate of each queue that the second strategy allows."""
+        targets = _TargetQueues(request.queue, candidates)
+        while (queue := targets.next()) is not None:
+            own, other = _below_common(request.queue.node, queue.node)
+            if self._strategies[1](own.share(), other.share(), NO_SHARE):
+                removed.append(_remove(targets.candidates[queue.name][0], queue, IN_FAIR_SHARING))
+                if fits():
+                    return True
+            targets.drop(queue)
+        return False
+
+
+def _remove(workload: WorkloadState, queue: ClusterQueueState, reason: str) -> Victim:
+    queue.node.remove(workload.held)
+    return Victim(workload, queue, reason)
+
+
+def _below_common(one: QuotaNode, other: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
+    """The nodes on the ways up from two queues whose parent is the lowest cohort above both."""
+    above = set(one.ancestors)
+    while other.parent is not None and other.parent not in above:
+        other = other.parent
+    while one.parent is not None and one.parent is not other.parent:
+        one = one.parent
+    return one, other
+
+
+class _TargetQueues:
+    """Queues in the order in which they lose a workload: at every cohort the child with the largest share."""
+
+    def __init__(
+        self, preemptor: ClusterQueueState, candidates: Iterable[tuple[WorkloadState, ClusterQueueState]]
+    ) -> None:
+        self.candidates: dict[str, list[WorkloadState]] = {}
+        self._queues: dict[str, ClusterQueueState] = {}
+        for workload, queue in candidates:
+            self.candidates.setdefault(queue.name, []).append(workload)
+            self._queues[queue.name] = queue
+        self._preemptor = preemptor
+        self._way = set(preemptor.node.ancestors)
+        self._pruned: set[QuotaNode] = set()
+
+    def next(self) -> ClusterQueueState | None:
+        """The next queue, or None if no queue is left that borrows."""
+        node = self._preemptor.node
+        if node.parent is None:
+            return self._preemptor if self.candidates.get(self._preemptor.name) else None
+        root = node.root
+        while root not in self._pruned:
+            found = self._highest(root)
+            if found is not None:
+                return self._queues[found.name]
+        return None
+
+    def drop(self, queue: ClusterQueueState) -> None:
+        """Take no more workloads of the queue."""
+        self._pruned.add(queue.node)
+
+    def _highest(self, cohort: QuotaNode) -> QuotaNode | None:
+        while True:
+            queue, queue_share = self._best(cohort.queues)
+            child, child_share = self._best(cohort.cohorts)
+            if queue is None and child is None:
+                self._pruned.add(cohort)
+                return None
+            if child is None or (queue is not None and queue_share > child_share):
+                return queue
+            cohort = child
+
+    def _best(self, children: Iterable[QuotaNode]) -> tuple[QuotaNode | None, Share]:
+        best: QuotaNode | None = None
+        highest = NO_SHARE
+        for child in children:
+            if child in self._pruned:
+                continue
+            share = child.share()
+            on_way = child is self._preemptor.node or child in self._way
+            if (share == NO_SHARE and not on_way) or (child.is_queue and not self.candidates.get(child.name)):
+                self._pruned.add(child)
+            elif best is None or share >= highest:
+                best, highest = child, share
+        return best, highest
+
+

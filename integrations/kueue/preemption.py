@@ -1,0 +1,261 @@
+"""Whom a workload may preempt, without fair sharing: candidates, their order, and the attempts (kueue-dra 4.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from enum import Enum
+
+from .queues import ClusterQueueState
+from .quota_tree import FlavorResource, QuotaNode, Usage
+from .workload_state import EVICTED, WorkloadState
+
+IN_CLUSTER_QUEUE, IN_COHORT = "InClusterQueue", "InCohortReclamation"
+WHILE_BORROWING, IN_FAIR_SHARING = "InCohortReclaimWhileBorrowing", "InCohortFairSharing"
+_REASON_TEXTS = {
+    IN_CLUSTER_QUEUE: "prioritization in the ClusterQueue",
+    IN_COHORT: "reclamation within the cohort",
+    WHILE_BORROWING: "reclamation within the cohort while borrowing",
+    IN_FAIR_SHARING: "Fair Sharing within the cohort",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A workload that has to go, and the reason of its condition Preempted."""
+
+    workload: WorkloadState
+    queue: ClusterQueueState
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionRequest:
+    """Who asks, for what, and for which pairs someone has to go."""
+
+    workload: WorkloadState
+    queue: ClusterQueueState
+    usage: Usage
+    contested: Set[FlavorResource]
+
+
+class _Kind(Enum):
+    """How a candidate is related to the workload that preempts."""
+
+    OWN_QUEUE = IN_CLUSTER_QUEUE
+    HIERARCHICAL = "over which the preemptor has an advantage by its place in the tree"
+    WHILE_BORROWING = "while the preemptor borrows"
+    WITHOUT_BORROWING = "unless the preemptor borrows"
+
+    @property
+    def reason(self) -> str:
+        if self is _Kind.OWN_QUEUE:
+            return IN_CLUSTER_QUEUE
+        return WHILE_BORROWING if self is _Kind.WHILE_BORROWING else IN_COHORT
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    workload: WorkloadState
+    queue: ClusterQueueState
+    kind: _Kind
+    # The lowest cohort above both queues.
+    common: QuotaNode | None = None
+
+
+def preemption_message(victim: Victim, by: PreemptionRequest) -> str:
+    """The text of the conditions Evicted and Preempted."""
+    return (
+        f"Preempted to accommodate a workload (UID: {by.workload.uid}, JobUID: UNKNOWN) due to "
+        f"{_REASON_TEXTS[victim.reason]}; preemptor path: {by.queue.node.path}; preemptee path: {victim.queue.node.path}"
+    )
+
+
+def may_preempt(policy: str, preemptor: WorkloadState, candidate: WorkloadState) -> bool:
+    """Whether the policy of the preemptor's queue allows the candidate."""
+    if policy == "Any":
+        return True
+    if policy == "LowerPriority":
+        return preemptor.priority > candidate.priority
+    if policy == "LowerOrNewerEqualPriority":
+        newer = preemptor.queued_since < candidate.queued_since
+        return preemptor.priority > candidate.priority or (preemptor.priority == candidate.priority and newer)
+    return False
+
+
+def candidate_order(queue: ClusterQueueState, now: float) -> Callable[[WorkloadState], tuple[object, ...]]:
+    """Those being evicted first, then other queues, lower priority, reserved later, UID."""
+
+    def order(workload: WorkloadState) -> tuple[object, ...]:
+        since = workload.reserved_since
+        own = workload.grant is not None and workload.grant.cluster_queue == queue.name
+        reserved = now if since is None else since
+        return not workload.holds(EVICTED), own, workload.priority, -reserved, workload.uid
+
+    return order
+
+
+def uses(workload: WorkloadState, pairs: Set[FlavorResource]) -> bool:
+    """Whether the workload holds quota of one of the pairs."""
+    return any(pair in pairs for pair in workload.held)
+
+
+class ClassicalPreemption:
+    """Victims by priority and by borrowing."""
+
+    def __init__(self, queues: Mapping[str, ClusterQueueState], now: float, gone: Set[str] = frozenset()) -> None:
+        self._queues = queues
+        self._now = now
+        # Workloads that are being preempted already.
+        self._gone = gone
+
+    def victims(self, request: PreemptionRequest) -> list[Victim]:
+        """The workloads that have to go so that the request fits; none if that cannot be reached."""
+        own = self._own_candidates(request)
+        hierarchical, by_priority = self._cohort_candidates(request)
+        order = candidate_order(request.queue, self._now)
+        groups = [sorted(group, key=lambda one: order(one.workload)) for group in (hierarchical, by_priority, own)]
+        candidates = [one for group in groups for one in group if one.workload.holds(EVICTED)]
+        candidates += [one for group in groups for one in group if not one.workload.holds(EVICTED)]
+        for borrowing in self._attempts(request, hierarchical, by_priority):
+            found = self._attempt(request, candidates, borrowing)
+            if found:
+                return found
+        return []
+
+    @staticmethod
+    def _attempts(
+        request: PreemptionRequest, hierarchical: Sequence[_Candidate], by_priority: Sequence[_Candidate]
+    ) -> Sequence[bool]:
+        """Whether the preemptor may borrow, attempt by attempt."""
+        node = request.queue.node
+        forbidden = not _may_borrow(request.queue)
+        below = all(node.usage.get(pair, 0) < node.nominal(pair) for pair in request.contested)
+        if not (hierarchical or by_priority) or (forbidden and not below):
+            return (True,)
+        return (False, True) if forbidden and not hierarchical else (True, False)
+
+    @staticmethod
+    def _attempt(request: PreemptionRequest, candidates: Iterable[_Candidate], borrowing: bool) -> list[Victim]:
+        removed: list[Victim] = []
+        found: list[Victim] = []
+        for one in candidates:
+            if not _still_valid(one, request, borrowing):
+                continue
+            one.queue.node.remove(one.workload.held)
+            removed.append(Victim(one.workload, one.queue, one.kind.reason))
+            if fits_after(request, borrowing):
+                found = put_back_unneeded(removed, lambda: fits_after(request, borrowing))
+                removed = found
+                break
+        restore(removed)
+        return found
+
+    def _own_candidates(self, request: PreemptionRequest) -> list[_Candidate]:
+        policy = request.queue.spec.preemption.within_cluster_queue
+        return [] if policy == "Never" else list(self._of_queue(request, request.queue, policy, None, False))
+
+    def _of_queue(
+        self,
+        request: PreemptionRequest,
+        queue: ClusterQueueState,
+        policy: str,
+        common: QuotaNode | None,
+        advantage: bool,
+    ) -> Iterator[_Candidate]:
+        for workload in queue.reserved.values():
+            if workload.key in self._gone or not may_preempt(policy, request.workload, workload):
+                continue
+            if uses(workload, request.contested):
+                kind = _Kind.OWN_QUEUE if common is None else _kind(request, workload, advantage)
+                yield _Candidate(workload, queue, kind, common)
+
+    def _cohort_candidates(self, request: PreemptionRequest) -> tuple[list[_Candidate], list[_Candidate]]:
+        """Candidates of other queues: where the preemptor's subtree holds the request, and the others."""
+        hierarchical: list[_Candidate] = []
+        by_priority: list[_Candidate] = []
+        policy = request.queue.spec.preemption.reclaim_within_cohort
+        node = request.queue.node
+        if policy == "Never":
+            return hierarchical, by_priority
+        advantage, left = _held_by(node, request.usage)
+        below = node
+        for cohort in node.ancestors:
+            found = hierarchical if advantage else by_priority
+            for queue in _borrowing_queues(cohort, below, request.contested):
+                found.extend(self._of_queue(request, self._queues[queue.name], policy, cohort, advantage))
+            holds, left = _held_by(cohort, left)
+            advantage = advantage or holds
+            below = cohort
+        return hierarchical, by_priority
+
+
+def _may_borrow(queue: ClusterQueueState) -> bool:
+    return queue.spec.preemption.borrow_within_cohort.policy != "Never"
+
+
+def _kind(request: PreemptionRequest, candidate: WorkloadState, advantage: bool) -> _Kind:
+    if advantage:
+        return _Kind.HIERARCHICAL
+    threshold = request.queue.spec.preemption.borrow_within_cohort.max_priority_threshold
+    above = candidate.priority >= request.workload.priority or (
+        threshold is not None and candidate.priority > threshold
+    )
+    return _Kind.WITHOUT_BORROWING if above or not _may_borrow(request.queue) else _Kind.WHILE_BORROWING
+
+
+def _held_by(node: QuotaNode, usage: Usage) -> tuple[bool, dict[FlavorResource, int]]:
+    """Whether the quota of the subtree holds the amounts, and what is left for the nodes above."""
+    holds = all(node.usage.get(pair, 0) + amount <= node.subtree.get(pair, 0) for pair, amount in usage.items())
+    return holds, {pair: amount - node.local_available(pair) for pair, amount in usage.items()}
+
+
+def _borrowing_queues(cohort: QuotaNode, skip: QuotaNode, pairs: Set[FlavorResource]) -> Iterator[QuotaNode]:
+    """Queues of the subtree that are above their quota, under cohorts that are; but for the part that is skipped."""
+    waiting = [cohort]
+    while waiting:
+        at = waiting.pop()
+        waiting.extend(one for one in at.cohorts if one is not skip and not one.within_quota(pairs))
+        yield from (one for one in at.queues if one is not skip and not one.within_quota(pairs))
+
+
+def _still_valid(one: _Candidate, request: PreemptionRequest, borrowing: bool) -> bool:
+    """Whether the candidate still counts after earlier removals."""
+    if one.common is None:
+        return True
+    if borrowing and one.kind is _Kind.WITHOUT_BORROWING:
+        return False
+    node: QuotaNode | None = one.queue.node
+    while node is not None and node is not one.common:
+        if node.within_quota(request.contested):
+            return False
+        node = node.parent
+    return True
+
+
+def fits_after(request: PreemptionRequest, borrowing: bool) -> bool:
+    """Whether the request fits now, and without borrowing unless that is allowed."""
+    node = request.queue.node
+    if not borrowing and any(node.borrows(pair, amount) for pair, amount in request.usage.items()):
+        return False
+    return node.fits(request.usage)
+
+
+def put_back_unneeded(removed: list[Victim], fits: Callable[[], bool]) -> list[Victim]:
+    """Put back victims without which the request fits as well, from the last but one to the first."""
+    kept = list(removed)
+    for index in range(len(kept) - 2, -1, -1):
+        one = kept[index]
+        one.queue.node.add(one.workload.held)
+        if fits():
+            kept[index] = kept[-1]
+            kept.pop()
+        else:
+            one.queue.node.remove(one.workload.held)
+    return kept
+
+
+def restore(removed: Iterable[Victim]) -> None:
+    """Give those that were removed their quota again."""
+    for one in removed:
+        one.queue.node.add(one.workload.held)

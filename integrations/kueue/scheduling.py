@@ -1,0 +1,316 @@
+"""One cycle of Kueue's scheduler: heads are judged, put in order, and admitted one by one (kueue-dra 4.5 and 4.6)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ...models.kubernetes.core import Container
+from ...models.kubernetes.kueue import KueuePodSet, ResourceFlavor
+from .amounts import amount_of
+from .fair_sharing import FairPreemption, tournament_order
+from .flavors import Assignment, AssignmentMode, FlavorAssigner, FlavorMode, tried_flavors
+from .preemption import ClassicalPreemption, PreemptionRequest, Victim, preemption_message
+from .queues import ClusterQueueState, Requeue
+from .quota_tree import FlavorResource, Usage
+from .workload_state import (
+    MISCONFIGURED,
+    SUSPENDED,
+    WAITING_FOR_PREEMPTED,
+    WAITING_FOR_QUOTA,
+    PodSetGrant,
+    QuotaGrant,
+    WorkloadState,
+)
+
+NAMESPACE_MISMATCH = "workload namespace doesn't match ClusterQueue selector"
+_NO_LONGER_FITS = "Workload no longer fits after processing another workload"
+_WILL_FIT = (
+    "Workload has overlapping preemption targets with another workload, but will fit after these preemptions complete"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingRules:
+    """What of Kueue's configuration the scheduler needs; ``strategies`` is None without fair sharing."""
+
+    strategies: Sequence[str] | None = None
+    ignore_undeclared: bool = False
+
+
+@dataclass(slots=True)
+class QueueHead:
+    """A head in its cycle, and what becomes of it."""
+
+    workload: WorkloadState
+    queue: ClusterQueueState
+    assignment: Assignment = field(default_factory=Assignment)
+    victims: list[Victim] = field(default_factory=list)
+    requeue: Requeue = Requeue.NOT_ADMITTED
+    reason: str = ""
+    message: str = ""
+    admitted: bool = False
+    preempts: bool = False
+
+    @property
+    def usage(self) -> Usage:
+        """What it would use."""
+        return self.assignment.usage
+
+    @property
+    def grant(self) -> QuotaGrant:
+        """What it gets once it is admitted."""
+        sets = tuple(
+            PodSetGrant(
+                one.name, one.count, {name: chosen.flavor for name, chosen in one.flavors.items()}, one.requests
+            )
+            for one in self.assignment.pod_sets
+        )
+        return QuotaGrant(self.queue.name, sets)
+
+    def skip(self, reason: str, message: str) -> None:
+        """Have the workload tried again, with all flavors."""
+        self.reason, self.message = reason, message
+        self.requeue = Requeue.FAILED_AFTER_NOMINATION
+        self.workload.tried = None
+
+
+class SchedulingCycle:
+    """Judges heads against the usage at the start of the cycle, and then handles them in order."""
+
+    def __init__(
+        self,
+        queues: Mapping[str, ClusterQueueState],
+        flavors: Mapping[str, ResourceFlavor],
+        namespaces: Mapping[str, Mapping[str, str]],
+        rules: SchedulingRules,
+        now: float,
+        number: int,
+    ) -> None:
+        self._queues = queues
+        self._flavors = flavors
+        self._namespaces = namespaces
+        self._rules = rules
+        self._now = now
+        self._number = number
+        self._preempted: dict[str, Victim] = {}
+
+    def run(self, heads: Iterable[tuple[WorkloadState, ClusterQueueState]]) -> list[QueueHead]:
+        """Handle the heads; usage of those that are admitted is added, that of victims stays."""
+        judged = [self._nominate(QueueHead(workload, queue)) for workload, queue in heads]
+        reserved: list[tuple[ClusterQueueState, Usage]] = []
+        for head in self._ordered([one for one in judged if one.assignment.pod_sets]):
+            held = self._handle(head)
+            if held is not None:
+                head.queue.node.add(held)
+                if not head.admitted:
+                    reserved.append((head.queue, held))
+        for queue, held in reversed(reserved):
+            queue.node.remove(held)
+        return judged
+
+    def _nominate(self, head: QueueHead) -> QueueHead:
+        workload, queue = head.workload, head.queue
+        if queue.inactive is not None:
+            head.reason, head.message = SUSPENDED, f"ClusterQueue {queue.name} is inactive"
+        elif not queue.takes(self._namespaces.get(workload.namespace)):
+            head.reason, head.message, head.requeue = MISCONFIGURED, NAMESPACE_MISMATCH, Requeue.NAMESPACE_MISMATCH
+        elif problems := requests_above_limits(workload.pod_sets):
+            head.reason, head.message = MISCONFIGURED, f"resources validation failed: {problems}"
+        else:
+            self._judge(head)
+        return head
+
+    def _judge(self, head: QueueHead) -> None:
+        tried = head.workload.tried
+        if tried is not None and head.queue.generation > tried.generation and tried.cycle < self._number - 1:
+            head.workload.tried = None
+        assigner = self._assigner()
+        full = assigner.assign(head.workload, head.queue)
+        head.assignment, head.victims = full, self._victims(head, full)
+        if full.mode is not AssignmentMode.FIT and not head.victims:
+            part = self._reduced(head, assigner)
+            if part is not None:
+                head.assignment, head.victims = part
+        head.message, head.reason = head.assignment.message, head.assignment.blocker.reason
+        head.workload.tried = tried_flavors(head.assignment, head.queue, self._number)
+
+    def _reduced(self, head: QueueHead, assigner: FlavorAssigner) -> tuple[Assignment, list[Victim]] | None:
+        """The largest number of pods that fits, or that has victims, by a binary search over the pods left out."""
+        sets = head.workload.pod_sets
+        spare = [one.count - (one.count if one.min_count is None else one.min_count) for one in sets]
+        total = sum(spare)
+        found: dict[int, tuple[Assignment, list[Victim]]] = {}
+
+        def fits(left_out: int) -> bool:
+            counts = [one.count - most * left_out // total for one, most in zip(sets, spare, strict=True)]
+            assignment = assigner.assign(head.workload, head.queue, counts)
+            victims = self._victims(head, assignment)
+            if assignment.mode is AssignmentMode.FIT or victims:
+                found[left_out] = assignment, victims
+                return True
+            return False
+
+        if total <= 0:
+            return None
+        best = bisect_left(range(total + 1), True, key=fits)
+        return found.get(best)
+
+    def _ordered(self, heads: Sequence[QueueHead]) -> Iterator[QueueHead]:
+        if self._rules.strategies is not None:
+            return tournament_order(heads)
+        return iter(
+            sorted(
+                heads,
+                key=lambda one: (one.assignment.borrow_level, -one.workload.priority, one.workload.queued_since),
+            )
+        )
+
+    def _handle(self, head: QueueHead) -> Usage | None:
+        """Admit the head, preempt for it, or leave it; return the usage that counts for the rest of the cycle."""
+        mode = head.assignment.mode
+        if mode is AssignmentMode.NO_FIT:
+            return None
+        if mode is AssignmentMode.PREEMPT and not head.victims:
+            return _reserve(head)
+        if mode is AssignmentMode.FIT:
+            if not self._fits(head):
+                head.skip(WAITING_FOR_QUOTA, _NO_LONGER_FITS)
+                return None
+            head.admitted = True
+            return head.usage
+        if any(victim.workload.key in self._preempted for victim in head.victims) or not self._fits(head):
+            return self._judge_again(head)
+        return self._preempt(head)
+
+    def _judge_again(self, head: QueueHead) -> Usage | None:
+        """Victims are gone already: look for others, in the flavors that the head was nominated for."""
+        with self._without(self._preempted.values()):
+            assignment = self._assigner().assign(head.workload, head.queue, None, head.assignment.nominated)
+            head.assignment, head.victims = assignment, self._victims(head, assignment)
+        head.message, head.reason = assignment.message, assignment.blocker.reason
+        if assignment.mode is AssignmentMode.FIT:
+            head.skip(WAITING_FOR_PREEMPTED, _WILL_FIT)
+            return head.usage
+        if assignment.mode is AssignmentMode.PREEMPT and head.victims:
+            return self._preempt(head)
+        return _reserve(head) if assignment.mode is AssignmentMode.PREEMPT else None
+
+    def _preempt(self, head: QueueHead) -> Usage:
+        by = self._request(head, head.assignment)
+        for victim in head.victims:
+            self._preempted[victim.workload.key] = victim
+            if not victim.workload.holds("Evicted"):
+                message = preemption_message(victim, by)
+                victim.workload.evict("Preempted", message, self._now, preempted=victim.reason)
+        head.preempts = True
+        head.reason = WAITING_FOR_PREEMPTED
+        head.message += f". Pending the preemption of {len(head.victims)} workload(s)"
+        head.requeue = Requeue.PENDING_PREEMPTION
+        head.workload.tried = None
+        return head.usage
+
+    @property
+    def preempted(self) -> list[Victim]:
+        """The workloads that have to go because of this cycle."""
+        return list(self._preempted.values())
+
+    def _fits(self, head: QueueHead) -> bool:
+        gone = {victim.workload.key: victim for victim in [*self._preempted.values(), *head.victims]}
+        with self._without(gone.values()):
+            return head.queue.node.fits(head.usage)
+
+    @contextmanager
+    def _without(self, victims: Iterable[Victim]) -> Iterator[None]:
+        gone = list(victims)
+        for one in gone:
+            one.queue.node.remove(one.workload.held)
+        try:
+            yield
+        finally:
+            for one in reversed(gone):
+                one.queue.node.add(one.workload.held)
+
+    def _assigner(self) -> FlavorAssigner:
+        return FlavorAssigner(
+            self._flavors,
+            self,
+            fair_sharing=self._rules.strategies is not None,
+            ignore_undeclared=self._rules.ignore_undeclared,
+        )
+
+    def _victims(self, head: QueueHead, assignment: Assignment) -> list[Victim]:
+        if assignment.mode is not AssignmentMode.PREEMPT:
+            return []
+        return self._find_victims(self._request(head, assignment))
+
+    @staticmethod
+    def _request(head: QueueHead, assignment: Assignment) -> PreemptionRequest:
+        return PreemptionRequest(head.workload, head.queue, assignment.usage, assignment.contested)
+
+    def _find_victims(self, request: PreemptionRequest) -> list[Victim]:
+        gone = self._preempted.keys()
+        if self._rules.strategies is not None:
+            return FairPreemption(self._queues, self._rules.strategies, self._now, gone).victims(request)
+        return ClassicalPreemption(self._queues, self._now, gone).victims(request)
+
+    def simulate(
+        self, workload: WorkloadState, queue: ClusterQueueState, pair: FlavorResource, amount: int
+    ) -> tuple[FlavorMode, int]:
+        """Whether workloads could be preempted for an amount of one pair (kueue-dra 4.3, step 3)."""
+        victims = self._find_victims(PreemptionRequest(workload, queue, {pair: amount}, {pair}))
+        if not victims:
+            return FlavorMode.NO_CANDIDATES, queue.node.height_that_holds(pair, amount)[0]
+        with self._without(victims):
+            level, _ = queue.node.height_that_holds(pair, amount)
+        own = any(victim.queue is queue for victim in victims)
+        return FlavorMode.PREEMPT if own else FlavorMode.RECLAIM, level
+
+
+def _reserve(head: QueueHead) -> Usage | None:
+    """What a head without victims keeps from later heads, unless its queue can reclaim it (kueue-dra 4.6)."""
+    if head.queue.spec.preemption.reclaim_within_cohort == "Any":
+        return None
+    node = head.queue.node
+    held: dict[FlavorResource, int] = {}
+    for pair, amount in head.usage.items():
+        limits = node.limits.get(pair)
+        unused = node.nominal(pair) - node.usage.get(pair, 0)
+        if head.assignment.borrow_level == 0:
+            held[pair] = max(0, min(amount, unused))
+        elif limits is None or limits.borrowing is None:
+            held[pair] = amount
+        else:
+            held[pair] = min(amount, unused + limits.borrowing)
+    return held
+
+
+def requests_above_limits(pod_sets: Sequence[KueuePodSet]) -> str:
+    """What the scheduler says of containers that ask for more than their limits; empty if none does."""
+    found = [
+        f"spec.podSets[{number}].template.spec.{field_name}[{index}]: Invalid value: "
+        f"[{', '.join(quoted)}]: requests must not exceed its limits"
+        for number, one in enumerate(pod_sets)
+        for field_name, containers in (
+            ("initContainers", one.template.spec.init_containers),
+            ("containers", one.template.spec.containers),
+        )
+        for index, container in enumerate(containers or ())
+        if (quoted := [f'"{name}"' for name in _above_limits(container)])
+    ]
+    return found[0] if len(found) == 1 else f"[{', '.join(found)}]" if found else ""
+
+
+def _above_limits(container: Container) -> list[str]:
+    resources = container.resources
+    limits = (resources.limits or {}) if resources else {}
+    requests = (resources.requests or {}) if resources else {}
+    return sorted(
+        name
+        for name, written in requests.items()
+        if name in limits and amount_of(name, written) > amount_of(name, limits[name])
+    )
+
+

@@ -1,0 +1,251 @@
+"""A workload while Kueue schedules it: its conditions in Kueue's words, and the quota it holds (kueue-dra 3.7 and 4.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from ...models.kubernetes.kueue import Admission, KueueWorkload
+from ...models.kubernetes.meta import Condition, key_of
+from .amounts import amount_of
+from .counting import CountingFailure, PodSetCharge, WorkloadCharge
+from .quota_tree import FlavorResource
+
+QUOTA_RESERVED, ADMITTED, EVICTED = "QuotaReserved", "Admitted", "Evicted"
+PREEMPTED, REQUEUED, FINISHED = "Preempted", "Requeued", "Finished"
+WAITING_FOR_PREEMPTED, WAITING_FOR_QUOTA = "WaitingForPreemptedWorkloads", "WaitingForQuota"
+MISCONFIGURED, SUSPENDED, DEACTIVATED = "Misconfigured", "Suspended", "Deactivated"
+_PENDING_EVALUATION = "PendingEvaluation"
+# Reasons that say less, with the gate UnadmittedWorkloadsObservability off.
+_COLLAPSED_SCHEDULER, _COLLAPSED_CONTROLLER = "Pending", "Inadmissible"
+_CONTROLLER_REASONS = (MISCONFIGURED, SUSPENDED)
+# A stopped queue evicts for these reasons, and has the workload tried again for those once it goes on.
+RESTARTED = {
+    "LocalQueueStopped": ("LocalQueueRestarted", "The LocalQueue was restarted after being stopped"),
+    "ClusterQueueStopped": ("ClusterQueueRestarted", "The ClusterQueue was restarted after being stopped"),
+}
+# Evicted for these reasons, a workload queues up by the time of its eviction.
+_REQUEUED_BY_EVICTION = ("PodsReadyTimeout", "AdmissionCheck")
+_LONGEST_MESSAGE = 32 * 1024
+
+
+def seconds_of(timestamp: str | None) -> float:
+    """Seconds since 1970 of a time in an object; 0 without one, or where it cannot be read."""
+    try:
+        return datetime.fromisoformat(timestamp or "1970-01-01T00:00:00Z").timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def timestamp_of(seconds: float) -> str:
+    """The time of so many seconds since 1970, as objects have it."""
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadCondition:
+    """A condition that holds, or does not, with Kueue's reason."""
+
+    status: bool
+    reason: str
+    message: str
+    since: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetGrant:
+    """What a pod set has got: so many pods, a flavor for each resource, and the total amounts."""
+
+    name: str
+    count: int
+    flavors: Mapping[str, str]
+    usage: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaGrant:
+    """The queue whose quota a workload holds, and what each pod set has of it."""
+
+    cluster_queue: str
+    pod_sets: tuple[PodSetGrant, ...]
+
+    def usage(self, reclaimed: Mapping[str, int]) -> dict[FlavorResource, int]:
+        """What is used: without the pods that have finished."""
+        found: dict[FlavorResource, int] = {}
+        for one in self.pod_sets:
+            kept = max(0, one.count - reclaimed.get(one.name, 0))
+            for resource, amount in one.usage.items():
+                flavor = one.flavors.get(resource)
+                if flavor is not None:
+                    charged = amount if kept == one.count else amount // one.count * kept
+                    found[flavor, resource] = found.get((flavor, resource), 0) + charged
+        return found
+
+
+@dataclass(slots=True)
+class TriedFlavors:
+    """The index of the flavor tried last, for each pod set and resource, and when that was (kueue-dra 4.4)."""
+
+    indices: Sequence[Mapping[str, int]]
+    generation: int
+    cycle: int
+
+    @property
+    def pending(self) -> bool:
+        """Whether flavors are left to try."""
+        return any(index != -1 for indices in self.indices for index in indices.values())
+
+    def next_index(self, pod_set: int, resource: str) -> int:
+        """The flavor to begin with."""
+        return self.indices[pod_set].get(resource, -1) + 1 if pod_set < len(self.indices) else 0
+
+
+class WorkloadState:
+    """One workload with what Kueue keeps about it."""
+
+    def __init__(self, workload: KueueWorkload, *, observable: bool) -> None:
+        self.namespace, self.name = key_of(workload.metadata)
+        self.key = f"{self.namespace}/{self.name}"
+        self.uid = workload.metadata.uid
+        self.observable = observable
+        self.conditions: dict[str, WorkloadCondition] = {}
+        self.grant: QuotaGrant | None = None
+        self.held: dict[FlavorResource, int] = {}
+        self.charge: WorkloadCharge | CountingFailure | None = None
+        self.tried: TriedFlavors | None = None
+        self.evictions = 0
+        self.update(workload)
+        for condition in workload.status.conditions or ():
+            self.conditions[condition.type] = _read_condition(condition)
+        if workload.status.admission is not None:
+            self.grant = _read_grant(workload.status.admission)
+
+    def __repr__(self) -> str:
+        return f"WorkloadState({self.key!r})"
+
+    def update(self, workload: KueueWorkload) -> None:
+        """Take over a new specification; the status stays."""
+        self.object = workload
+        self.pod_sets = workload.spec.pod_sets or ()
+        self.priority = workload.spec.priority or 0
+        self.created = seconds_of(workload.metadata.creation_timestamp)
+        # Why the nodes of a flavor do not do for a pod set, by its index and the flavor.
+        self.misfits: dict[tuple[int, str], str | None] = {}
+        self.shape: object = None
+
+    @property
+    def reclaimed(self) -> dict[str, int]:
+        """Pods that have finished, by pod set."""
+        return {one.name: one.count for one in self.object.status.reclaimable_pods or ()}
+
+    @property
+    def charged(self) -> tuple[PodSetCharge, ...]:
+        """The charge by pod set; nothing unless the workload was counted."""
+        return self.charge.pod_sets if isinstance(self.charge, WorkloadCharge) else ()
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition is true."""
+        found = self.conditions.get(condition)
+        return found is not None and found.status
+
+    @property
+    def finished(self) -> bool:
+        """Whether the workload is done."""
+        return self.holds(FINISHED)
+
+    @property
+    def reserved(self) -> bool:
+        """Whether the workload holds quota."""
+        return self.grant is not None and self.holds(QUOTA_RESERVED) and not self.finished
+
+    @property
+    def state(self) -> str:
+        """In one word how far the workload is."""
+        if self.finished:
+            return "finished"
+        if not self.reserved:
+            return "pending"
+        return "admitted" if self.holds(ADMITTED) else "quotaReserved"
+
+    @property
+    def queued_since(self) -> float:
+        """The time by which the workload queues up: of its creation, or of some evictions (kueue-dra 4.6)."""
+        evicted = self.conditions.get(EVICTED)
+        if evicted is not None and evicted.status and evicted.reason in _REQUEUED_BY_EVICTION:
+            return evicted.since
+        return self.created
+
+    @property
+    def reserved_since(self) -> float | None:
+        """When the workload got its quota."""
+        found = self.conditions.get(QUOTA_RESERVED)
+        return found.since if found is not None and found.status else None
+
+    def set(self, name: str, status: bool, reason: str, message: str, now: float) -> bool:
+        """Set a condition; its time changes only with its status. Return whether anything changed."""
+        if len(message) > _LONGEST_MESSAGE:
+            message = message[: _LONGEST_MESSAGE - 3] + "..."
+        before = self.conditions.get(name)
+        since = before.since if before is not None and before.status == status else now
+        self.conditions[name] = WorkloadCondition(status, reason, message, since)
+        return self.conditions[name] != before
+
+    def wait(self, reason: str, message: str, now: float) -> bool:
+        """Say why there is no reservation; return whether that is new."""
+        if not self.observable:
+            reason = _COLLAPSED_CONTROLLER if reason in _CONTROLLER_REASONS else _COLLAPSED_SCHEDULER
+        changed = self.set(QUOTA_RESERVED, False, reason, message, now)
+        return self._not_admitted(now) or changed
+
+    def misconfigure(self, failure: CountingFailure, now: float) -> None:
+        """Say why the workload cannot be counted; Requeued changes only if QuotaReserved does (kueue-dra 3.7)."""
+        by_type = {condition.type: condition for condition in failure.conditions}
+        told = by_type[QUOTA_RESERVED]
+        if self.set(QUOTA_RESERVED, False, told.reason, told.message, now):
+            for name in set(by_type) - {QUOTA_RESERVED}:
+                self.set(name, False, by_type[name].reason, by_type[name].message, now)
+
+    def reserve(self, grant: QuotaGrant, now: float, *, admitted: bool) -> None:
+        """Take quota, and be admitted unless checks are missing."""
+        self.grant = grant
+        self.held = grant.usage(self.reclaimed)
+        self.set(QUOTA_RESERVED, True, QUOTA_RESERVED, f"Quota reserved in ClusterQueue {grant.cluster_queue}", now)
+        if admitted:
+            self.set(ADMITTED, True, ADMITTED, "The workload is admitted", now)
+        for name in (EVICTED, PREEMPTED):
+            if self.holds(name):
+                message = f"Previously: {self.conditions[name].message}"
+                self.set(name, False, QUOTA_RESERVED, message, now)
+
+    def evict(self, reason: str, message: str, now: float, *, preempted: str = "") -> None:
+        """Mark as evicted; ``release`` gives the quota back. ``preempted`` is the reason of a preemption."""
+        self.set(EVICTED, True, reason, message, now)
+        self.evictions += 1
+        if preempted:
+            self.set(PREEMPTED, True, preempted, message, now)
+
+    def release(self, now: float) -> None:
+        """Say that the reservation is gone after an eviction, and whether the workload is tried again."""
+        evicted = self.conditions[EVICTED]
+        self.tried = None
+        reason = DEACTIVATED if evicted.reason == DEACTIVATED else _PENDING_EVALUATION
+        self.wait(reason, evicted.message, now)
+        if evicted.reason != DEACTIVATED:
+            self.set(REQUEUED, evicted.reason not in RESTARTED, evicted.reason, evicted.message, now)
+
+    def _not_admitted(self, now: float) -> bool:
+        return self.set(ADMITTED, False, "NoReservation", "The workload has no reservation", now)
+
+
+def _read_condition(condition: Condition) -> WorkloadCondition:
+    since = seconds_of(condition.last_transition_time)
+    return WorkloadCondition(condition.status == "True", condition.reason, condition.message, since)
+
+
+def _read_grant(admission: Admission) -> QuotaGrant:
+    sets = []
+    for one in admission.pod_set_assignments or ():
+        usage = {name: amount_of(name, written) for name, written in (one.resource_usage or {}).items()}
+        sets.append(PodSetGrant(one.name, one.count if one.count is not None else 0, one.flavors or {}, usage))
+    return QuotaGrant(admission.cluster_queue, tuple(sets))
