@@ -22,7 +22,7 @@ def written_amount(resource: str, amount: int) -> str:
     """Write an amount as Kueue does: cpu in units, memory and storage with binary suffixes."""
     if resource == "cpu":
         return str(Quantity.from_nano(amount * _MILLI))
-    binary = resource in _BINARY or resource.startswith("hugepages-")
+    binary = amount % 1024 == 0
     return str(Quantity.from_nano(amount * NANO, BINARY_SI if binary else DECIMAL_SI))
 
 

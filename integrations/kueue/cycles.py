@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.core import Namespace
 from ...models.kubernetes.kueue import AdmissionCheck, ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceFlavor
 from .configuration import OBSERVABILITY, KueueConfiguration
 from .counting import CountingFailure, WorkloadCharge, count_workload
 from .queues import ClusterQueueState, node_quota
 from .quota_tree import QuotaNode, QuotaTree, Share
-from .scheduling import NAMESPACE_MISMATCH, QueueHead, SchedulingCycle, SchedulingRules
+from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, QueueHead, SchedulingCycle, SchedulingRules, requests_above_limits
 from .workload_state import (
     DEACTIVATED,
     EVICTED,
@@ -89,7 +88,8 @@ class PhaseRecord:
     settled: bool = False
     repeating: bool = False
     quota_after: list[QuotaRow] = field(default_factory=list)
-    shares: dict[str, Share] | None = None
+    # By the name of a queue, or of a cohort; None without fair sharing.
+    shares: dict[tuple[str, bool], Share] | None = None
 
 
 class KueueState:
@@ -132,14 +132,12 @@ class KueueState:
     def update(self, cluster: Cluster) -> None:
         """Take over objects that came, changed or went; workloads that are known keep their status."""
         before, self._cluster = self._cluster, cluster
-        self._namespaces = {
-            name: one.metadata.labels or {} for name, one in cluster.objects(Namespace).items()
-        }
+        self._namespaces = {name: one.metadata.labels or {} for name, one in cluster.namespaces.items()}
         self._flavors = {one.metadata.name: one for one in cluster.objects(ResourceFlavor).values()}
         self._local = cluster.objects(LocalQueue)
         if any(before.objects(kind) != cluster.objects(kind) for kind in (ClusterQueue, Cohort, ResourceFlavor, AdmissionCheck)):
             self._rebuild(before)
-        if before.objects(Namespace) != cluster.objects(Namespace):
+        if before.namespaces != cluster.namespaces:
             self._wake(self.queues.values())
         self._update_workloads()
         self._reconcile()
@@ -149,11 +147,12 @@ class KueueState:
         workload = self.workloads.get(key)
         if workload is None or workload.finished:
             return
-        held = workload.reserved
+        place = self._place.get(key)
         workload.set(FINISHED, True, FINISHED, "done", self._now)
         self._dequeue(workload)
-        if held:
-            self._give_back(workload)
+        self._give_back(workload)
+        if place is not None:
+            self._wake(self._tree(place))
         self._reconcile()
 
     def run(
@@ -201,25 +200,24 @@ class KueueState:
         return phase
 
     def quota_rows(self) -> list[QuotaRow]:
-        """Quota and usage of every node but inactive queues, by the names of nodes, flavors and resources."""
+        """Quota and usage of queues that are active, and of the cohorts above them; by node, flavor and resource."""
         rows = []
-        for node in self.tree.nodes():
-            if node.is_queue and self.queues[node.name].inactive is not None:
-                continue
-            for pair in sorted({*node.subtree, *node.usage}):
+        active = [queue.node for queue in self.queues.values() if queue.inactive is None]
+        for node in {*active, *(cohort for node in active for cohort in node.ancestors)}:
+            for pair in {*node.subtree, *node.usage}:
                 usage, subtree = node.usage.get(pair, 0), node.subtree.get(pair, 0)
                 available = max(0, node.available(pair)) if node.is_queue else None
                 potential = node.potential(pair) if node.is_queue else None
                 rows.append(QuotaRow(node.name, node.is_queue, *pair, subtree, usage, available, potential))
-        return sorted(rows, key=lambda row: (row.is_queue, row.node))
+        return sorted(rows, key=lambda row: (row.is_queue, row.node, row.flavor, row.resource))
 
-    def _shares(self) -> dict[str, Share] | None:
+    def _shares(self) -> dict[tuple[str, bool], Share] | None:
         if self._rules.strategies is None:
             return None
         cohorts = [one.metadata.name for one in self._cluster.objects(Cohort).values()]
         nodes = [self.tree.queues[name] for name in self.queues if self.queues[name].inactive is None]
         nodes += [self.tree.cohorts[name] for name in cohorts]
-        return {node.name: node.share() for node in nodes}
+        return {(node.name, node.is_queue): node.share() for node in nodes}
 
     def _rebuild(self, before: Cluster) -> None:
         """Build the tree again, with the usage of workloads, and wake what may profit from the change."""
@@ -289,10 +287,12 @@ class KueueState:
         objects = {f"{key[0]}/{key[1]}": one for key, one in self._cluster.objects(KueueWorkload).items()}
         for key in self.workloads.keys() - objects.keys():
             workload = self.workloads.pop(key)
+            place = self._place.get(key)
             self._dequeue(workload)
             self._mark ^= self._marks.pop(key, 0)
-            if workload.reserved:
-                self._give_back(workload)
+            self._give_back(workload)
+            if place is not None:
+                self._wake(self._tree(place))
         for key, one in objects.items():
             known = self.workloads.get(key)
             if known is None:
@@ -345,9 +345,7 @@ class KueueState:
             queue.pending.wake(lambda workload, queue=queue: self._may_wake(workload, queue))  # type: ignore[misc]
 
     def _may_wake(self, workload: WorkloadState, queue: ClusterQueueState) -> bool:
-        requeued = workload.conditions.get(REQUEUED)
-        held_back = requeued is not None and not requeued.status and requeued.reason in RESTARTED
-        return not held_back and queue.takes(self._namespaces.get(workload.namespace))
+        return not _held_back(workload) and queue.takes(self._namespaces.get(workload.namespace, {}))
 
     def _reconcile(self) -> None:
         """Evict what must go, say what is wrong with workloads, and queue up those that can be tried."""
@@ -372,8 +370,8 @@ class KueueState:
         if not workload.reserved:
             return ""
         local = self._local.get((workload.namespace, workload.object.spec.queue_name))
-        if local is not None and local.spec.stop_policy == DRAIN:
-            return "LocalQueueStopped"
+        if local is not None and local.spec.stop_policy != "None":
+            return "LocalQueueStopped" if local.spec.stop_policy == DRAIN else ""
         queue = self.queues.get(workload.grant.cluster_queue) if workload.grant else None
         return "ClusterQueueStopped" if queue is not None and queue.spec.stop_policy == DRAIN else ""
 
@@ -407,8 +405,10 @@ class KueueState:
                 return
         if queue.inactive is not None:
             workload.wait(SUSPENDED, f"ClusterQueue {queue.name} is inactive", self._now)
-        elif not queue.takes(self._namespaces.get(workload.namespace)):
+        elif not queue.takes(self._namespaces.get(workload.namespace, {})):
             workload.wait(MISCONFIGURED, NAMESPACE_MISMATCH, self._now)
+        elif problems := requests_above_limits(workload.pod_sets):
+            workload.wait(MISCONFIGURED, f"{ABOVE_LIMITS}{problems}", self._now)
         restarted = self._restart(workload, queue)
         if self._place.get(workload.key) is not queue or restarted:
             self._place[workload.key] = queue
@@ -426,7 +426,7 @@ class KueueState:
 
     def _push(self, workload: WorkloadState, queue: ClusterQueueState) -> None:
         workload.shape = _shape(workload, queue)
-        if not self._may_wake(workload, queue):
+        if _held_back(workload):
             queue.pending.park(workload)
         elif not queue.pending.push(workload) and workload.conditions.get(QUOTA_RESERVED) is not None:
             workload.wait(WAITING_FOR_QUOTA, _BYPASSED, self._now)
@@ -507,6 +507,12 @@ class KueueState:
         for queue in self.queues.values():
             mark ^= queue.pending.mark
         return mark
+
+
+def _held_back(workload: WorkloadState) -> bool:
+    """Whether a queue that evicted the workload is still stopped."""
+    requeued = workload.conditions.get(REQUEUED)
+    return requeued is not None and not requeued.status and requeued.reason in RESTARTED
 
 
 def _tried(heads: Iterable[tuple[WorkloadState, ClusterQueueState]]) -> list[object]:

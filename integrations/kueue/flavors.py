@@ -199,23 +199,25 @@ class FlavorAssigner:
                 total[resource] = total.get(resource, 0) + amount
         flavors: dict[str, FlavorChoice] = {}
         reasons: list[str] = []
-        failed = False
+        failed, blocker = False, Blocker.NONE
         for resource in sorted(total, key=hash_order):
             group = queue.group_of.get(resource)
             if resource in flavors or (group is None and (total[resource] == 0 or self._ignore_undeclared)):
                 continue
             if group is None:
-                if not choice.tried and not flavors:
-                    choice.blocker = Blocker.NoMatchingFlavor
+                if not flavors:
+                    blocker = Blocker.NoMatchingFlavor
                 flavors, reasons, failed = {}, [f"resource {resource} unavailable in ClusterQueue"], True
                 break
             found = self._try_flavors(workload, queue, group, resource, members, total, nominated, choice.usage)
-            choice.blocker = max(choice.blocker, found.blocker)
+            blocker = max(blocker, found.blocker)
             if found.flavors is None:
                 flavors, reasons, failed = {}, found.reasons, True
                 break
             flavors.update(found.flavors)
             reasons.extend(found.reasons)
+        if reasons:
+            choice.blocker = max(choice.blocker, blocker)
         for index in members:
             self._append(choice, charges[index], requests[index], flavors, reasons)
         return not failed
@@ -272,11 +274,9 @@ class FlavorAssigner:
                     reasons.append(text)
                 if _better(mode, (one, level), queue):
                     mode = one, level
-                if one is FlavorMode.NO_FIT:
-                    mode = one, level
-                    break
                 choices[name] = FlavorChoice(flavor, one, level)
-            mildest = _milder(mildest, blocker)
+            if blocker is not Blocker.NONE:
+                mildest = _milder(mildest, blocker)
             if not _goes_on(mode, queue):
                 best, best_mode = choices, mode
                 break
@@ -285,7 +285,7 @@ class FlavorAssigner:
         for chosen in (best or {}).values():
             chosen.tried = -1 if last == len(group.flavors) - 1 else last
         if best is not None and best_mode[0] is FlavorMode.FIT:
-            return _GroupChoice(best, [], Blocker.NONE)
+            return _GroupChoice(best, [], mildest or Blocker.NONE)
         return _GroupChoice(best, reasons, Blocker.NoMatchingFlavor if mildest is None else mildest)
 
     def _misfit(

@@ -98,9 +98,9 @@ class ClusterQueueState:
         """Whether an administrator stopped the queue."""
         return self.spec.stop_policy in ("Hold", "HoldAndDrain")
 
-    def takes(self, labels: Mapping[str, str] | None) -> bool:
-        """Whether workloads of a namespace with these labels are taken; None is a namespace that is missing."""
-        return labels is not None and self._selector is not None and all(one.matches(labels) for one in self._selector)
+    def takes(self, labels: Mapping[str, str]) -> bool:
+        """Whether workloads of a namespace with these labels are taken."""
+        return self._selector is not None and all(one.matches(labels) for one in self._selector)
 
 
 def _checks(described: ClusterQueue) -> Sequence[AdmissionCheckRule]:

@@ -26,6 +26,7 @@ from .workload_state import (
 )
 
 NAMESPACE_MISMATCH = "workload namespace doesn't match ClusterQueue selector"
+ABOVE_LIMITS = "resources validation failed: "
 _NO_LONGER_FITS = "Workload no longer fits after processing another workload"
 _WILL_FIT = (
     "Workload has overlapping preemption targets with another workload, but will fit after these preemptions complete"
@@ -62,19 +63,16 @@ class QueueHead:
     @property
     def grant(self) -> QuotaGrant:
         """What it gets once it is admitted."""
-        sets = tuple(
-            PodSetGrant(
-                one.name, one.count, {name: chosen.flavor for name, chosen in one.flavors.items()}, one.requests
-            )
-            for one in self.assignment.pod_sets
-        )
-        return QuotaGrant(self.queue.name, sets)
+        sets = []
+        for one in self.assignment.pod_sets:
+            flavors = {name: chosen.flavor for name, chosen in one.flavors.items()}
+            sets.append(PodSetGrant(one.name, one.count, flavors, {name: one.requests[name] for name in flavors}))
+        return QuotaGrant(self.queue.name, tuple(sets))
 
     def skip(self, reason: str, message: str) -> None:
-        """Have the workload tried again, with all flavors."""
+        """Have the workload tried again."""
         self.reason, self.message = reason, message
         self.requeue = Requeue.FAILED_AFTER_NOMINATION
-        self.workload.tried = None
 
 
 class SchedulingCycle:
@@ -115,10 +113,10 @@ class SchedulingCycle:
         workload, queue = head.workload, head.queue
         if queue.inactive is not None:
             head.reason, head.message = SUSPENDED, f"ClusterQueue {queue.name} is inactive"
-        elif not queue.takes(self._namespaces.get(workload.namespace)):
+        elif not queue.takes(self._namespaces.get(workload.namespace, {})):
             head.reason, head.message, head.requeue = MISCONFIGURED, NAMESPACE_MISMATCH, Requeue.NAMESPACE_MISMATCH
         elif problems := requests_above_limits(workload.pod_sets):
-            head.reason, head.message = MISCONFIGURED, f"resources validation failed: {problems}"
+            head.reason, head.message = MISCONFIGURED, f"{ABOVE_LIMITS}{problems}"
         else:
             self._judge(head)
         return head

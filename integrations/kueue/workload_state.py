@@ -196,7 +196,9 @@ class WorkloadState:
         if not self.observable:
             reason = _COLLAPSED_CONTROLLER if reason in _CONTROLLER_REASONS else _COLLAPSED_SCHEDULER
         changed = self.set(QUOTA_RESERVED, False, reason, message, now)
-        return self._not_admitted(now) or changed
+        if self.observable or ADMITTED in self.conditions:
+            changed |= self.set(ADMITTED, False, "NoReservation", "The workload has no reservation", now)
+        return changed
 
     def misconfigure(self, failure: CountingFailure, now: float) -> None:
         """Say why the workload cannot be counted; Requeued changes only if QuotaReserved does (kueue-dra 3.7)."""
@@ -213,6 +215,9 @@ class WorkloadState:
         self.set(QUOTA_RESERVED, True, QUOTA_RESERVED, f"Quota reserved in ClusterQueue {grant.cluster_queue}", now)
         if admitted:
             self.set(ADMITTED, True, ADMITTED, "The workload is admitted", now)
+        requeued = self.conditions.get(REQUEUED)
+        if requeued is not None and not requeued.status:
+            del self.conditions[REQUEUED]
         for name in (EVICTED, PREEMPTED):
             if self.holds(name):
                 message = f"Previously: {self.conditions[name].message}"
@@ -233,9 +238,6 @@ class WorkloadState:
         self.wait(reason, evicted.message, now)
         if evicted.reason != DEACTIVATED:
             self.set(REQUEUED, evicted.reason not in RESTARTED, evicted.reason, evicted.message, now)
-
-    def _not_admitted(self, now: float) -> bool:
-        return self.set(ADMITTED, False, "NoReservation", "The workload has no reservation", now)
 
 
 def _read_condition(condition: Condition) -> WorkloadCondition:
