@@ -24,6 +24,7 @@ from .workload_state import (
     EVICTED,
     FINISHED,
     MISCONFIGURED,
+    PREEMPTED,
     QUOTA_RESERVED,
     REQUEUED,
     RESTARTED,
@@ -112,6 +113,8 @@ class KueueState:
         self._cluster = Cluster.of(())
         self._count = count
         self._now = 0.0
+        # Whether classes have changed, by which workloads are charged (kueue-dra 3.8).
+        self._recount = False
         self._evicted: list[EvictionRecord] = []
         # The queue in which a workload waits.
         self._place: dict[str, ClusterQueueState] = {}
@@ -137,10 +140,12 @@ class KueueState:
         self._local = cluster.objects(LocalQueue)
         if any(before.objects(kind) != cluster.objects(kind) for kind in (ClusterQueue, Cohort, ResourceFlavor, AdmissionCheck)):
             self._rebuild(before)
+        self._recount = before.classes != cluster.classes
         if before.namespaces != cluster.namespaces:
             self._wake(self.queues.values())
         self._update_workloads()
         self._reconcile()
+        self._recount = False
 
     def finish(self, key: str) -> None:
         """The workload is done; it gives its quota back. A workload that does not exist is ignored."""
@@ -181,14 +186,13 @@ class KueueState:
                 phase.settled = True
                 break
             number += 1
-            tried = _tried(heads)
             record = self._cycle(number, heads)
             if record.admitted or record.evicted or record.waiting:
                 phase.cycles.append(record)
             if on_cycle is not None:
                 on_cycle(record)
             signature = self._signature()
-            if signature == before and _tried(heads) == tried:
+            if signature == before:
                 phase.settled = True
                 break
             seen[signature] += 1
@@ -396,8 +400,10 @@ class KueueState:
         workload.wait(*trouble, self._now)
 
     def _enter(self, workload: WorkloadState, queue: ClusterQueueState) -> None:
-        if self._place.get(workload.key) is not queue:
+        changed = self._recount and workload.charge is not None and self._counted(workload) != workload.charge
+        if self._place.get(workload.key) is not queue or changed:
             self._dequeue(workload)
+            workload.charge = None if changed else workload.charge
             if not isinstance(workload.charge, WorkloadCharge):
                 workload.charge = self._counted(workload)
             if isinstance(workload.charge, CountingFailure):
@@ -456,19 +462,21 @@ class KueueState:
         cycle = SchedulingCycle(self.queues, self._flavors, self._namespaces, self._rules, self._now, number)
         told = {workload.key: workload.conditions.get(QUOTA_RESERVED) for workload, _ in heads}
         judged = cycle.run(heads)
-        victims = cycle.preempted
         admitted = [self._admit(head) for head in judged if head.admitted]
         for head in judged:
             if not head.admitted:
                 head.workload.wait(head.reason, head.message, self._now)
                 head.queue.pending.requeue(head.workload, head.requeue)
         evicted = []
-        for victim in sorted(victims, key=lambda one: one.workload.key):
-            workload = victim.workload
+        gone = sorted((victim.workload for victim in cycle.preempted), key=lambda one: one.key)
+        for workload in gone:
             told.setdefault(workload.key, workload.conditions.get(QUOTA_RESERVED))
-            conditions = workload.conditions
-            evicted.append(EvictionRecord(workload.key, conditions[EVICTED], conditions.get("Preempted")))
-            self._release(workload)
+            evicted.append(EvictionRecord(workload.key, workload.conditions[EVICTED], workload.conditions.get(PREEMPTED)))
+            workload.release(self._now)
+            self._queue_up(workload)
+        # All of them queue up before parked workloads are woken.
+        for workload in gone:
+            self._give_back(workload)
         waiting = []
         for key, before in sorted(told.items()):
             workload = self.workloads[key]
@@ -486,13 +494,6 @@ class KueueState:
         head.queue.reserved[workload.key] = workload
         self._place.pop(workload.key, None)
         return workload.key, grant
-
-    def _release(self, workload: WorkloadState) -> None:
-        """Let a victim go: its quota is free, and it queues up again."""
-        workload.release(self._now)
-        # Workloads are pushed before parked ones are woken.
-        self._queue_up(workload)
-        self._give_back(workload)
 
     def _note(self, workload: WorkloadState) -> None:
         """Keep the mark of all workloads up to date, by which a state is recognised."""
@@ -513,10 +514,6 @@ def _held_back(workload: WorkloadState) -> bool:
     """Whether a queue that evicted the workload is still stopped."""
     requeued = workload.conditions.get(REQUEUED)
     return requeued is not None and not requeued.status and requeued.reason in RESTARTED
-
-
-def _tried(heads: Iterable[tuple[WorkloadState, ClusterQueueState]]) -> list[object]:
-    return [workload.tried and workload.tried.indices for workload, _ in heads]
 
 
 def _named(objects: Mapping[object, Cohort], name: str) -> Cohort | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .preemption import (
     IN_CLUSTER_QUEUE,
@@ -146,7 +146,7 @@ class FairPreemption:
         # A queue that stays within its quota for what is contested may reclaim whatever the shares are.
         node = request.queue.node
         within = not any(node.borrows(pair) for pair in request.contested)
-        targets = _TargetQueues(request.queue, candidates)
+        targets = _TargetQueues(request.queue, candidates, candidate_order(request.queue, self._now))
         while (queue := targets.next()) is not None:
             waiting = targets.candidates[queue.name]
             if queue is request.queue:
@@ -177,7 +177,7 @@ class FairPreemption:
         fits: Callable[[], bool],
     ) -> bool:
         """Remove one candidate of each queue that the second strategy allows."""
-        targets = _TargetQueues(request.queue, candidates)
+        targets = _TargetQueues(request.queue, candidates, candidate_order(request.queue, self._now))
         while (queue := targets.next()) is not None:
             own, other = _below_common(request.queue.node, queue.node)
             if self._strategies[1](own.share(), other.share(), NO_SHARE):
@@ -207,8 +207,12 @@ class _TargetQueues:
     """Queues in the order in which they lose a workload: at every cohort the child with the largest share."""
 
     def __init__(
-        self, preemptor: ClusterQueueState, candidates: Iterable[tuple[WorkloadState, ClusterQueueState]]
+        self,
+        preemptor: ClusterQueueState,
+        candidates: Iterable[tuple[WorkloadState, ClusterQueueState]],
+        order: Callable[[WorkloadState], tuple[Any, ...]],
     ) -> None:
+        self._order = order
         self.candidates: dict[str, list[WorkloadState]] = {}
         self._queues: dict[str, ClusterQueueState] = {}
         for workload, queue in candidates:
@@ -255,8 +259,14 @@ class _TargetQueues:
             on_way = child is self._preemptor.node or child in self._way
             if (share == NO_SHARE and not on_way) or (child.is_queue and not self.candidates.get(child.name)):
                 self._pruned.add(child)
-            elif best is None or share >= highest:
+            elif best is None or share > highest or (share == highest and self._before(child, best)):
                 best, highest = child, share
         return best, highest
+
+    def _before(self, one: QuotaNode, other: QuotaNode) -> bool:
+        """Whether of two queues with one share the first loses its workload: by the order of candidates."""
+        if not (one.is_queue and other.is_queue):
+            return False
+        return self._order(self.candidates[one.name][0]) < self._order(self.candidates[other.name][0])
 
 

@@ -371,9 +371,10 @@ def _milder(one: Blocker | None, other: Blocker) -> Blocker:
 
 def _better(one: tuple[FlavorMode, int], other: tuple[FlavorMode, int], queue: ClusterQueueState) -> bool:
     """Whether the first mode and borrow level are preferred to the second."""
-    for bad in (FlavorMode.NO_FIT, FlavorMode.NO_CANDIDATES):
-        if one[0] is bad or other[0] is bad:
-            return one[0] is not bad if other[0] is bad else False
+    if one[0] is FlavorMode.NO_FIT or other[0] is FlavorMode.NO_FIT:
+        return one[0] > other[0]
+    if (one[0] is FlavorMode.NO_CANDIDATES) is not (other[0] is FlavorMode.NO_CANDIDATES):
+        return one[0] > other[0]
     if queue.spec.flavor_fungibility.preference == "PreemptionOverBorrowing":
         return (-one[1], one[0]) > (-other[1], other[0])
     return (one[0], -one[1]) > (other[0], -other[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from .queues import ClusterQueueState
 from .quota_tree import FlavorResource, QuotaNode, Usage
@@ -83,10 +84,10 @@ def may_preempt(policy: str, preemptor: WorkloadState, candidate: WorkloadState)
     return False
 
 
-def candidate_order(queue: ClusterQueueState, now: float) -> Callable[[WorkloadState], tuple[object, ...]]:
+def candidate_order(queue: ClusterQueueState, now: float) -> Callable[[WorkloadState], tuple[Any, ...]]:
     """Those being evicted first, then other queues, lower priority, reserved later, UID."""
 
-    def order(workload: WorkloadState) -> tuple[object, ...]:
+    def order(workload: WorkloadState) -> tuple[Any, ...]:
         since = workload.reserved_since
         own = workload.grant is not None and workload.grant.cluster_queue == queue.name
         reserved = now if since is None else since

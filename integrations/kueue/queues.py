@@ -117,7 +117,8 @@ class PendingQueue:
         self.parked: dict[str, WorkloadState] = {}
         self._heap: list[tuple[int, float, str, str]] = []
         self._by_shape: dict[object, dict[str, None]] = {}
-        self._failed_shapes: set[object] = set()
+        # The first workload of each shape that failed, by its place in the queue.
+        self._failed_shapes: dict[object, tuple[int, float, str, str]] = {}
         self._sticky = ""
         self._head = ""
         # Changes with every workload that comes, goes, is parked or woken.
@@ -139,9 +140,10 @@ class PendingQueue:
         return None
 
     def push(self, workload: WorkloadState) -> bool:
-        """Queue a workload up, new or changed; False if one of its shape has failed and it is parked (corrections 9)."""
+        """Queue a workload up, new or changed; False if one of its shape before it has failed, so that it is parked."""
         self._unpark(workload.key)
-        if not self.strict and workload.shape is not None and workload.shape in self._failed_shapes:
+        failed = None if self.strict else self._failed_shapes.get(workload.shape)
+        if failed is not None and failed < _order(workload):
             self.park(workload)
             return False
         self._enter(workload)
@@ -167,8 +169,8 @@ class PendingQueue:
         self._park(workload)
         if self._sticky == workload.key:
             self._sticky = ""
-        if why is Requeue.NOT_ADMITTED and not self.strict and workload.shape is not None:
-            self._failed_shapes.add(workload.shape)
+        if why is Requeue.NOT_ADMITTED and not self.strict:
+            self._failed_shapes.setdefault(workload.shape, _order(workload))
             for key in list(self._by_shape.get(workload.shape, ())):
                 self._park(self._take(key))
 

@@ -173,22 +173,24 @@ class SchedulingCycle:
             return None
         if mode is AssignmentMode.PREEMPT and not head.victims:
             return _reserve(head)
-        if mode is AssignmentMode.FIT:
-            if not self._fits(head):
-                head.skip(WAITING_FOR_QUOTA, _NO_LONGER_FITS)
-                return None
-            head.admitted = True
-            return head.usage
-        if any(victim.workload.key in self._preempted for victim in head.victims) or not self._fits(head):
+        if any(victim.workload.key in self._preempted for victim in head.victims):
             return self._judge_again(head)
-        return self._preempt(head)
+        if not self._fits(head):
+            head.skip(WAITING_FOR_QUOTA, _NO_LONGER_FITS)
+            return None
+        if mode is AssignmentMode.PREEMPT:
+            return self._preempt(head)
+        head.admitted = True
+        return head.usage
 
     def _judge_again(self, head: QueueHead) -> Usage | None:
         """Victims are gone already: look for others, in the flavors that the head was nominated for."""
+        head.workload.tried = None
         with self._without(self._preempted.values()):
             assignment = self._assigner().assign(head.workload, head.queue, None, head.assignment.nominated)
             head.assignment, head.victims = assignment, self._victims(head, assignment)
         head.message, head.reason = assignment.message, assignment.blocker.reason
+        head.workload.tried = tried_flavors(assignment, head.queue, self._number)
         if assignment.mode is AssignmentMode.FIT:
             head.skip(WAITING_FOR_PREEMPTED, _WILL_FIT)
             return head.usage
