@@ -1,4 +1,4 @@
-"""Kueue's state over time: objects change, cycles run until nothing does, and every cycle is recorded (kueue-dra 4.6).
+"""Kueue over time: cycles run until nothing changes, and each of them is recorded (kueue-dra 4.6).
 
 The clock starts after every time in the objects; a second passes with each cycle. Workloads that are evicted give their
 quota back at once and queue up again.
@@ -8,43 +8,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.kueue import AdmissionCheck, ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceFlavor
-from .configuration import OBSERVABILITY, KueueConfiguration
-from .counting import CountingFailure, WorkloadCharge, count_workload
-from .queues import ClusterQueueState, node_quota
-from .quota_tree import QuotaNode, QuotaTree, Share
-from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, QueueHead, SchedulingCycle, SchedulingRules, requests_above_limits
-from .workload_state import (
-    DEACTIVATED,
-    EVICTED,
-    FINISHED,
-    MISCONFIGURED,
-    PREEMPTED,
-    QUOTA_RESERVED,
-    REQUEUED,
-    RESTARTED,
-    SUSPENDED,
-    WAITING_FOR_QUOTA,
-    QuotaGrant,
-    WorkloadCondition,
-    WorkloadState,
-)
+from ...models.kubernetes.kueue import Cohort
+from .controllers import EvictionRecord, KueueControllers
+from .queues import ClusterQueueState
+from .quota_tree import Share
+from .scheduling import QueueHead, SchedulingCycle
+from .workload_state import EVICTED, PREEMPTED, QUOTA_RESERVED, QuotaGrant, WorkloadCondition, WorkloadState
 
-DRAIN = "HoldAndDrain"
-_BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
 # A state that comes back so often will come back for ever.
 _REPEATED = 5
-_EVICTION_TEXTS = {
-    DEACTIVATED: "The workload is deactivated",
-    "LocalQueueStopped": "The LocalQueue is stopped",
-    "ClusterQueueStopped": "The ClusterQueue is stopped",
-}
-Count: TypeAlias = Callable[[KueueWorkload], WorkloadCharge | CountingFailure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +34,6 @@ class QuotaRow:
     usage: int
     available: int | None = None
     potential: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EvictionRecord:
-    """A workload that was evicted, with the condition Preempted if another workload took its place."""
-
-    workload: str
-    evicted: WorkloadCondition
-    preempted: WorkloadCondition | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,72 +59,8 @@ class PhaseRecord:
     shares: dict[tuple[str, bool], Share] | None = None
 
 
-class KueueState:
-    """Queues, cohorts and workloads, as Kueue sees them.
-
-    ``count`` gives the charge of a workload; by default it is counted from the objects of the cluster.
-    """
-
-    def __init__(self, cluster: Cluster, configuration: KueueConfiguration, count: Count | None = None) -> None:
-        self.configuration = configuration
-        self.workloads: dict[str, WorkloadState] = {}
-        self.queues: dict[str, ClusterQueueState] = {}
-        self.tree = QuotaTree((), ())
-        fair = configuration.fair_sharing
-        self._rules = SchedulingRules(
-            None if fair is None else fair.preemption_strategies,
-            configuration.quota_check_strategy == "IgnoreUndeclared",
-        )
-        self._observable = configuration.gates.get(OBSERVABILITY, True)
-        self._cluster = Cluster.of(())
-        self._count = count
-        self._now = 0.0
-        # Whether classes have changed, by which workloads are charged (kueue-dra 3.8).
-        self._recount = False
-        self._evicted: list[EvictionRecord] = []
-        # The queue in which a workload waits.
-        self._place: dict[str, ClusterQueueState] = {}
-        self._mark = 0
-        self._marks: dict[str, int] = {}
-        self.update(cluster)
-
-    @property
-    def inactive(self) -> dict[str, tuple[str, str]]:
-        """Reason and message of queues that admit nothing, whatever waits in them."""
-        return {name: queue.inactive for name, queue in self.queues.items() if queue.inactive is not None}
-
-    def place(self, workload: WorkloadState) -> tuple[str, bool] | None:
-        """The queue in which the workload waits, and whether it is still tried; None if it waits in none."""
-        queue = self._place.get(workload.key)
-        return None if queue is None else (queue.name, workload.key in queue.pending.active)
-
-    def update(self, cluster: Cluster) -> None:
-        """Take over objects that came, changed or went; workloads that are known keep their status."""
-        before, self._cluster = self._cluster, cluster
-        self._namespaces = {name: one.metadata.labels or {} for name, one in cluster.namespaces.items()}
-        self._flavors = {one.metadata.name: one for one in cluster.objects(ResourceFlavor).values()}
-        self._local = cluster.objects(LocalQueue)
-        if any(before.objects(kind) != cluster.objects(kind) for kind in (ClusterQueue, Cohort, ResourceFlavor, AdmissionCheck)):
-            self._rebuild(before)
-        self._recount = before.classes != cluster.classes
-        if before.namespaces != cluster.namespaces:
-            self._wake(self.queues.values())
-        self._update_workloads()
-        self._reconcile()
-        self._recount = False
-
-    def finish(self, key: str) -> None:
-        """The workload is done; it gives its quota back. A workload that does not exist is ignored."""
-        workload = self.workloads.get(key)
-        if workload is None or workload.finished:
-            return
-        place = self._place.get(key)
-        workload.set(FINISHED, True, FINISHED, "done", self._now)
-        self._dequeue(workload)
-        self._give_back(workload)
-        if place is not None:
-            self._wake(self._tree(place))
-        self._reconcile()
+class KueueState(KueueControllers):
+    """Queues, cohorts and workloads, and the scheduler that admits the workloads cycle by cycle."""
 
     def run(
         self,
@@ -207,7 +109,7 @@ class KueueState:
         """Quota and usage of queues that are active, and of the cohorts above them; by node, flavor and resource."""
         rows = []
         active = [queue.node for queue in self.queues.values() if queue.inactive is None]
-        for node in {*active, *(cohort for node in active for cohort in node.ancestors)}:
+        for node in {*active, *(cohort for queue in active for cohort in queue.ancestors)}:
             for pair in {*node.subtree, *node.usage}:
                 usage, subtree = node.usage.get(pair, 0), node.subtree.get(pair, 0)
                 available = max(0, node.available(pair)) if node.is_queue else None
@@ -222,230 +124,6 @@ class KueueState:
         nodes = [self.tree.queues[name] for name in self.queues if self.queues[name].inactive is None]
         nodes += [self.tree.cohorts[name] for name in cohorts]
         return {(node.name, node.is_queue): node.share() for node in nodes}
-
-    def _rebuild(self, before: Cluster) -> None:
-        """Build the tree again, with the usage of workloads, and wake what may profit from the change."""
-        described = {one.metadata.name: one for one in self._cluster.objects(ClusterQueue).values()}
-        old = {one.metadata.name: one for one in before.objects(ClusterQueue).values()}
-        changed = {name for name in described if described[name] != old.get(name)}
-        changed |= {name for name, queue in self.queues.items() if self._changed_above(queue.node, before)}
-        affected = self._trees_of(changed | (old.keys() - described.keys()))
-        was_inactive = set(self.inactive)
-        cohorts = [node_quota(one) for one in self._cluster.objects(Cohort).values()]
-        self.tree = QuotaTree([node_quota(one) for one in described.values()], cohorts)
-        for name in self.queues.keys() - described.keys():
-            for key in [key for key, queue in self._place.items() if queue.name == name]:
-                del self._place[key]
-            del self.queues[name]
-        for name, one in described.items():
-            if name in self.queues:
-                self.queues[name].describe(one, self.tree.queues[name])
-            else:
-                self.queues[name] = ClusterQueueState(one, self.tree.queues[name])
-            queue = self.queues[name]
-            queue.inactive = self._inactive_reason(queue)
-            for workload in queue.reserved.values():
-                queue.node.add(workload.held)
-        for workload in self.workloads.values():
-            workload.misfits.clear()
-        changed |= {name for name, queue in self.queues.items() if self._changed_above(queue.node, before)}
-        changed |= was_inactive - set(self.inactive)
-        for name in changed & self.queues.keys():
-            self.queues[name].generation += 1
-        affected |= self._trees_of(changed)
-        self._wake(self.queues[name] for name in affected & self.queues.keys())
-
-    def _changed_above(self, node: QuotaNode, before: Cluster) -> bool:
-        now, then = self._cluster.objects(Cohort), before.objects(Cohort)
-        if now == then:
-            return False
-        return any(_named(now, cohort.name) != _named(then, cohort.name) for cohort in node.ancestors)
-
-    def _trees_of(self, names: Iterable[str]) -> set[str]:
-        """The queues that share a tree with one of these."""
-        found = set()
-        for name in names:
-            if name in self.queues:
-                found |= {name, *(one.name for one in self.queues[name].node.root.all_queues())}
-        return found
-
-    def _inactive_reason(self, queue: ClusterQueueState) -> tuple[str, str] | None:
-        """Why the queue admits nothing (corrections 5), as its condition Active says it."""
-        found: list[tuple[str, str]] = []
-        if queue.stopped:
-            found.append(("Stopped", "is stopped"))
-        missing = [name for name in queue.flavors if name not in self._flavors]
-        if missing:
-            found.append(("FlavorNotFound", f"references missing ResourceFlavor(s): {','.join(missing)}"))
-        known = {one.metadata.name for one in self._cluster.objects(AdmissionCheck).values()}
-        unknown = [name for name in queue.checks if name not in known]
-        if unknown:
-            found.append(("AdmissionCheckNotFound", f"references missing AdmissionCheck(s): {','.join(unknown)}"))
-        if queue.spec.cohort_name in self.tree.cyclic:
-            found.append(("CohortCycle", "is below cohorts that form a cycle"))
-        if not found:
-            return None
-        return found[0][0], f"Can't admit new workloads: {', '.join(text for _, text in found)}."
-
-    def _update_workloads(self) -> None:
-        objects = {f"{key[0]}/{key[1]}": one for key, one in self._cluster.objects(KueueWorkload).items()}
-        for key in self.workloads.keys() - objects.keys():
-            workload = self.workloads.pop(key)
-            place = self._place.get(key)
-            self._dequeue(workload)
-            self._mark ^= self._marks.pop(key, 0)
-            self._give_back(workload)
-            if place is not None:
-                self._wake(self._tree(place))
-        for key, one in objects.items():
-            known = self.workloads.get(key)
-            if known is None:
-                known = self.workloads[key] = WorkloadState(one, observable=self._observable)
-                times = [known.created, *(condition.since for condition in known.conditions.values())]
-                self._now = max(self._now, *(value + 1 for value in times))
-            elif known.object != one:
-                if known.object.spec != one.spec and not known.reserved:
-                    self._dequeue(known)
-                    known.charge = known.tried = None
-                known.update(one)
-        for workload in self.workloads.values():
-            self._hold(workload)
-
-    def _hold(self, workload: WorkloadState) -> None:
-        """Charge a workload that has its quota to its queue, once."""
-        grant = workload.grant
-        queue = self.queues.get(grant.cluster_queue) if grant is not None else None
-        if grant is None or queue is None or not workload.reserved:
-            return
-        held = grant.usage(workload.reclaimed)
-        if workload.key in queue.reserved:
-            if held == workload.held:
-                return
-            queue.node.remove(workload.held)
-            self._wake(self._tree(queue))
-        workload.held = held
-        queue.reserved[workload.key] = workload
-        queue.node.add(held)
-
-    def _give_back(self, workload: WorkloadState) -> None:
-        """Take the usage of a workload away, and wake what may fit now."""
-        grant, held = workload.grant, workload.held
-        workload.held = {}
-        if not workload.finished:
-            workload.grant = None
-        queue = self.queues.get(grant.cluster_queue) if grant is not None else None
-        if queue is None or queue.reserved.pop(workload.key, None) is None:
-            return
-        queue.node.remove(held)
-        queue.generation += 1
-        self._wake(self._tree(queue))
-
-    def _tree(self, queue: ClusterQueueState) -> list[ClusterQueueState]:
-        root = queue.node.root
-        return [queue] if root is queue.node else [self.queues[one.name] for one in root.all_queues()]
-
-    def _wake(self, queues: Iterable[ClusterQueueState]) -> None:
-        for queue in queues:
-            queue.pending.wake(lambda workload, queue=queue: self._may_wake(workload, queue))  # type: ignore[misc]
-
-    def _may_wake(self, workload: WorkloadState, queue: ClusterQueueState) -> bool:
-        return not _held_back(workload) and queue.takes(self._namespaces.get(workload.namespace, {}))
-
-    def _reconcile(self) -> None:
-        """Evict what must go, say what is wrong with workloads, and queue up those that can be tried."""
-        for workload in self.workloads.values():
-            if workload.finished:
-                continue
-            reason = self._eviction_reason(workload)
-            if reason:
-                workload.evict(reason, _EVICTION_TEXTS[reason], self._now)
-                self._evicted.append(EvictionRecord(workload.key, workload.conditions[EVICTED], None))
-                self._give_back(workload)
-                workload.release(self._now)
-            if not workload.reserved:
-                self._queue_up(workload)
-            self._note(workload)
-
-    def _eviction_reason(self, workload: WorkloadState) -> str:
-        if not workload.object.spec.active:
-            evicted = workload.conditions.get(EVICTED)
-            done = evicted is not None and evicted.status and evicted.reason == DEACTIVATED
-            return "" if done and not workload.reserved else DEACTIVATED
-        if not workload.reserved:
-            return ""
-        local = self._local.get((workload.namespace, workload.object.spec.queue_name))
-        if local is not None and local.spec.stop_policy != "None":
-            return "LocalQueueStopped" if local.spec.stop_policy == DRAIN else ""
-        queue = self.queues.get(workload.grant.cluster_queue) if workload.grant else None
-        return "ClusterQueueStopped" if queue is not None and queue.spec.stop_policy == DRAIN else ""
-
-    def _queue_up(self, workload: WorkloadState) -> None:
-        """Put a pending workload into its queue, or say why it cannot wait there."""
-        if not workload.object.spec.active:
-            self._dequeue(workload)
-            return
-        name = workload.object.spec.queue_name
-        local = self._local.get((workload.namespace, name))
-        queue = self.queues.get(local.spec.cluster_queue) if local is not None else None
-        if local is None:
-            trouble = MISCONFIGURED, f"LocalQueue {name} doesn't exist"
-        elif local.spec.stop_policy != "None":
-            trouble = SUSPENDED, f"LocalQueue {name} is inactive"
-        elif queue is None:
-            trouble = MISCONFIGURED, f"ClusterQueue {local.spec.cluster_queue} doesn't exist"
-        else:
-            self._enter(workload, queue)
-            return
-        self._dequeue(workload)
-        workload.wait(*trouble, self._now)
-
-    def _enter(self, workload: WorkloadState, queue: ClusterQueueState) -> None:
-        changed = self._recount and workload.charge is not None and self._counted(workload) != workload.charge
-        if self._place.get(workload.key) is not queue or changed:
-            self._dequeue(workload)
-            workload.charge = None if changed else workload.charge
-            if not isinstance(workload.charge, WorkloadCharge):
-                workload.charge = self._counted(workload)
-            if isinstance(workload.charge, CountingFailure):
-                workload.misconfigure(workload.charge, self._now)
-                return
-        if queue.inactive is not None:
-            workload.wait(SUSPENDED, f"ClusterQueue {queue.name} is inactive", self._now)
-        elif not queue.takes(self._namespaces.get(workload.namespace, {})):
-            workload.wait(MISCONFIGURED, NAMESPACE_MISMATCH, self._now)
-        elif problems := requests_above_limits(workload.pod_sets):
-            workload.wait(MISCONFIGURED, f"{ABOVE_LIMITS}{problems}", self._now)
-        restarted = self._restart(workload, queue)
-        if self._place.get(workload.key) is not queue or restarted:
-            self._place[workload.key] = queue
-            self._push(workload, queue)
-
-    def _restart(self, workload: WorkloadState, queue: ClusterQueueState) -> bool:
-        """Let a workload be tried again that a stopped queue evicted."""
-        requeued = workload.conditions.get(REQUEUED)
-        if requeued is None or requeued.status or requeued.reason not in RESTARTED:
-            return False
-        if requeued.reason == "ClusterQueueStopped" and queue.stopped:
-            return False
-        workload.set(REQUEUED, True, *RESTARTED[requeued.reason], self._now)
-        return True
-
-    def _push(self, workload: WorkloadState, queue: ClusterQueueState) -> None:
-        workload.shape = _shape(workload, queue)
-        if _held_back(workload):
-            queue.pending.park(workload)
-        elif not queue.pending.push(workload) and workload.conditions.get(QUOTA_RESERVED) is not None:
-            workload.wait(WAITING_FOR_QUOTA, _BYPASSED, self._now)
-
-    def _dequeue(self, workload: WorkloadState) -> None:
-        queue = self._place.pop(workload.key, None)
-        if queue is not None:
-            queue.pending.remove(workload.key)
-
-    def _counted(self, workload: WorkloadState) -> WorkloadCharge | CountingFailure:
-        if self._count is not None:
-            return self._count(workload.object)
-        return count_workload(workload.object, self._cluster, self.configuration)
 
     def _heads(self) -> list[tuple[WorkloadState, ClusterQueueState]]:
         """The first workload of every queue that is active."""
@@ -471,7 +149,9 @@ class KueueState:
         gone = sorted((victim.workload for victim in cycle.preempted), key=lambda one: one.key)
         for workload in gone:
             told.setdefault(workload.key, workload.conditions.get(QUOTA_RESERVED))
-            evicted.append(EvictionRecord(workload.key, workload.conditions[EVICTED], workload.conditions.get(PREEMPTED)))
+            evicted.append(
+                EvictionRecord(workload.key, workload.conditions[EVICTED], workload.conditions.get(PREEMPTED))
+            )
             workload.release(self._now)
             self._queue_up(workload)
         # All of them queue up before parked workloads are woken.
@@ -495,13 +175,6 @@ class KueueState:
         self._place.pop(workload.key, None)
         return workload.key, grant
 
-    def _note(self, workload: WorkloadState) -> None:
-        """Keep the mark of all workloads up to date, by which a state is recognised."""
-        conditions = tuple(sorted((name, one.status, one.reason, one.message) for name, one in workload.conditions.items()))
-        mark = hash((workload.key, workload.evictions, conditions))
-        self._mark ^= self._marks.get(workload.key, 0) ^ mark
-        self._marks[workload.key] = mark
-
     def _signature(self) -> int:
         """Conditions, and places in queues, in one number."""
         mark = self._mark
@@ -510,27 +183,5 @@ class KueueState:
         return mark
 
 
-def _held_back(workload: WorkloadState) -> bool:
-    """Whether a queue that evicted the workload is still stopped."""
-    requeued = workload.conditions.get(REQUEUED)
-    return requeued is not None and not requeued.status and requeued.reason in RESTARTED
-
-
-def _named(objects: Mapping[object, Cohort], name: str) -> Cohort | None:
-    return next((one for one in objects.values() if one.metadata.name == name), None)
-
-
 def _by_name(records: Iterable[EvictionRecord]) -> tuple[EvictionRecord, ...]:
     return tuple(sorted(records, key=lambda one: one.workload))
-
-
-def _shape(workload: WorkloadState, queue: ClusterQueueState) -> object:
-    """What workloads have in common that fail alike: queue, priority, and all that flavors depend on."""
-    sets = []
-    for one, charge in zip(workload.pod_sets, workload.charged, strict=True):
-        spec = one.template.spec
-        rules = repr((spec.node_selector, spec.affinity, spec.tolerations, one.topology_request))
-        sets.append((one.count, one.min_count, tuple(sorted(charge.requests.items())), rules))
-    return queue.name, workload.priority, tuple(sets)
-
-

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, TypeVar
 
 from .preemption import (
@@ -87,7 +88,7 @@ class FairPreemption:
         queues: Mapping[str, ClusterQueueState],
         strategies: Sequence[str],
         now: float,
-        gone: Set[str] = frozenset(),
+        gone: AbstractSet[str] = frozenset(),
     ) -> None:
         self._queues = queues
         self._strategies = [STRATEGIES[name] for name in strategies]
@@ -268,5 +269,3 @@ class _TargetQueues:
         if not (one.is_queue and other.is_queue):
             return False
         return self._order(self.candidates[one.name][0]) < self._order(self.candidates[other.name][0])
-
-

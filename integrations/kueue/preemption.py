@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -37,7 +38,7 @@ class PreemptionRequest:
     workload: WorkloadState
     queue: ClusterQueueState
     usage: Usage
-    contested: Set[FlavorResource]
+    contested: AbstractSet[FlavorResource]
 
 
 class _Kind(Enum):
@@ -66,10 +67,9 @@ class _Candidate:
 
 def preemption_message(victim: Victim, by: PreemptionRequest) -> str:
     """The text of the conditions Evicted and Preempted."""
-    return (
-        f"Preempted to accommodate a workload (UID: {by.workload.uid}, JobUID: UNKNOWN) due to "
-        f"{_REASON_TEXTS[victim.reason]}; preemptor path: {by.queue.node.path}; preemptee path: {victim.queue.node.path}"
-    )
+    paths = f"preemptor path: {by.queue.node.path}; preemptee path: {victim.queue.node.path}"
+    cause = _REASON_TEXTS[victim.reason]
+    return f"Preempted to accommodate a workload (UID: {by.workload.uid}, JobUID: UNKNOWN) due to {cause}; {paths}"
 
 
 def may_preempt(policy: str, preemptor: WorkloadState, candidate: WorkloadState) -> bool:
@@ -96,7 +96,7 @@ def candidate_order(queue: ClusterQueueState, now: float) -> Callable[[WorkloadS
     return order
 
 
-def uses(workload: WorkloadState, pairs: Set[FlavorResource]) -> bool:
+def uses(workload: WorkloadState, pairs: AbstractSet[FlavorResource]) -> bool:
     """Whether the workload holds quota of one of the pairs."""
     return any(pair in pairs for pair in workload.held)
 
@@ -104,7 +104,9 @@ def uses(workload: WorkloadState, pairs: Set[FlavorResource]) -> bool:
 class ClassicalPreemption:
     """Victims by priority and by borrowing."""
 
-    def __init__(self, queues: Mapping[str, ClusterQueueState], now: float, gone: Set[str] = frozenset()) -> None:
+    def __init__(
+        self, queues: Mapping[str, ClusterQueueState], now: float, gone: AbstractSet[str] = frozenset()
+    ) -> None:
         self._queues = queues
         self._now = now
         # Workloads that are being preempted already.
@@ -211,7 +213,7 @@ def _held_by(node: QuotaNode, usage: Usage) -> tuple[bool, dict[FlavorResource, 
     return holds, {pair: amount - node.local_available(pair) for pair, amount in usage.items()}
 
 
-def _borrowing_queues(cohort: QuotaNode, skip: QuotaNode, pairs: Set[FlavorResource]) -> Iterator[QuotaNode]:
+def _borrowing_queues(cohort: QuotaNode, skip: QuotaNode, pairs: AbstractSet[FlavorResource]) -> Iterator[QuotaNode]:
     """Queues of the subtree that are above their quota, under cohorts that are; but for the part that is skipped."""
     waiting = [cohort]
     while waiting:

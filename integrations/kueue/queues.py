@@ -1,4 +1,4 @@
-"""Pending workloads of a ClusterQueue: their order, heads, and those that are parked until something changes (kueue-dra 4.6).
+"""Pending workloads of a ClusterQueue: their order, heads, and those that are parked (kueue-dra 4.6).
 
 Workloads of one shape are parked together: what one of them failed at, the others would fail at as well.
 """
@@ -39,8 +39,8 @@ class ResourceGroup:
 
 def node_quota(described: ClusterQueue | Cohort) -> NodeQuota:
     """The place of a queue or cohort in the tree, and its quota."""
+    parent = described.spec.cohort_name if isinstance(described, ClusterQueue) else described.spec.parent_name
     spec = described.spec
-    parent = spec.cohort_name if isinstance(described, ClusterQueue) else spec.parent_name
     written = spec.fair_sharing.weight if spec.fair_sharing else None
     weight = Fraction(1) if written is None else Fraction(Quantity.parse(written).nano, NANO)
     return NodeQuota(described.metadata.name, parent, _limits(spec.resource_groups or ()), weight)
@@ -109,7 +109,7 @@ def _checks(described: ClusterQueue) -> Sequence[AdmissionCheckRule]:
 
 
 class PendingQueue:
-    """The workloads that wait for quota of one ClusterQueue: those that are tried in turn, and those that are parked."""
+    """The workloads that wait for quota of one ClusterQueue: those tried in turn, and those that are parked."""
 
     def __init__(self) -> None:
         self.strict = False

@@ -1,7 +1,7 @@
 """The tree of queues and cohorts: quota, usage, what is available, and shares (kueue-dra 4.2 and 4.8).
 
-Amounts are integers: cpu in thousandths, everything else in whole units. Kueue holds them as int64 and saturates, and so
-do the sums of quota here. Usage is kept up to date at each node, so that a change costs the depth of the tree and is
+Amounts are integers: cpu in thousandths, everything else in whole units. Kueue holds them as int64 and saturates; so do
+the sums of quota here. Usage is kept up to date at each node, so that a change costs the depth of the tree and is
 undone by its opposite.
 """
 
@@ -19,7 +19,7 @@ from ...models.kubernetes.quantity import INT64_MAX
 # Flavor and resource.
 FlavorResource: TypeAlias = tuple[str, str]
 Usage: TypeAlias = Mapping[FlavorResource, int]
-# Whether the share is infinite (a weight of zero), and its value: in thousandths of what the cohort can lend, by weight.
+# Whether the share is infinite (a weight of zero), and its value: thousandths of what the cohort can lend, by weight.
 Share: TypeAlias = tuple[bool, Fraction]
 NO_SHARE: Share = (False, Fraction(0))
 
@@ -59,7 +59,7 @@ class QuotaNode:
         self.kept: dict[FlavorResource, int] = {}
         self.usage: dict[FlavorResource, int] = {}
         self.height = 0
-        self._potential: dict[FlavorResource, int] = {}
+        self.known_potential: dict[FlavorResource, int] = {}
         self._lendable: dict[str, int] | None = None
 
     def __repr__(self) -> str:
@@ -76,10 +76,10 @@ class QuotaNode:
     @property
     def root(self) -> QuotaNode:
         """The top of the tree, which is the node itself without a parent."""
-        return self._from_root[0]
+        return self.from_root[0]
 
     @cached_property
-    def _from_root(self) -> tuple[QuotaNode, ...]:
+    def from_root(self) -> tuple[QuotaNode, ...]:
         """The nodes from the root down to this one; the tree does not change once it is built."""
         return tuple(reversed([self, *self.ancestors]))
 
@@ -103,7 +103,7 @@ class QuotaNode:
 
     def available(self, pair: FlavorResource) -> int:
         """What can be used at this node now; it may be negative after quota was taken away."""
-        nodes = self._from_root
+        nodes = self.from_root
         found = nodes[0].subtree.get(pair, 0) - nodes[0].usage.get(pair, 0)
         for node in nodes[1:]:
             kept, used = node.kept.get(pair, 0), node.usage.get(pair, 0)
@@ -115,15 +115,15 @@ class QuotaNode:
 
     def potential(self, pair: FlavorResource) -> int:
         """What could be used at this node if nobody used anything."""
-        if pair not in self._potential:
+        if pair not in self.known_potential:
             found: int | None = None
-            for node in self._from_root:
+            for node in self.from_root:
                 quota, limits = node.subtree.get(pair, 0), node.limits.get(pair)
                 found = quota if found is None else _saturated(node.kept.get(pair, 0) + found)
                 if node.parent is not None and limits is not None and limits.borrowing is not None:
                     found = min(found, quota + limits.borrowing)
-                node._potential[pair] = found
-        return self._potential[pair]
+                node.known_potential[pair] = found
+        return self.known_potential[pair]
 
     def local_available(self, pair: FlavorResource) -> int:
         """What is unused of the part that nobody else may borrow."""

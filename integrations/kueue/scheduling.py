@@ -161,8 +161,7 @@ class SchedulingCycle:
             return tournament_order(heads)
         return iter(
             sorted(
-                heads,
-                key=lambda one: (one.assignment.borrow_level, -one.workload.priority, one.workload.queued_since),
+                heads, key=lambda one: (one.assignment.borrow_level, -one.workload.priority, one.workload.queued_since)
             )
         )
 
@@ -312,5 +311,3 @@ def _above_limits(container: Container) -> list[str]:
         for name, written in requests.items()
         if name in limits and amount_of(name, written) > amount_of(name, limits[name])
     )
-
-

@@ -1,10 +1,10 @@
-"""A workload while Kueue schedules it: its conditions in Kueue's words, and the quota it holds (kueue-dra 3.7 and 4.9)."""
+"""A workload while Kueue schedules it: its conditions in Kueue's words, and its quota (kueue-dra 3.7 and 4.9)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from ...models.kubernetes.kueue import Admission, KueueWorkload
 from ...models.kubernetes.meta import Condition, key_of
@@ -16,7 +16,7 @@ QUOTA_RESERVED, ADMITTED, EVICTED = "QuotaReserved", "Admitted", "Evicted"
 PREEMPTED, REQUEUED, FINISHED = "Preempted", "Requeued", "Finished"
 WAITING_FOR_PREEMPTED, WAITING_FOR_QUOTA = "WaitingForPreemptedWorkloads", "WaitingForQuota"
 MISCONFIGURED, SUSPENDED, DEACTIVATED = "Misconfigured", "Suspended", "Deactivated"
-_PENDING_EVALUATION = "PendingEvaluation"
+PENDING_EVALUATION = "PendingEvaluation"
 # Reasons that say less, with the gate UnadmittedWorkloadsObservability off.
 _COLLAPSED_SCHEDULER, _COLLAPSED_CONTROLLER = "Pending", "Inadmissible"
 _CONTROLLER_REASONS = (MISCONFIGURED, SUSPENDED)
@@ -40,7 +40,7 @@ def seconds_of(timestamp: str | None) -> float:
 
 def timestamp_of(seconds: float) -> str:
     """The time of so many seconds since 1970, as objects have it."""
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,12 @@ class WorkloadState:
         return self.grant is not None and self.holds(QUOTA_RESERVED) and not self.finished
 
     @property
+    def suspended(self) -> bool:
+        """Whether a queue that is missing, stopped or inactive is what was last said to be wrong."""
+        told = self.conditions.get(QUOTA_RESERVED)
+        return told is not None and not told.status and told.message.startswith(("LocalQueue ", "ClusterQueue "))
+
+    @property
     def state(self) -> str:
         """In one word how far the workload is."""
         if self.finished:
@@ -234,7 +240,7 @@ class WorkloadState:
         """Say that the reservation is gone after an eviction, and whether the workload is tried again."""
         evicted = self.conditions[EVICTED]
         self.tried = None
-        reason = DEACTIVATED if evicted.reason == DEACTIVATED else _PENDING_EVALUATION
+        reason = DEACTIVATED if evicted.reason == DEACTIVATED else PENDING_EVALUATION
         self.wait(reason, evicted.message, now)
         if evicted.reason != DEACTIVATED:
             self.set(REQUEUED, evicted.reason not in RESTARTED, evicted.reason, evicted.message, now)

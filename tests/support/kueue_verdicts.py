@@ -27,8 +27,10 @@ def verdict_phases(case):
 
 def phase_verdict(state):
     """Run the cycles of one phase."""
+    counting = [counted(state, state.workloads[key]) for key in sorted(state.workloads)]
     phase = state.run(MAX_CYCLES)
     found = {
+        "counting": [one for one in counting if one],
         "quotaBefore": quota_rows(phase.quota_before),
         "cycles": [cycle(one) for one in phase.cycles],
         "settled": phase.settled,
@@ -75,12 +77,7 @@ def cycle(one):
 
 def admission(key, grant):
     sets = [
-        {
-            "podSet": one.name,
-            "count": one.count,
-            "flavors": dict(one.flavors),
-            "resourceUsage": dict(one.usage),
-        }
+        {"podSet": one.name, "count": one.count, "flavors": dict(one.flavors), "resourceUsage": dict(one.usage)}
         for one in grant.pod_sets
     ]
     return {"workload": key, "clusterQueue": grant.cluster_queue, "podSets": sets}
@@ -88,6 +85,16 @@ def admission(key, grant):
 
 def condition(one):
     return {"status": "True" if one.status else "False", "reason": one.reason, "message": one.message}
+
+
+def counted(state, one):
+    """A workload without reservation before the cycles: its conditions, and whether it is charged; else None."""
+    if one.reserved or one.finished:
+        return None
+    entry = {"workload": one.key, "charged": state.place(one) is not None}
+    if one.conditions:
+        entry["conditions"] = {name: condition(told) for name, told in sorted(one.conditions.items())}
+    return entry
 
 
 def workload(state, one):
@@ -105,7 +112,11 @@ def workload(state, one):
 
 def recorded_phase(phase):
     """A recorded phase in the same form."""
-    found = copy.deepcopy({name: value for name, value in phase.items() if name != "counting"})
+    found = copy.deepcopy(dict(phase))
+    found["counting"] = [
+        {name: one[name] for name in ("workload", "conditions") if name in one} | {"charged": "charge" in one}
+        for one in phase.get("counting", ())
+    ]
     for name in ("quotaBefore", "cycles", "quotaAfter"):
         found.setdefault(name, [])
     found.setdefault("repeating", False)
@@ -113,8 +124,11 @@ def recorded_phase(phase):
     for row in [*found["quotaBefore"], *found["quotaAfter"]]:
         for name in {*row} - {"node", "flavor", "resource"}:
             row[name] = amount_of(row["resource"], row[name])
-    for one in [*found["workloads"], *(admitted for cycle in found["cycles"] for admitted in cycle.get("admitted", ()))]:
-        for pod_set in (one.get("admission", one).get("podSets") or ()):
+    for one in [
+        *found["workloads"],
+        *(admitted for cycle in found["cycles"] for admitted in cycle.get("admitted", ())),
+    ]:
+        for pod_set in one.get("admission", one).get("podSets") or ():
             # Amounts of the input stand as they were written.
             for name, written in pod_set["resourceUsage"].items():
                 pod_set["resourceUsage"][name] = amount_of(name, written)

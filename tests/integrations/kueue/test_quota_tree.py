@@ -1,0 +1,204 @@
+"""Quota, usage and shares in trees of queues and cohorts, against their definitions (kueue-dra 4.2 and 4.8)."""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from drasat.integrations.kueue.quota_tree import NodeQuota, QuotaLimits, QuotaTree
+from drasat.models.kubernetes.quantity import INT64_MAX
+
+GPU, CPU, OTHER = ("f", "gpus"), ("f", "cpu"), ("g", "gpus")
+
+
+def queue(name, parent="", nominal=0, borrowing=None, lending=None, weight=1, pair=GPU):
+    return NodeQuota(name, parent, {pair: QuotaLimits(nominal, borrowing, lending)}, Fraction(weight))
+
+
+def available(tree):
+    return {name: node.available(GPU) for name, node in tree.queues.items()}
+
+
+def test_example_a_of_a_flat_cohort():
+    """kueue-dra 4.2, example A."""
+    tree = QuotaTree([queue("a", "c", 10, lending=4), queue("b", "c", 6, borrowing=3)], [])
+    assert tree.cohorts["c"].subtree == {GPU: 10}
+    assert available(tree) == {"a": 16, "b": 9}
+    tree.queues["b"].add({GPU: 8})
+    assert (tree.cohorts["c"].usage, available(tree)["a"]) == ({GPU: 8}, 8)
+    tree.queues["a"].add({GPU: 8})
+    assert (tree.cohorts["c"].usage, available(tree)["b"]) == ({GPU: 10}, 0)
+
+
+def test_example_b_of_a_tree():
+    """kueue-dra 4.2, example B."""
+    cohorts = [queue("r", nominal=2), queue("l", "r", borrowing=1)]
+    tree = QuotaTree([queue("x", "l", 3), queue("y", "r", 5)], cohorts)
+    assert {name: node.potential(GPU) for name, node in tree.queues.items()} == {"x": 4, "y": 10}
+    assert available(tree) == {"x": 4, "y": 10}
+
+
+def test_example_i_of_shares():
+    """kueue-dra 4.8, example I."""
+    tree = QuotaTree([queue("a", "c", 3), queue("b", "c", 3), queue("idle", "c", 6)], [])
+    tree.queues["b"].add({GPU: 12})
+    assert tree.queues["b"].share() == (False, 750)
+    tree.queues["b"].remove({GPU: 2})
+    assert tree.queues["b"].share() == (False, Fraction(1750, 3))
+    assert tree.queues["a"].share() == (False, 0)
+
+
+def test_a_weight_of_zero_is_an_infinite_share_once_the_queue_borrows():
+    tree = QuotaTree([queue("a", "c", 3, weight=0), queue("b", "c", 3)], [])
+    assert tree.queues["a"].share() == (False, 0)
+    tree.queues["a"].add({GPU: 4})
+    assert tree.queues["a"].share() == (True, Fraction(1000, 6))
+
+
+def test_quota_saturates():
+    tree = QuotaTree([queue("a", "c", INT64_MAX), queue("b", "c", INT64_MAX)], [])
+    assert tree.cohorts["c"].subtree == {GPU: INT64_MAX}
+    assert tree.queues["a"].potential(GPU) == INT64_MAX
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_cohorts_on_a_cycle_and_below_it_are_known(length):
+    """kueue-dra 4.1: a cycle disables all members."""
+    ring = [queue(f"c{index}", f"c{(index + 1) % length}") for index in range(length)]
+    tree = QuotaTree([queue("a", "below", 1), queue("b", "free", 1)], [*ring, queue("below", "c0")])
+    assert tree.cyclic == {"below", *(f"c{index}" for index in range(length))}
+    assert available(tree) == {"a": 1, "b": 1}
+
+
+def test_a_chain_of_thousands_of_cohorts_has_its_quota():
+    chain = [queue(f"c{index}", f"c{index + 1}") for index in range(3000)]
+    tree = QuotaTree([queue("a", "c0", 5)], chain)
+    tree.queues["a"].add({GPU: 2})
+    assert (tree.queues["a"].available(GPU), tree.cohorts["c3000"].usage) == (3, {GPU: 2})
+
+
+def random_tree(seed):
+    """Queues and cohorts with random limits, up to four levels deep, and usage that may be above its quota."""
+    chance = random.Random(seed)
+
+    def described(name, parents):
+        parent = chance.choice(parents)
+        limits = {}
+        for pair in (GPU, CPU, OTHER):
+            if chance.random() < 0.8:
+                borrowing, lending = (
+                    chance.randint(0, 6) if parent and chance.random() < 0.4 else None for _ in range(2)
+                )
+                limits[pair] = QuotaLimits(chance.randint(0, 9), borrowing, lending)
+        return NodeQuota(name, parent, limits, Fraction(chance.choice([1, 1, 2, 3])))
+
+    cohorts = [NodeQuota("root")]
+    for index in range(chance.randint(0, 4)):
+        cohorts.append(described(f"c{index}", [one.name for one in cohorts]))
+    queues = [described(f"q{index}", ["", *(one.name for one in cohorts)]) for index in range(chance.randint(1, 6))]
+    used = {
+        one.name: {pair: chance.randint(0, 9) for pair in (GPU, CPU, OTHER) if chance.random() < 0.7} for one in queues
+    }
+    return queues, cohorts, used
+
+
+class Definition:
+    """The formulas of kueue-dra 4.2 and 4.8, written down as they stand."""
+
+    def __init__(self, queues, cohorts, used):
+        self.nodes = {("q", one.name): one for one in queues} | {("c", one.name): one for one in cohorts}
+        self.used = used
+
+    def limits(self, x, f):
+        return (self.nodes[x].limits or {}).get(f, QuotaLimits(0))
+
+    def parent(self, x):
+        return ("c", self.nodes[x].parent) if self.nodes[x].parent else None
+
+    def children(self, x):
+        return [y for y in self.nodes if self.parent(y) == x]
+
+    def s(self, x, f):
+        return self.limits(x, f).nominal + sum(self.s(c, f) - self.kept(c, f) for c in self.children(x))
+
+    def kept(self, x, f):
+        lending = self.limits(x, f).lending
+        return 0 if lending is None else max(0, self.s(x, f) - lending)
+
+    def u(self, x, f):
+        if x[0] == "q":
+            return self.used[x[1]].get(f, 0)
+        return sum(max(0, self.u(c, f) - self.kept(c, f)) for c in self.children(x))
+
+    def available(self, x, f):
+        if self.parent(x) is None:
+            return self.s(x, f) - self.u(x, f)
+        most, b = self.available(self.parent(x), f), self.limits(x, f).borrowing
+        if b is not None:
+            most = min(most, self.s(x, f) - self.kept(x, f) - max(0, self.u(x, f) - self.kept(x, f)) + b)
+        return max(0, self.kept(x, f) - self.u(x, f)) + most
+
+    def potential(self, x, f):
+        if self.parent(x) is None:
+            return self.s(x, f)
+        most, b = self.kept(x, f) + self.potential(self.parent(x), f), self.limits(x, f).borrowing
+        return most if b is None else min(most, self.s(x, f) + b)
+
+    def share(self, x):
+        if self.parent(x) is None:
+            return 0
+        shares = [0]
+        for resource in ("gpus", "cpu"):
+            pairs = [f for f in (GPU, CPU, OTHER) if f[1] == resource]
+            known = [f for f in pairs if self.known(x, f)]
+            above = sum(max(0, self.u(x, f) - self.s(x, f)) for f in known)
+            lendable = sum(self.potential(self.parent(x), f) for f in pairs)
+            if lendable:
+                shares.append(Fraction(above * 1000, lendable) / self.nodes[x].weight)
+        return max(shares)
+
+    def known(self, x, f):
+        return f in (self.nodes[x].limits or {}) or any(self.known(c, f) for c in self.children(x))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_trees_have_what_the_definitions_say(seed):
+    """kueue-dra 4.2 and 4.8."""
+    queues, cohorts, used = random_tree(seed)
+    tree, definition = QuotaTree(queues, cohorts), Definition(queues, cohorts, used)
+    for name, usage in used.items():
+        tree.queues[name].add(usage)
+    for node in tree.nodes():
+        x = ("q" if node.is_queue else "c", node.name)
+        for f in (GPU, CPU, OTHER):
+            found = (node.subtree.get(f, 0), node.usage.get(f, 0), node.available(f), node.potential(f))
+            assert found == (
+                definition.s(x, f),
+                definition.u(x, f),
+                definition.available(x, f),
+                definition.potential(x, f),
+            )
+        assert node.share() == (False, definition.share(x))
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_what_is_added_and_removed_leaves_nothing_behind(seed):
+    queues, cohorts, used = random_tree(seed)
+    tree = QuotaTree(queues, cohorts)
+    for name, usage in used.items():
+        tree.queues[name].add(usage)
+    before = [dict(node.usage) for node in tree.nodes()]
+    more = {GPU: 5, CPU: 3, OTHER: 8}
+    for node in tree.queues.values():
+        with node.with_added(more):
+            assert node.usage[GPU] == used[node.name].get(GPU, 0) + 5
+    after = [{pair: amount for pair, amount in node.usage.items() if amount} for node in tree.nodes()]
+    assert after == [{pair: amount for pair, amount in usage.items() if amount} for usage in before]
+
+
+def test_heights_are_those_of_the_lowest_subtree_that_holds_the_amount():
+    """kueue-dra 4.3, borrow levels."""
+    cohorts = [queue("root", nominal=10), queue("mid", "root", nominal=2)]
+    tree = QuotaTree([queue("a", "mid", 3)], cohorts)
+    found = [tree.queues["a"].height_that_holds(GPU, amount) for amount in (3, 4, 5, 6, 15, 99)]
+    assert found == [(0, True), (1, True), (1, True), (2, False), (2, False), (2, False)]
