@@ -41,7 +41,7 @@ class PreemptionRequest:
     contested: AbstractSet[FlavorResource]
 
 
-class _Kind(Enum):
+class _CandidateKind(Enum):
     """How a candidate is related to the workload that preempts."""
 
     OWN_QUEUE = IN_CLUSTER_QUEUE
@@ -51,16 +51,16 @@ class _Kind(Enum):
 
     @property
     def reason(self) -> str:
-        if self is _Kind.OWN_QUEUE:
+        if self is _CandidateKind.OWN_QUEUE:
             return IN_CLUSTER_QUEUE
-        return WHILE_BORROWING if self is _Kind.WHILE_BORROWING else IN_COHORT
+        return WHILE_BORROWING if self is _CandidateKind.WHILE_BORROWING else IN_COHORT
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _PreemptionCandidate:
     workload: WorkloadState
     queue: ClusterQueueState
-    kind: _Kind
+    kind: _CandidateKind
     # The lowest cohort above both queues.
     common: QuotaNode | None = None
 
@@ -128,7 +128,9 @@ class ClassicalPreemption:
 
     @staticmethod
     def _attempts(
-        request: PreemptionRequest, hierarchical: Sequence[_Candidate], by_priority: Sequence[_Candidate]
+        request: PreemptionRequest,
+        hierarchical: Sequence[_PreemptionCandidate],
+        by_priority: Sequence[_PreemptionCandidate],
     ) -> Sequence[bool]:
         """Whether the preemptor may borrow, attempt by attempt."""
         node = request.queue.node
@@ -139,7 +141,9 @@ class ClassicalPreemption:
         return (False, True) if forbidden and not hierarchical else (True, False)
 
     @staticmethod
-    def _attempt(request: PreemptionRequest, candidates: Iterable[_Candidate], borrowing: bool) -> list[Victim]:
+    def _attempt(
+        request: PreemptionRequest, candidates: Iterable[_PreemptionCandidate], borrowing: bool
+    ) -> list[Victim]:
         removed: list[Victim] = []
         found: list[Victim] = []
         for one in candidates:
@@ -154,7 +158,7 @@ class ClassicalPreemption:
         restore(removed)
         return found
 
-    def _own_candidates(self, request: PreemptionRequest) -> list[_Candidate]:
+    def _own_candidates(self, request: PreemptionRequest) -> list[_PreemptionCandidate]:
         policy = request.queue.spec.preemption.within_cluster_queue
         return [] if policy == "Never" else list(self._of_queue(request, request.queue, policy, None, False))
 
@@ -165,18 +169,20 @@ class ClassicalPreemption:
         policy: str,
         common: QuotaNode | None,
         advantage: bool,
-    ) -> Iterator[_Candidate]:
+    ) -> Iterator[_PreemptionCandidate]:
         for workload in queue.reserved.values():
             if workload.key in self._gone or not may_preempt(policy, request.workload, workload):
                 continue
             if uses(workload, request.contested):
-                kind = _Kind.OWN_QUEUE if common is None else _kind(request, workload, advantage)
-                yield _Candidate(workload, queue, kind, common)
+                kind = _CandidateKind.OWN_QUEUE if common is None else _kind(request, workload, advantage)
+                yield _PreemptionCandidate(workload, queue, kind, common)
 
-    def _cohort_candidates(self, request: PreemptionRequest) -> tuple[list[_Candidate], list[_Candidate]]:
+    def _cohort_candidates(
+        self, request: PreemptionRequest
+    ) -> tuple[list[_PreemptionCandidate], list[_PreemptionCandidate]]:
         """Candidates of other queues: where the preemptor's subtree holds the request, and the others."""
-        hierarchical: list[_Candidate] = []
-        by_priority: list[_Candidate] = []
+        hierarchical: list[_PreemptionCandidate] = []
+        by_priority: list[_PreemptionCandidate] = []
         policy = request.queue.spec.preemption.reclaim_within_cohort
         node = request.queue.node
         if policy == "Never":
@@ -197,14 +203,16 @@ def _may_borrow(queue: ClusterQueueState) -> bool:
     return queue.spec.preemption.borrow_within_cohort.policy != "Never"
 
 
-def _kind(request: PreemptionRequest, candidate: WorkloadState, advantage: bool) -> _Kind:
+def _kind(request: PreemptionRequest, candidate: WorkloadState, advantage: bool) -> _CandidateKind:
     if advantage:
-        return _Kind.HIERARCHICAL
+        return _CandidateKind.HIERARCHICAL
     threshold = request.queue.spec.preemption.borrow_within_cohort.max_priority_threshold
     above = candidate.priority >= request.workload.priority or (
         threshold is not None and candidate.priority > threshold
     )
-    return _Kind.WITHOUT_BORROWING if above or not _may_borrow(request.queue) else _Kind.WHILE_BORROWING
+    return (
+        _CandidateKind.WITHOUT_BORROWING if above or not _may_borrow(request.queue) else _CandidateKind.WHILE_BORROWING
+    )
 
 
 def _held_by(node: QuotaNode, usage: Usage) -> tuple[bool, dict[FlavorResource, int]]:
@@ -222,11 +230,11 @@ def _borrowing_queues(cohort: QuotaNode, skip: QuotaNode, pairs: AbstractSet[Fla
         yield from (one for one in at.queues if one is not skip and not one.within_quota(pairs))
 
 
-def _still_valid(one: _Candidate, request: PreemptionRequest, borrowing: bool) -> bool:
+def _still_valid(one: _PreemptionCandidate, request: PreemptionRequest, borrowing: bool) -> bool:
     """Whether the candidate still counts after earlier removals."""
     if one.common is None:
         return True
-    if borrowing and one.kind is _Kind.WITHOUT_BORROWING:
+    if borrowing and one.kind is _CandidateKind.WITHOUT_BORROWING:
         return False
     node: QuotaNode | None = one.queue.node
     while node is not None and node is not one.common:
