@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.kueue import AdmissionCheck, ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceFlavor
-from .configuration import OBSERVABILITY, KueueConfiguration
+from ...models.kubernetes.kueue_configuration import OBSERVABILITY
+from .configuration import KueueConfiguration
 from .counting import CountingFailure, WorkloadCharge, count_workload
 from .queues import ClusterQueueState, node_quota
 from .quota_tree import QuotaNode, QuotaTree
@@ -64,8 +65,7 @@ class KueueControllers:
         self.tree = QuotaTree((), ())
         fair = configuration.fair_sharing
         self._rules = SchedulingRules(
-            None if fair is None else fair.preemption_strategies,
-            configuration.quota_check_strategy == "IgnoreUndeclared",
+            None if fair is None else fair.strategies, configuration.quota_check_strategy == "IgnoreUndeclared"
         )
         self._observable = configuration.gates.get(OBSERVABILITY, True)
         self._cluster = Cluster.of(())
