@@ -36,6 +36,7 @@ from .extensions import check_group, check_node_template, check_topology
 from .findings import STRUCTURE, FieldProblem, Findings, Path, render_path
 from .karpenter import check_dra_config, check_instance_type, check_node_claim, check_node_overlay, check_node_pool
 from .kueue import check_quota_object
+from .provisioning import PROVISIONING_CHECKS
 from .references import cross_checks, input_problem
 from .slices import check_slice
 
@@ -55,6 +56,7 @@ _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
     PodGroup: nodes.check_pod_group,
     **dict.fromkeys(WORKLOAD_MODELS, nodes.check_controller),
     **dict.fromkeys(INTEGRATION_MODELS, check_quota_object),
+    **PROVISIONING_CHECKS,
     NodePool: check_node_pool,
     NodeClaim: check_node_claim,
 }

@@ -38,7 +38,9 @@ def _insert(whole, path, described):
     if listed == "[]":
         made["items"] = _described(inner.removeprefix("items ")) if inner else {}
     elif listed:
-        made["additionalProperties"] = _described(inner.removeprefix("values "))
+        values = _described(inner.removeprefix("values "))
+        made |= {name: values.pop(name) for name in ("maxProperties",) if name in values}
+        made["additionalProperties"] = values
     place.setdefault("properties", {})[name] = made
     if " required" in f" {own}":
         place.setdefault("required", []).append(name)
@@ -55,7 +57,8 @@ def _described(text):
         if found := re.search(rf"{name}=(\d+)", text):
             made[name] = read(found[1])
     if found := re.search(r'pattern="((?:[^"\\]|\\.)*)"', text):
-        made["pattern"] = found[1].replace("\\\\", "\\").replace("(?i)", "")
+        pattern = found[1].replace("\\\\", "\\")
+        made["pattern"] = f"(?i){pattern.replace('(?i)', '')}" if "(?i)" in pattern else pattern
     if found := re.search(r"enum=(\[[^\]]*\])", text):
         made["enum"] = eval(found[1])
     return made

@@ -22,6 +22,15 @@ from drasat.models.validation.findings import FieldProblem
 from drasat.models.validation.validate import validate_object
 
 DROP = "<drop>"
+# What kinds of Kueue must have.
+QUOTA_SPECS = {
+    "AdmissionCheck": {"controllerName": "example.com/check"},
+    "ProvisioningRequestConfig": {"provisioningClassName": "class"},
+    "ProvisioningRequest": {
+        "provisioningClassName": "class",
+        "podSets": [{"podTemplateRef": {"name": "pods"}, "count": 1}],
+    },
+}
 Edits = dict[str, Any]
 
 
@@ -172,7 +181,10 @@ BASES: dict[str, dict[str, Any]] = {
             "metadata": {"name": "x"} | ({"namespace": "default"} if BY_MODEL[model].namespaced else {}),
             "spec": spec,
         }
-        for model, (spec, *_) in {**SPECS, **{one.__name__: ({},) for one in INTEGRATION_MODELS}}.items()
+        for model, (spec, *_) in {
+            **SPECS,
+            **{one.__name__: (QUOTA_SPECS.get(one.__name__, {}),) for one in INTEGRATION_MODELS},
+        }.items()
     },
     "Job": JOB,
     "Deployment": DEPLOYMENT,
