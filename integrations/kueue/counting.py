@@ -30,6 +30,8 @@ from .device_requests import ClassMappings, DeviceRequestCounter
 from .devices import NOT_FOUND, CountingError, CountingProblem, SelectorEvaluator, internal
 from .extended_resources import ExtendedResources
 
+_POD_SETS: Path = ("spec", "podSets")
+_POD_SPEC: Path = ("template", "spec")
 _GATE_OFF = "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled"
 _READY_MADE = "KueueDRAIntegration feature does not support use of resource claims"
 _READY_MADE_REQUEUED = "DRA resource claims not supported"
@@ -106,7 +108,7 @@ class WorkloadCounter:
         self._devices = DeviceRequestCounter(cluster, self._mappings, self._gates, self._evaluator)
         self._extended = ExtendedResources(cluster.classes if self._gates[EXTENDED_RESOURCE] else {}, self._mappings)
         self._transformations = {one.input: one for one in configuration.transformations}
-        self._known: dict[tuple[str, int, str, bytes], Requests | CountingError] = {}
+        self._known: dict[bytes, Requests | CountingError] = {}
 
     def count(self, workload: KueueWorkload, *, deadline: float | None = None) -> WorkloadCharge | CountingFailure:
         """See ``count_workload``."""
@@ -122,9 +124,12 @@ class WorkloadCounter:
         namespace, _ = key_of(workload.metadata)
         charges = []
         try:
+            # The claims of all pod sets come before the extended resources of the first.
+            devices = [self._claims_charge(namespace, *placed) if counted else {} for placed in enumerate(pod_sets)]
             for index, pod_set in enumerate(pod_sets):
                 count = max(0, pod_set.count - finished.get(pod_set.name, 0))
-                each = self._each_pod(namespace, index, pod_set, counted)
+                each = dict(self._pod_charge(index, pod_set.template.spec, counted))
+                add_requests(each, devices[index])
                 requests = {name: min(max(0, amount) * count, INT64_MAX) for name, amount in each.items()}
                 charges.append(PodSetCharge(pod_set.name, count, requests))
         except CountingError as error:
@@ -134,41 +139,32 @@ class WorkloadCounter:
     def _failure(self, error: str, requeued: str, *, retry: bool = False) -> CountingFailure:
         return CountingFailure(error, requeued, retry, self._gates[OBSERVABILITY])
 
-    def _each_pod(self, namespace: str, index: int, pod_set: KueuePodSet, counted: bool) -> Requests:
-        """What each pod of a set is charged as; pods of equal content are counted once."""
-        spec = pod_set.template.spec
-        content = msgspec.json.encode(
-            (spec.containers, spec.init_containers, spec.overhead, spec.resources, spec.resource_claims)
-        )
-        key = namespace, index, pod_set.name, content
+    def _claims_charge(self, namespace: str, index: int, pod_set: KueuePodSet) -> Requests:
+        """What the claims of each pod of a set are charged as."""
+        total: Requests = {}
+        for number, entry in enumerate(pod_set.template.spec.resource_claims or ()):
+            if entry.resource_claim_template_name is not None:
+                path = (*_POD_SETS, index, *_POD_SPEC, "resourceClaims", number)
+                add_requests(
+                    total, self._claim_charge(path, namespace, entry.resource_claim_template_name, pod_set.name)
+                )
+        return total
+
+    def _pod_charge(self, index: int, spec: PodSpec, counted: bool) -> Requests:
+        """What a pod is charged as beside its claims; pods of equal content are counted once."""
+        key = msgspec.json.encode((spec.containers, spec.init_containers, spec.overhead, spec.resources))
         found = self._known.get(key)
         if found is None:
             try:
-                found = self._count_pod(namespace, index, pod_set.name, spec, counted)
+                extended, backed = self._extended.charge(spec) if counted else ({}, frozenset[str]())
+                found = {name: amount for name, amount in self._ordinary(spec).items() if name not in backed}
+                add_requests(found, extended)
             except CountingError as error:
                 found = error
             self._known[key] = found
         if isinstance(found, CountingError):
-            raise found.with_traceback(None)
+            raise found.at((*_POD_SETS, index, *_POD_SPEC))
         return found
-
-    def _count_pod(self, namespace: str, index: int, name: str, spec: PodSpec, counted: bool) -> Requests:
-        path: Path = ("spec", "podSets", index, "template", "spec")
-        devices: Requests = {}
-        backed: frozenset[str] = frozenset()
-        if counted:
-            try:
-                devices, backed = self._extended.charge(spec)
-            except CountingError as error:
-                raise error.at(path) from None
-            for number, entry in enumerate(spec.resource_claims or ()):
-                if entry.resource_claim_template_name is not None:
-                    place = (*path, "resourceClaims", number)
-                    charge = self._claim_charge(place, namespace, entry.resource_claim_template_name, name)
-                    add_requests(devices, charge)
-        total = {resource: amount for resource, amount in self._ordinary(spec).items() if resource not in backed}
-        add_requests(total, devices)
-        return {resource: min(amount, INT64_MAX) for resource, amount in total.items()}
 
     def _claim_charge(self, path: Path, namespace: str, template: str, pod_set: str) -> Mapping[str, int]:
         found = self._cluster.templates.get((namespace, template))

@@ -108,3 +108,10 @@ def test_more_than_an_integer_holds_is_refused():
     most = str(2**63 - 1)
     failure = count(workload(pod_set(containers=({NAME: most}, {NAME: most}))), BACKED)
     assert failure.error.endswith("total extended resource quantity overflows int64")
+
+
+def test_claims_of_all_pod_sets_are_counted_before_extended_resources():
+    """The first error ends the count (kueue-dra 3.1)."""
+    fraction = pod_set(containers=({NAME: "1500m"},))
+    failure = count(workload(fraction, pod_set("missing", name="other")), BACKED)
+    assert failure.error.startswith("spec.podSets[1].template.spec.resourceClaims[0]: Internal error")
