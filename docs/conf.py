@@ -1,8 +1,8 @@
 """How Sphinx makes the site of these pages: ``make docs`` writes it to ``build/site``.
 
 The pages are plain Markdown, as one reads them beside the source. What only the site has is added while a page is
-read: the navigation, the manifests of an example, what notebooks print and draw, and the reference of the Python API
-from the docstrings. The site loads nothing from the network, and its search works from files.
+read: the navigation, the manifests and the output of examples, what notebooks print and draw, and the reference of the
+Python API from the docstrings. The site loads nothing from the network, and its search works from files.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any
 import drasat
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "notebooks"))
+sys.path += [str(ROOT / "notebooks"), str(ROOT / "docs")]
 import execution  # noqa: E402 - a module of the folder of notebooks
+import rendering  # noqa: E402 - a module of this folder
 
 INDEX = "docs/index"
 API = "docs/reference/python-api"
@@ -46,6 +47,9 @@ html_show_search_summary = False
 html_show_sphinx = False
 html_copy_source = False
 html_use_index = False
+# Pictures are drawn for white, so that they stay readable on a dark page.
+html_static_path = ["pictures.css"]
+html_css_files = ["pictures.css"]
 html_domain_indices = False
 
 
@@ -72,8 +76,19 @@ def _contents(caption: str, pages: list[str]) -> str:
 
 
 def _lead_to_page(folder: Path, link: re.Match[str]) -> str:
-    """A link to a folder leads to its page."""
-    return f"]({link[1]}/README.md)" if (folder / link[1] / "README.md").is_file() else link[0]
+    """A link to a folder leads to its page, or to that of the folder above."""
+    if not (folder / link[1]).is_dir():
+        return link[0]
+    above = next((up for up in ("", "/..") if (folder / f"{link[1]}{up}" / "README.md").is_file()), None)
+    return link[0] if above is None else f"]({link[1]}{above}/README.md)"
+
+
+def _outputs(folder: Path) -> str:
+    """What an example prints, and its picture."""
+    text, picture = rendering.rendered(folder)
+    up = "/".join([".."] * len(folder.relative_to(ROOT).parts))
+    drawn = f"\n![The devices of {folder.name}]({up}/{picture.relative_to(ROOT).as_posix()})\n" if picture else ""
+    return f"\n## Output\n\n{text}{drawn}" if text or drawn else ""
 
 
 def example_manifests(folder: Path) -> list[Path]:
@@ -114,10 +129,15 @@ def add_to_page(app: Any, docname: str, source: list[str]) -> None:
         pages = sorted((ROOT / "examples").glob("*/**/README.md"))
         text += _contents("Examples", [path.relative_to(ROOT).with_suffix("").as_posix() for path in pages])
     elif docname.startswith("examples/"):
-        text += _manifests(folder)
+        text += _outputs(folder) + _manifests(folder)
     elif docname == API:
         text += _docstrings()
     source[0] = text
+
+
+def made_from_elsewhere(app: Any, env: Any, *_: Any) -> list[str]:
+    """Pages that change without a change of their file: with the source, or with another file."""
+    return [name for name in env.found_docs if name.startswith(("notebooks/", "examples/")) or name in (INDEX, API)]
 
 
 def without_fields(app: Any, what: str, name: str, *_: Any) -> tuple[str, None] | None:
@@ -145,6 +165,7 @@ def finish(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> None:
     """Connect the functions above (Sphinx calls this)."""
+    app.connect("env-get-outdated", made_from_elsewhere)
     app.connect("source-read", add_to_page)
     app.connect("autodoc-process-signature", without_fields)
     app.connect("build-finished", finish)

@@ -6,6 +6,7 @@ take it from there, so that each notebook runs once.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from functools import cache
@@ -29,6 +30,8 @@ _READ = (
 _DRAWN_WITH = ("altair", "pandas", "vl-convert-python")
 # Seconds for a cell: a limit against one that never ends.
 _CELL_LIMIT = 300
+_LOG = logging.getLogger(__name__)
+_LOG.setLevel(logging.WARNING)
 
 
 def notebooks() -> list[Path]:
@@ -42,12 +45,17 @@ def executed(path: Path) -> Path:
     Raises ``nbclient.exceptions.CellExecutionError`` if a cell fails.
     """
     text = path.read_text(encoding="utf-8")
-    key = sha256(f"{text}{_dependencies()}".encode()).hexdigest()[:16]
+    key = sha256(f"{text}{fingerprint()}".encode()).hexdigest()[:16]
     result = EXECUTED / f"{path.stem}-{key}.ipynb"
     if not result.exists():
         made = nbformat.reads(text, as_version=4)
-        place = {"metadata": {"path": str(path.parent)}}
-        NotebookClient(made, timeout=_CELL_LIMIT, resources=place, extra_arguments=["--log-level=ERROR"]).execute()
+        NotebookClient(
+            made,
+            timeout=_CELL_LIMIT,
+            resources={"metadata": {"path": str(path.parent)}},
+            extra_arguments=["--log-level=ERROR"],
+            log=_LOG,
+        ).execute()
         EXECUTED.mkdir(parents=True, exist_ok=True)
         for stale in EXECUTED.glob(f"{path.stem}-*.ipynb"):
             stale.unlink(missing_ok=True)
@@ -56,8 +64,8 @@ def executed(path: Path) -> Path:
 
 
 @cache
-def _dependencies() -> str:
-    """A fingerprint of the source, of the data and of the libraries that draw."""
+def fingerprint() -> str:
+    """What tells this state of the source, the data and the libraries that draw from any other."""
     found = sha256()
     for folder in _READ:
         for path in sorted((ROOT / folder).rglob("*")):

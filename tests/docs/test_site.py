@@ -65,6 +65,22 @@ def test_every_example_has_a_page_with_its_manifests(site):
     assert shown == set(examples.rglob("*.yaml"))
 
 
+def test_every_example_has_its_output_and_a_picture(site):
+    page = text_on_site(site, "examples/ring-topology/README")
+    assert "$ drasat allocate -f examples/ring-topology\n" in page
+    assert "rings      <none>  four-in-a-row  ring-node  mla      mla-0, mla-1, mla-2, mla-7\n" in page
+    (picture,) = re.findall(r"!\[.*\]\((.*)\)", page)
+    drawn = ET.parse(ROOT / "examples/ring-topology" / picture).getroot()
+    assert {"mla-0", "mla-7"} <= {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")}
+
+
+def test_commands_that_an_example_names_are_run(site):
+    assert site.rendering.commands(ROOT / "examples/rails") == [
+        "allocate -f examples/rails",
+        "allocate -f examples/rails --node rail-1",
+    ]
+
+
 def test_a_link_to_a_folder_leads_to_its_page(site):
     assert "](../../examples/rails/README.md)" in text_on_site(site, "docs/guides/constraint-groups")
 

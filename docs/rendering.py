@@ -1,0 +1,78 @@
+"""What the site shows of an example beside its files: the commands that one runs, what they print, and a picture.
+
+Outputs are kept in ``build/examples`` until the source or an example changes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from hashlib import sha256
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import patch
+
+import execution
+
+import drasat
+from drasat import __main__ as command_line
+
+ROOT = execution.ROOT
+RENDERED = ROOT / "build" / "examples"
+_COMMANDS = re.compile(r"^drasat (.*?)(?:  *#.*)?$", re.MULTILINE)
+_VERBS = {"inventory": "show"}
+
+
+def commands(folder: Path) -> list[str]:
+    """The commands that an example's README names, else the verb that fits its files; none that it shows itself."""
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    named = [command for block in blocks for command in _COMMANDS.findall(block)]
+    if named or "```console" in text or not ((folder / "claims.yaml").exists() or folder.name in _VERBS):
+        return named
+    return [f"{_VERBS.get(folder.name, 'allocate')} -f {folder.relative_to(ROOT).as_posix()}"]
+
+
+def rendered(folder: Path) -> tuple[str, Path | None]:
+    """The outputs of an example as Markdown, and the file of its picture."""
+    state = f"{folder} {commands(folder)} {Path(__file__).read_text(encoding='utf-8')} {execution.fingerprint()}"
+    name = f"{folder.name}-{sha256(state.encode()).hexdigest()[:16]}"
+    text, picture = RENDERED / f"{name}.md", RENDERED / f"{name}.svg"
+    if not text.exists():
+        RENDERED.mkdir(parents=True, exist_ok=True)
+        with chdir(ROOT):
+            shown = "\n".join(map(_session, commands(folder)))
+            for command in commands(folder)[:1]:
+                _draw(command, picture)
+        text.write_text(shown, encoding="utf-8")
+    return text.read_text(encoding="utf-8"), picture if picture.exists() else None
+
+
+def _session(command: str) -> str:
+    """A command as in a terminal. Exit codes do not matter: some examples ask for more than there is."""
+    shown = StringIO()
+    words = ["drasat", *shlex.split(command)]
+    with patch.object(sys, "argv", words), redirect_stdout(shown), redirect_stderr(shown), suppress(SystemExit):
+        command_line.main()
+    return f"```console\n$ drasat {command}\n{''.join(_stripped(shown.getvalue()))}```\n"
+
+
+def _stripped(text: str) -> Iterator[str]:
+    return (f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _draw(command: str, path: Path) -> None:
+    """The picture of what a command answers: places of devices where there are topologies, else a mosaic."""
+    verb, *words = command.split()
+    cluster = drasat.load(*(source for flag, source in pairwise(words) if flag == "-f"))
+    if verb == "plan":
+        drasat.plan(cluster, buy="--buy" in words, only_new="--only-new" in words).plot.mosaic(path)
+    elif verb == "show":
+        drasat.show(cluster).plot.mosaic(path)
+    elif verb == "allocate":
+        plots = drasat.allocate(cluster).plot
+        (plots.topology if cluster.topologies else plots.mosaic)(path)
