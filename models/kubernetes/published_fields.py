@@ -1,14 +1,15 @@
 """The fields that Kubernetes publishes for its kinds, and fields of a mapping that are not among them.
 
 The table ``published_fields.json.gz`` holds the OpenAPI schemas of all releases since 1.31 together, and the fields of
-proposals that drasat reads (KEP-5254, KEP-5491). ``tests/support/published_fields.py`` makes it.
+proposals that drasat reads (KEP-5254, KEP-5491). ``tests/support/published_fields.py`` makes it. Kueue's kinds and
+ProvisioningRequest have their fields in ``schemas``.
 """
 
 from __future__ import annotations
 
 import difflib
 import gzip
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import chain
 from operator import methodcaller
@@ -18,6 +19,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from .kinds import OWN_GROUP, group_of
+from .kueue import KUEUE_GROUP
+from .provisioning import AUTOSCALING_GROUP
+from .schemas import FieldSchema, kueue_schemas
 
 # As many as the API server names for one object.
 MOST_UNKNOWN = 100
@@ -71,6 +75,9 @@ def _root(kind: str, api_version: str) -> _Type | None:
     """The type of a kind; a version that was never published since 1.31 is read as another one of its group."""
     roots = _table().roots
     group = group_of(api_version)
+    if group in (KUEUE_GROUP, AUTOSCALING_GROUP):
+        schema = kueue_schemas().get(f"{api_version}/{kind}")
+        return None if schema is None else _with_metadata(_type_of(schema))
     if group == OWN_GROUP:
         # What is in the spec is checked as it is read.
         own = _Type()
@@ -79,6 +86,40 @@ def _root(kind: str, api_version: str) -> _Type | None:
         return own
     others = (found for root, found in roots.items() if root.endswith(f"/{kind}") and root.startswith(group))
     return roots.get(f"{api_version}/{kind}") or next(others, None)
+
+
+def _with_metadata(own: _Type) -> _Type:
+    own.names |= {"apiVersion", "kind", "metadata"}
+    own.nested["metadata"] = _table().roots["v1/Pod"].nested["metadata"]
+    return own
+
+
+def _type_of(schema: FieldSchema) -> _Type:
+    """The fields of a schema; templates of pods are looked through apart (``unknown_fields_of_template``)."""
+    made = _Type()
+    made.names = frozenset(schema.fields)
+    for name, field in schema.fields.items():
+        marks, inner = "", field
+        while inner.items is not None:
+            marks, inner = marks + (_MAP if inner.type == "map" else _LIST), inner.items
+        if inner.fields:
+            made.nested[name] = marks, _type_of(inner)
+        elif inner.type in _KUBERNETES_TYPES:
+            mark, type_ = _KUBERNETES_TYPES[inner.type]()
+            made.nested[name] = marks + mark, type_
+    return made
+
+
+_KUBERNETES_TYPES: dict[str, Callable[[], tuple[str, _Type]]] = {
+    "LabelSelector": lambda: ("", _table().roots["apps/v1/Deployment"].nested["spec"][1].nested["selector"][1]),
+    "list of Condition": lambda: (_LIST, _condition_type()),
+}
+
+
+def _condition_type() -> _Type:
+    made = _Type()
+    made.names = frozenset({"type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"})
+    return made
 
 
 def _version_with(path: str, unknown: Mapping[str, list[str]]) -> str:
@@ -92,7 +133,8 @@ def _version_with(path: str, unknown: Mapping[str, list[str]]) -> str:
 def _other_versions(kind: str, api_version: str) -> list[str]:
     """The other API versions of the same kind that have a table, v1 first."""
     end = f"/{kind}"
-    versions = sorted(root.removesuffix(end) for root in _table().roots if root.endswith(end))
+    known = (*_table().roots, *(kueue_schemas() if group_of(api_version) in (KUEUE_GROUP, AUTOSCALING_GROUP) else ()))
+    versions = sorted(root.removesuffix(end) for root in known if root.endswith(end))
     return [one for one in versions if one != api_version and group_of(one) == group_of(api_version)]
 
 

@@ -38,6 +38,7 @@ from .karpenter import check_dra_config, check_instance_type, check_node_claim, 
 from .kueue import check_quota_object
 from .provisioning import PROVISIONING_CHECKS
 from .references import cross_checks, input_problem
+from .schemas import schema_problems
 from .slices import check_slice
 
 _ALL_ON = FeatureGates.all_on()
@@ -84,6 +85,16 @@ def validate_object(obj: Any, gates: FeatureGates | None = None) -> list[FieldPr
     return findings.problems
 
 
+def _object_problems(manifest: Manifest, gates: FeatureGates | None) -> list[FieldProblem]:
+    """Those of the typed object, then what its schema has to say about other fields."""
+    found = validate_object(manifest.object, gates)
+    if type(manifest.object) not in QUOTA_MODELS or manifest.raw is None:
+        return found
+    named = {one.path for one in found}
+    by_schema = schema_problems(manifest.kind, manifest.api_version, manifest.raw)
+    return [*found, *(one for one in by_schema if one.path not in named)]
+
+
 _OLDEST_API = "resource.k8s.io/v1alpha3"
 # Criteria of early DeviceTaintRules; newer servers drop them, and the rule then taints more devices.
 _DROPPED_CRITERIA = ("deviceClassName", "selectors")
@@ -100,7 +111,7 @@ def validate_manifests(
     own: list[InputProblem] = []
     for manifest in typed:
         own += _version_problems(manifest)
-        for problem in validate_object(manifest.object, gates):
+        for problem in _object_problems(manifest, gates):
             if not skip_validation or problem.severity == "warning" or problem.category == STRUCTURE:
                 own.append(input_problem(manifest, problem.path, problem.message, problem.severity))
     return own + cross_checks(typed, skip_validation)

@@ -184,3 +184,32 @@ def test_every_case_is_read_without_loss(file):
             named = {one["metadata"]["name"] for one in case.objects if one["kind"] == kind}
             found = {one.metadata.name for one in case.cluster.objects(model).values()}
             assert found == {name for name in named if (kind, name) not in refused}, case
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "version", "expected"),
+    [
+        ("ClusterQueue", {"cohortNam": "c"}, "v1beta2", ["spec.cohortNam: did you mean cohortName?"]),
+        ("ClusterQueue", {"admissionChecks": ["c"]}, "v1beta2", ["spec.admissionChecks: did you mean"]),
+        ("ClusterQueue", {"admissionChecks": ["c"], "cohort": "c"}, "v1beta1", []),
+        (
+            "ClusterQueue",
+            {"namespaceSelector": {"matchLabel": {"a": "b"}}},
+            "v1beta2",
+            ["spec.namespaceSelector.matchLabel: did you mean matchLabels?"],
+        ),
+        (
+            "Workload",
+            {"podSets": [{"template": {"spec": {"container": []}}}]},
+            "v1beta2",
+            ["spec.podSets[0].template.spec.container: did you mean containers?"],
+        ),
+        ("ResourceFlavor", {"nodeLabels": {"anything": "x"}}, "v1beta2", []),
+        ("ProvisioningRequestConfig", {"retries": 3}, "v1beta2", ["spec.retries"]),
+    ],
+)
+def test_fields_that_kueue_does_not_have_are_found(kind, spec, version, expected):
+    _, problems, _ = read_manifests([kueue(kind, spec, version)], strict=True)
+    told = [f"{one.field}:{one.message.partition(':')[2]}" for one in problems]
+    assert len(told) == len(expected)
+    assert all(text.startswith(start) for text, start in zip(told, expected, strict=True))
