@@ -13,7 +13,7 @@ from typing import Any
 
 from ..kubernetes.meta import byte_length
 from ..kubernetes.schemas import FieldSchema, kueue_schemas
-from .findings import FieldProblem, Findings, MapKey, Path, compact_json, quote, render_path
+from .findings import FieldProblem, Findings, Path, compact_json, quote, render_path
 
 # Longer texts than any limit are not matched with a pattern.
 _LONGEST_MATCHED = 1024
@@ -41,7 +41,7 @@ def _check(found: Findings, path: Path, schema: FieldSchema, value: Any) -> Iter
         _check_count(found, path, schema, value, "properties")
         if schema.type == "map" and schema.items is not None:
             for key, inner in value.items():
-                yield from _check(found, (*path, MapKey(key)), schema.items, inner)
+                yield from _check(found, (*path, key), schema.items, inner)
         for name, field in schema.fields.items():
             inner = value.get(name)
             if inner is not None:
@@ -104,7 +104,7 @@ def _check_text(found: Findings, path: Path, limits: Mapping[str, Any], text: st
         found.too_long(path, most)
     elif least is not None and len(text) < least:
         found.invalid(path, text, f"{render_path(path)} in body should be at least {least} chars long")
-    if pattern is not None and not (len(text) <= _LONGEST_MATCHED and _pattern(pattern).fullmatch(text)):
+    elif pattern is not None and not (len(text) <= _LONGEST_MATCHED and _pattern(pattern).fullmatch(text)):
         found.invalid(path, text, f"{render_path(path)} in body should match '{pattern}'")
     if choices is not None and text not in choices:
         listed = ", ".join(map(quote, choices))

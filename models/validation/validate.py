@@ -26,6 +26,7 @@ from ..kubernetes.gates import FeatureGates
 from ..kubernetes.karpenter import DRAConfig, InstanceType, NodeClaim, NodeOverlay, NodePool
 from ..kubernetes.kinds import INTEGRATION_MODELS, WORKLOAD_MODELS
 from ..kubernetes.meta import label_complaints
+from ..kubernetes.provisioning import PodTemplate
 from ..kubernetes.slices import ResourceSlice
 from ..kubernetes.workloads import PodGroup, PriorityClass, Workload
 from ..manifests.reader import Manifest
@@ -36,7 +37,6 @@ from .extensions import check_group, check_node_template, check_topology
 from .findings import STRUCTURE, FieldProblem, Findings, Path, render_path
 from .karpenter import check_dra_config, check_instance_type, check_node_claim, check_node_overlay, check_node_pool
 from .kueue import check_quota_object
-from .provisioning import PROVISIONING_CHECKS
 from .references import cross_checks, input_problem
 from .schemas import schema_problems
 from .slices import check_slice
@@ -57,7 +57,7 @@ _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
     PodGroup: nodes.check_pod_group,
     **dict.fromkeys(WORKLOAD_MODELS, nodes.check_controller),
     **dict.fromkeys(INTEGRATION_MODELS, check_quota_object),
-    **PROVISIONING_CHECKS,
+    PodTemplate: nodes.check_controller,
     NodePool: check_node_pool,
     NodeClaim: check_node_claim,
 }
@@ -88,7 +88,7 @@ def validate_object(obj: Any, gates: FeatureGates | None = None) -> list[FieldPr
 def _object_problems(manifest: Manifest, gates: FeatureGates | None) -> list[FieldProblem]:
     """Those of the typed object, then what its schema has to say about other fields."""
     found = validate_object(manifest.object, gates)
-    if type(manifest.object) not in QUOTA_MODELS or manifest.raw is None:
+    if type(manifest.object) not in INTEGRATION_MODELS or manifest.raw is None:
         return found
     named = {one.path for one in found}
     by_schema = schema_problems(manifest.kind, manifest.api_version, manifest.raw)

@@ -1,10 +1,10 @@
-"""JSON Schemas of custom resources, from their fields as text: ``tests/data/kueue/kueue-api.txt``."""
+"""JSON Schemas of custom resources, from their fields as text: ``models/kubernetes/kueue_api.txt``."""
 
 import re
 from functools import cache
 from pathlib import Path
 
-TEXT = Path(__file__).resolve().parents[1] / "data" / "kueue" / "kueue-api.txt"
+TEXT = Path(__file__).resolve().parents[2] / "models" / "kubernetes" / "kueue_api.txt"
 _LIMITS = {"minItems": int, "maxItems": int, "minLength": int, "maxLength": int, "minimum": int, "maxProperties": int}
 _TYPES = {"integer": "integer", "string": "string", "object": "object", "array": "array", "map": "object"}
 # Kinds of Kubernetes' own, which other tests check.

@@ -57,7 +57,12 @@ def many(count):
 
 # Kind, path below spec, value, and the message; None for values that are taken.
 ROWS = [
-    (CHECK, ("controllerName",), "", "spec.controllerName: Required value"),
+    (
+        CHECK,
+        ("controllerName",),
+        "",
+        'spec.controllerName: Invalid value: "": spec.controllerName in body should be at least 1 chars long',
+    ),
     (CHECK, ("controllerName",), "x" * 254, "spec.controllerName: Too long: may not be more than 253 bytes"),
     (
         CHECK,
@@ -74,10 +79,20 @@ ROWS = [
         'spec.parameters.kind: Invalid value: "A B": '
         "spec.parameters.kind in body should match '^(?i)[a-z]([-a-z0-9]*[a-z0-9])?$'",
     ),
-    (CHECK, ("parameters", "name"), "", "spec.parameters.name: Required value"),
+    (
+        CHECK,
+        ("parameters", "name"),
+        "",
+        'spec.parameters.name: Invalid value: "": spec.parameters.name in body should be at least 1 chars',
+    ),
     (CHECK, ("parameters", "name"), "n" * 64, "spec.parameters.name: Too long: may not be more than 63 bytes"),
     (CHECK, ("parameters", "name"), "n" * 63, None),
-    (CONFIG, ("provisioningClassName",), "", "spec.provisioningClassName: Required value"),
+    (
+        CONFIG,
+        ("provisioningClassName",),
+        "",
+        'spec.provisioningClassName: Invalid value: "": spec.provisioningClassName in body should be at least 1',
+    ),
     (
         CONFIG,
         ("provisioningClassName",),
@@ -121,7 +136,7 @@ ROWS = [
         CONFIG,
         SELECTORS,
         [{"key": "a", "valueFromProvisioningClassDetail": ""}],
-        "spec.podSetUpdates.nodeSelector[0].valueFromProvisioningClassDetail: Required value",
+        'spec.podSetUpdates.nodeSelector[0].valueFromProvisioningClassDetail: Invalid value: ""',
     ),
     (
         CONFIG,

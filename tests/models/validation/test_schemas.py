@@ -132,7 +132,7 @@ def test_limits_of_a_provisioning_request():
     spec = {"parameters": {"a": "x" * 256}, "podSets": []}
     for version in ("v1", "v1beta1"):
         assert problems("ProvisioningRequest", spec, f"autoscaling.x-k8s.io/{version}") == [
-            "spec.parameters[a]: Too long: may not be more than 255 bytes",
+            "spec.parameters.a: Too long: may not be more than 255 bytes",
             "spec.podSets: Invalid value: 0: spec.podSets in body should have at least 1 items",
             "spec.provisioningClassName: Required value",
         ]
