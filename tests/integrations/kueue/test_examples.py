@@ -4,6 +4,7 @@ import pytest
 
 from drasat.integrations.kueue.configuration import kueue_configuration, start_errors
 from drasat.integrations.kueue.counting import count_workload
+from drasat.integrations.kueue.cycles import KueueState
 from drasat.models.formats.errors import InputError
 from drasat.models.kubernetes.kueue import KueueWorkload
 from drasat.solver.allocate.load import load_all
@@ -52,3 +53,80 @@ def test_a_configuration_that_kueue_refuses_is_refused_in_its_words(examples):
     assert "resources.deviceClassMappings[1].deviceClassNames[0]" in str(refused.value)
     assert "device class already mapped to resource whole-gpus" in str(refused.value)
     assert 'resources.deviceClassMappings[2].name: Invalid value: "big gpus"' in str(refused.value)
+
+
+def run(examples, folder):
+    """What happens in the cycles, and the state that they leave."""
+    cluster = cluster_of(examples, folder)
+    state = KueueState(cluster, kueue_configuration(cluster))
+    return state.run(30), state
+
+
+def phase_of(examples, folder):
+    return run(examples, folder)[0]
+
+
+GPUS = "whole-gpus"
+
+
+@pytest.mark.parametrize(
+    ("folder", "admitted", "evicted", "waiting"),
+    [
+        ("story-1-batch-jobs", {"sample": "gpus"}, (), ()),
+        ("story-2-quota-and-preemption", {"urgent": "gpus"}, ("nightly",), ("later", "nightly")),
+        ("a-lending", {"a-8": "gpus"}, (), ("b-1",)),
+        ("b-cohort-tree", {"inner-4": "gpus"}, (), ("inner-5",)),
+        ("c-borrowing", {"a-5": "gpus"}, (), ("d-5",)),
+        ("d-flavors", {"three": "ondemand"}, (), ()),
+        ("e-fungibility", {"next-3": "ondemand", "stop-3": "spot", "stop-low": "ondemand"}, ("stop-low",), ()),
+        ("f-resource-groups", {"apart-3": "ondemand", "together-3": "ondemand"}, (), ()),
+        ("g-reclaim", {"a-4": "gpus"}, ("b2",), ("b2",)),
+        ("h-reclaim-newest", {"a-4": "gpus"}, ("b3",), ("b3",)),
+        ("i-fair-sharing", {"a-6": "gpus"}, ("b3", "b4", "b5"), ("b3", "b4", "b5")),
+    ],
+)
+def test_what_is_admitted_is_what_the_page_says(examples, folder, admitted, evicted, waiting):
+    """Examples A to I of kueue-dra 4.2, 4.3, 4.7 and 4.8: the flavor of the GPUs, who gives way, and who waits."""
+    phase, state = run(examples, folder)
+    assert phase.settled
+    grants = dict(grant for cycle in phase.cycles for grant in cycle.admitted)
+    assert {key.removeprefix("team/"): one.pod_sets[0].flavors[GPUS] for key, one in grants.items()} == admitted
+    gone = [one.workload for cycle in phase.cycles for one in cycle.evicted]
+    assert sorted(gone) == [f"team/{name}" for name in evicted]
+    without = [key for key, one in state.workloads.items() if not one.reserved]
+    assert sorted(without) == [f"team/{name}" for name in waiting]
+
+
+def test_resources_of_two_groups_get_flavors_of_their_own(examples):
+    """Example F of kueue-dra 4.3."""
+    grants = dict(grant for cycle in phase_of(examples, "f-resource-groups").cycles for grant in cycle.admitted)
+    flavors = {key: dict(one.pod_sets[0].flavors) for key, one in grants.items()}
+    assert flavors == {
+        "team/together-3": {"cpu": "ondemand", GPUS: "ondemand"},
+        "team/apart-3": {"cpu": "small", GPUS: "ondemand"},
+    }
+
+
+def test_amounts_that_are_available_are_those_of_the_page(examples):
+    """Examples A, B and C of kueue-dra 4.2."""
+    before = {
+        (folder, row.node): (row.available, row.potential)
+        for folder in ("a-lending", "b-cohort-tree", "c-borrowing")
+        for row in phase_of(examples, folder).quota_before
+        if row.is_queue
+    }
+    # Of a lent quota 8 are left beside the 8 that the other queue holds; 16 is the most that there could be.
+    assert before["a-lending", "a"] == (8, 16)
+    assert before["a-lending", "b"] == (1, 9)
+    assert before["b-cohort-tree", "inner"] == (4, 4)
+    assert before["b-cohort-tree", "outer"] == (10, 10)
+    assert before["c-borrowing", "a"] == (6, 6)
+    assert before["c-borrowing", "d"] == (4, 4)
+    after = {row.node: row.available for row in phase_of(examples, "a-lending").quota_after if row.is_queue}
+    assert after["b"] == 0
+
+
+def test_shares_end_as_the_page_says(examples):
+    """Example I of kueue-dra 4.8."""
+    shares = phase_of(examples, "i-fair-sharing").shares
+    assert shares["a", True] == shares["b", True]
