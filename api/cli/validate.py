@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ..models.formats.errors import plural
+from ..models.manifests.reader import is_told_as_ignored
 from . import options
 from .output import Exit, print_result, print_table, write_stdout_lines
 
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 
 def _print_lines(result: ValidationResult) -> None:
     write_stdout_lines(map(str, result.problems))
-    write_stdout_lines(f"not read: {one.count} {one.kind} of {one.api_version}" for one in result.document.ignored)
+    write_stdout_lines(
+        f"not read: {one.count} {one.kind} of {one.api_version}"
+        for one in result.document.ignored
+        if not is_told_as_ignored(one.kind, one.api_version, result.problems)
+    )
     write_stdout_lines([f"{plural(result.count('error'), 'error')}, {plural(result.count('warning'), 'warning')}"])
 
 

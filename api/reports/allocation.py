@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from ..models.formats.errors import plural
@@ -22,7 +22,11 @@ _NOTHING = "<none>"
 
 
 def rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
-    """One row a request, under ``HEADERS``; a claim without devices has one row that says its outcome."""
+    """One row a request, under ``HEADERS``; a claim without devices has one row that says its outcome.
+
+    A claim that an earlier unit has, too, has one row that names this one.
+    """
+    owners: dict[tuple[str, str], UnitAnswer] = {}
     for unit in document.units:
         for claim in unit.claims:
             place = _place_cells(unit, claim)
@@ -31,17 +35,21 @@ def rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
                 requests.setdefault(result.request, []).append(result.device)
             yield from ((*place, request, ", ".join(devices)) for request, devices in requests.items())
             if not requests:
-                yield (*place, _NOTHING, _display_no_devices(unit, claim))
+                yield (*place, _NOTHING, _display_no_devices(unit, claim, owners))
+            _note_owner(owners, unit, claim)
 
 
 def wide_rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
     """One row a device, under ``WIDE_HEADERS``."""
+    owners: dict[tuple[str, str], UnitAnswer] = {}
     for unit in document.units:
         for claim in unit.claims:
             for result in _results(claim):
                 yield (*_place_cells(unit, claim), result.request, *_device_cells(result))
             if not _results(claim):
-                yield (*_place_cells(unit, claim), _NOTHING, "", "", _display_no_devices(unit, claim), "", "", "")
+                said = _display_no_devices(unit, claim, owners)
+                yield (*_place_cells(unit, claim), _NOTHING, "", "", said, "", "", "")
+            _note_owner(owners, unit, claim)
 
 
 def device_rows(document: AllocationDocument) -> Iterator[tuple[object, ...]]:
@@ -127,8 +135,17 @@ def _results(claim: ClaimAnswer) -> tuple[DeviceRequestAllocationResult, ...]:
     return (claim.allocation.devices.results or ()) if claim.allocation else ()
 
 
-def _display_no_devices(unit: UnitAnswer, claim: ClaimAnswer) -> str:
-    return "no devices asked for" if claim.allocation else unit.outcome
+def _note_owner(owners: dict[tuple[str, str], UnitAnswer], unit: UnitAnswer, claim: ClaimAnswer) -> None:
+    if claim.allocation:
+        owners.setdefault((claim.namespace, claim.name), unit)
+
+
+def _display_no_devices(unit: UnitAnswer, claim: ClaimAnswer, owners: Mapping[tuple[str, str], UnitAnswer]) -> str:
+    if claim.allocation:
+        return "no devices asked for"
+    owner = owners.get((claim.namespace, claim.name))
+    shared = unit.outcome == "Allocated" and owner is not None and owner.pod
+    return f"shared with {owner.pod.split('/')[-1]}" if shared and owner and owner.pod else unit.outcome
 
 
 def _device_cells(result: DeviceRequestAllocationResult) -> tuple[str, ...]:

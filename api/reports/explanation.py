@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -19,16 +20,39 @@ COLUMNS = ("pod", "claims", "outcome", "nodes", "what", "relaxation", "id", "cla
 
 
 def lines(document: ExplanationDocument) -> Iterator[str]:
-    """Tell of every unit: that it fits, or why it does not and what would help."""
-    for unit in document.units:
+    """Tell of every unit: that it fits, or why it does not and what would help.
+
+    Units that differ in their names alone, such as the pods of a Deployment, are told once, with their number.
+    """
+    alike: dict[tuple[str, ...], list[ExplainedUnit]] = {}
+    for number, unit in enumerate(document.units):
+        said = () if unit.outcome == "Allocated" else tuple(_nameless_lines(unit))
+        alike.setdefault(said or (str(number),), []).append(unit)
+    for unit, *others in alike.values():
         if unit.outcome == "Allocated":
             yield f"{display_unit(unit.pod, unit.claims)}: fits on {unit.node or 'any node'}"
         else:
-            yield f"{display_unit(unit.pod, unit.claims)}: {unit.outcome}"
-            yield from (f"  {reason.message}" for reason in unit.reasons)
-            for nodes in unit.failures:
-                yield from _node_lines(nodes)
-            yield from _relaxation_lines(unit)
+            more = f" and {len(others)} more" if others else ""
+            yield f"{display_unit(unit.pod, unit.claims)}{more}: {unit.outcome}"
+            yield from _failure_lines(unit)
+
+
+def _failure_lines(unit: ExplainedUnit) -> Iterator[str]:
+    yield from (f"  {reason.message}" for reason in unit.reasons)
+    for nodes in unit.failures:
+        yield from _node_lines(nodes)
+    yield from _relaxation_lines(unit)
+
+
+def _nameless_lines(unit: ExplainedUnit) -> Iterator[str]:
+    """What is told of a unit, with numbers in place of the names of its claims and its own."""
+    yield unit.outcome
+    names = [*unit.claims, *([unit.pod] if unit.pod else [])]
+    numbers = {name: number for number, name in enumerate(names)}
+    # The longest first: one name may begin as another does.
+    pattern = re.compile("|".join(rf"{re.escape(name)}(?![\w.-])" for name in sorted(names, key=len, reverse=True)))
+    for line in _failure_lines(unit):
+        yield pattern.sub(lambda found: f"\0{numbers[found[0]]}", line) if names else line
 
 
 def _node_lines(nodes: ExplainedNodes) -> Iterator[str]:

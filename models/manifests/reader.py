@@ -80,7 +80,7 @@ def read_manifests(
     ignored = Counter(
         f"{manifest.kind} of {manifest.api_version}" if manifest.kind in KIND_NAMES else manifest.kind
         for manifest in reader.manifests
-        if manifest.object is None
+        if manifest.object is None and not is_told_as_ignored(manifest.kind, manifest.api_version, reader.problems)
     )
     return reader.manifests, reader.problems, ignored
 
@@ -165,7 +165,7 @@ class _Reader:
             self.manifests.append(Manifest(kind, api_version, None, mapping, source))
             # A misspelt kind is reported as such.
             if (path := find_raw_pod_spec(mapping)) and not _meant_kind(kind, api_version):
-                message = f"looks like the spec of a pod, but {kind} of {api_version} is not read: no pods are planned"
+                message = f"looks like the spec of a pod, but {_not_read(kind, api_version)}: no pods are planned"
                 self._warn(source, path, message, kind, mapping)
         elif api_version not in known.api_versions():
             supported = ", ".join(f'"{version}"' for version in known.api_versions())
@@ -254,7 +254,7 @@ class _Reader:
         firsts = {(manifest.kind, manifest.api_version): manifest for manifest in reversed(ignored)}
         for (kind, api_version), manifest in sorted(firsts.items())[:_MOST_MISSPELT]:
             if meant := _meant_kind(kind, api_version):
-                message = f"{kind} of {api_version} is not read: did you mean {meant}?"
+                message = f"{_not_read(kind, api_version)}: did you mean {meant}?"
                 self.problems.append(InputProblem(manifest.source, "kind", message, self._unknown))
 
     def _typed(self, known: Kind, mapping: dict[str, Any]) -> tuple[ApiObject | None, list[DecodeProblem]]:
@@ -271,6 +271,16 @@ class _Reader:
             return False
         self._shared.share(read)
         return True
+
+
+def is_told_as_ignored(kind: str, api_version: str, problems: Iterable[InputProblem]) -> bool:
+    """Whether a problem says already that a kind is not read: it may be misspelt, or holds the spec of a pod."""
+    said = _not_read(kind, api_version)
+    return any(problem.kind in (kind, "") and said in problem.message for problem in problems)
+
+
+def _not_read(kind: str, api_version: str) -> str:
+    return f"{kind} of {api_version} is not read"
 
 
 def _path_text(path: FieldPath) -> str:

@@ -46,10 +46,16 @@ def input_problem(manifest: Manifest, path: str, message: str, severity: Severit
     return InputProblem(manifest.source, path, message, severity, manifest.kind, shown)
 
 
-def cross_checks(manifests: Iterable[Manifest], skip_limits: bool = False) -> list[InputProblem]:
-    """Everything wrong between objects, in reading order; ``skip_limits`` leaves out errors that can be lifted."""
+def cross_checks(
+    manifests: Iterable[Manifest], skip_limits: bool = False, unreadable: Iterable[InputProblem] = ()
+) -> list[InputProblem]:
+    """Everything wrong between objects, in reading order; ``skip_limits`` leaves out errors that can be lifted.
+
+    ``unreadable`` are problems of objects that could not be read, which are in the input all the same.
+    """
     typed = [manifest for manifest in manifests if manifest.object is not None]
     known = _KnownObjects.of(typed)
+    known.unreadable = {(problem.kind, problem.name) for problem in unreadable if problem.severity == "error"}
     found = [problem for manifest in typed for problem in _object_problems(manifest, known)]
     return [
         cross.problem
@@ -66,6 +72,8 @@ class _KnownObjects:
     devices: set[DeviceId] = field(default_factory=set)
     # What controllers make of objects of the input.
     made: set[ObjectId] = field(default_factory=set)
+    # Kinds and names.
+    unreadable: set[tuple[str, str]] = field(default_factory=set)
 
     @classmethod
     def of(cls, manifests: list[Manifest]) -> _KnownObjects:
@@ -86,7 +94,13 @@ class _KnownObjects:
         return known
 
     def has(self, model: type[Any], namespace: str, name: str) -> bool:
-        return (model, namespace, name) in self.objects or (model, namespace, name) in self.made
+        key = model, namespace, name
+        if key in self.objects or key in self.made:
+            return True
+        shown = {f"{namespace}/{name}" if namespace else name}
+        if namespace == DEFAULT_NAMESPACE:
+            shown.add(name)
+        return any((kind_of(model).name, one) in self.unreadable for one in shown)
 
 
 def _typed_object(manifest: Manifest) -> Any:

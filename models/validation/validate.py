@@ -101,11 +101,15 @@ _DROPPED_CRITERIA = ("deviceClassName", "selectors")
 
 
 def validate_manifests(
-    manifests: Iterable[Manifest], gates: FeatureGates | None = None, skip_validation: bool = False
+    manifests: Iterable[Manifest],
+    gates: FeatureGates | None = None,
+    skip_validation: bool = False,
+    unreadable: Iterable[InputProblem] = (),
 ) -> list[InputProblem]:
     """Problems of each object in reading order, then those across objects.
 
     ``skip_validation`` leaves out errors about names and limits, never those about structure, and no warnings.
+    ``unreadable`` are problems of objects that could not be read.
     """
     typed = [manifest for manifest in manifests if manifest.object is not None]
     own: list[InputProblem] = []
@@ -114,7 +118,7 @@ def validate_manifests(
         for problem in _object_problems(manifest, gates):
             if not skip_validation or problem.severity == "warning" or problem.category == STRUCTURE:
                 own.append(input_problem(manifest, problem.path, problem.message, problem.severity))
-    return own + cross_checks(typed, skip_validation)
+    return own + cross_checks(typed, skip_validation, unreadable)
 
 
 def _version_problems(manifest: Manifest) -> Iterator[InputProblem]:

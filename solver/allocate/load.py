@@ -62,7 +62,8 @@ def load_all(
 ) -> LoadedCluster:
     """``load``, with the warnings and the count of ignored kinds. Raises ``InputError``."""
     manifests, found, ignored = read_manifests(sources, recursive, strict=strict, max_input_size=max_input_size)
-    found += manifest_problems(manifests, gates or FeatureGates.all_on(), skip_validation=skip_validation)
+    checked = gates or FeatureGates.all_on()
+    found += manifest_problems(manifests, checked, skip_validation=skip_validation, unreadable=found)
     if has_errors(found):
         raise InputError(found)
     return LoadedCluster(Cluster.build(manifests), tuple(merge_warnings(found)), ignored)

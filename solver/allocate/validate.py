@@ -55,7 +55,7 @@ def validate(
 ) -> tuple[list[InputProblem], list[IgnoredKind]]:
     """Read the sources and report every problem, in reading order, and what is ignored; nothing in the input raises."""
     manifests, found, _ = read_manifests(sources, recursive, strict=strict, max_input_size=max_input_size)
-    found += manifest_problems(manifests, gates, skip_validation=skip_validation)
+    found += manifest_problems(manifests, gates, skip_validation=skip_validation, unreadable=found)
     if not skip_validation and not has_errors(found):
         found.extend(indistinguishable_devices(manifests))
     ignored = Counter((manifest.kind, manifest.api_version) for manifest in manifests if manifest.object is None)
@@ -66,13 +66,19 @@ def validate(
 
 @gc_young_only()
 def manifest_problems(
-    manifests: Sequence[Manifest], gates: FeatureGates, *, skip_validation: bool = False
+    manifests: Sequence[Manifest],
+    gates: FeatureGates,
+    *,
+    skip_validation: bool = False,
+    unreadable: Sequence[InputProblem] = (),
 ) -> list[InputProblem]:
     """Problems of what was read; ``skip_validation`` lifts names and limits, and leaves expressions to the search.
 
+    ``unreadable`` are problems of what could not be read.
+
     In the search an expression that does not compile is fatal for the units that use it only (CEL-6).
     """
-    found = validate_manifests(manifests, gates, skip_validation)
+    found = validate_manifests(manifests, gates, skip_validation, unreadable)
     if not skip_validation:
         found.extend(_expression_problems(manifests))
     if not has_errors(found):

@@ -76,7 +76,7 @@ def explain(
     run = _ExplanationRun(allocated_state, placer.rooms, lambda: _load_explainer(session, nodes, deadline))
     sets = find_coupled_units(cluster, requested) if cluster.constraint_groups else ()
     interrupted = place_units(placer, requested, sets, run.record, progress)
-    check = partial(check_allocations, cluster, run.placed, gates, policy, given)
+    check = partial(check_allocations, cluster, run.placed, gates, policy, given, groups=True)
     ends = verification_ends(started, time_limit)
     run.keep(verified_outcomes(run.placed, partial(check, deadline=ends), sets))
     units = tuple(

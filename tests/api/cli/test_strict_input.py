@@ -266,3 +266,17 @@ def test_python_has_the_same_options(tmp_path, write):
     assert not api.validate(path, max_input_size="1k").valid
     with pytest.raises(ValueError, match="zero"):
         api.load(path, max_input_size=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "api_version"),
+    [("Deployment", "resource.k8s.io/v1"), ("ResourceClam", "resource.k8s.io/v1"), ("Gadget", "x.io/v1")],
+    ids=["another group", "misspelt", "unknown, which holds no pods"],
+)
+def test_a_kind_that_is_not_read_is_named_in_one_line(drasat, write, kind, api_version):
+    template = {} if kind == "Gadget" else {"template": {"spec": {"containers": [{"name": "c"}]}}}
+    path = write({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "spec": template})
+    told = drasat("validate", "-f", path).out.splitlines()[:-1]
+    assert len([line for line in told if kind in line]) == 1
+    told = drasat("allocate", "-f", path).err.splitlines()
+    assert len([line for line in told if kind in line]) == 1

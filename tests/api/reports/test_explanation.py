@@ -144,3 +144,15 @@ def test_every_unit_has_a_row():
         (None, ["ns/c"], "Allocated", ["n1"]),
         (None, ["ns/c"], "Unallocatable", ["n1"]),
     ]
+
+
+def test_units_that_differ_in_their_names_alone_are_told_once():
+    def of(name, message):
+        failed = nodes(reasons=(reason(message),))
+        return unit(pod=f"ns/{name}", claims=(f"ns/{name}-c",), failures=(failed,))
+
+    pods = [of(name, f"claim ns/{name}-c of pod ns/{name} needs 2") for name in ("w-1", "w-10", "w-2")]
+    told = list(lines(document(*pods, of("other", "claim ns/w-1-c has it"), unit(outcome="Allocated", node="n1"))))
+    heads = [line for line in told if not line.startswith(" ")]
+    assert heads == ["pod ns/w-1 and 2 more: Unallocatable", "pod ns/other: Unallocatable", "claim ns/c: fits on n1"]
+    assert "      claim ns/w-1-c of pod ns/w-1 needs 2" in told

@@ -4,7 +4,7 @@ import pytest
 from support.kinds import BY_MODEL
 from support.validation import ALLOCATED, BASES, CLAIM, CLASS, NAMESPACE, POD, SLICE, TEMPLATE, edited, typed
 
-from drasat.models.formats.errors import Source
+from drasat.models.formats.errors import InputProblem, Source
 from drasat.models.manifests.reader import Manifest
 from drasat.models.validation.references import cross_checks
 
@@ -153,3 +153,12 @@ def test_ignored_kinds_are_left_alone():
 def test_every_known_kind_can_be_checked():
     assert set(BASES) == set(BY_MODEL)
     assert len(found(*BASES.items(), *BASES.items())) >= len(BASES)
+
+
+def test_what_could_not_be_read_is_in_the_input_all_the_same():
+    unreadable = [
+        InputProblem(Source("f.yaml", 1), "spec", "must be an object", "error", "ResourceClaim", name)
+        for name in ("claim", "default/template")
+    ]
+    (left,) = found(GPU, ("Pod", POD), unreadable=unreadable)
+    assert "ResourceClaimTemplate default/template is not in the input" in left
