@@ -26,11 +26,11 @@ def command(
         ),
     ] = None,
     quota: Annotated[
-        Literal["free", "events"] | None,
+        Literal["kueue", "free", "events"] | None,
         typer.Option(
             "--quota",
-            help="Give quota to all workloads that wait (free), or to those that an event names. "
-            "[default: events if one gives quota, else free]",
+            help="Give quota as Kueue's scheduler does, to all workloads that wait (free), or to those that an event "
+            "names. [default: events if one gives quota, else kueue]",
         ),
     ] = None,
     backoff: Annotated[

@@ -14,7 +14,9 @@ from . import ResultWithManifests
 if TYPE_CHECKING:
     import pandas
 
-QuotaSource = Literal["free", "events"]
+    from ..integrations.provisioning.simulation import Scheduler
+
+QuotaSource = Literal["kueue", "free", "events"]
 
 
 class ProvisionResult(ResultWithManifests[records.ProvisionDocument]):
@@ -83,9 +85,9 @@ def provision(
         what happens then: ``reserve``, ``condition``, ``tick``, ``evict``, ``preempt``, ``finish``, ``activate``,
         ``deactivate``, ``apply``, ``delete``, ``refuse`` or ``accept``.
     quota
-        Who gives quota to workloads that wait: with ``free`` all of them get it at once, as in queues that are never
-        full, in the flavors that come first; with ``events`` those that an event names. Workloads that hold quota in
-        the input keep it. Default: ``events`` if an event gives quota, else ``free``.
+        Who gives quota to workloads that wait: Kueue's scheduler (``kueue``); all of them get it at once, as in queues
+        that are never full, in the flavors that come first (``free``); or those that an event names (``events``).
+        Workloads that hold quota in the input keep it. Default: ``events`` if an event gives quota, else ``kueue``.
     backoff
         From when the wait before a retry counts: ``as-coded`` is what Kueue does, from when the check last became
         Pending, with the quota kept until then; ``intended`` is from the failure, without quota.
@@ -100,12 +102,20 @@ def provision(
     """
     from ..integrations.provisioning.event_file import read_events
     from ..integrations.provisioning.objects import request_manifests
-    from ..integrations.provisioning.reservation import give_free_quota
-    from ..integrations.provisioning.simulation import no_scheduler
     from ..integrations.provisioning.timeline import run_timeline
 
     read = [] if events is None else read_events(events, max_input_size)
-    given = quota or ("events" if any(one.name == "reserve" for one in read) else "free")
-    scheduler = give_free_quota if given == "free" else no_scheduler
-    state, document = run_timeline(cluster, read, scheduler, backoff)
+    given = quota or ("events" if any(one.name == "reserve" for one in read) else "kueue")
+    state, document = run_timeline(cluster, read, _scheduler(cluster, given), backoff)
     return ProvisionResult(document, partial(request_manifests, state))
+
+
+def _scheduler(cluster: Cluster, quota: QuotaSource) -> Scheduler:
+    from ..integrations.provisioning.reservation import give_free_quota
+    from ..integrations.provisioning.simulation import no_scheduler
+
+    if quota == "kueue":
+        from ..integrations.provisioning.scheduler import KueueScheduler
+
+        return KueueScheduler(cluster)
+    return give_free_quota if quota == "free" else no_scheduler

@@ -32,6 +32,15 @@ class FlavorMode(IntEnum):
     FIT = 4
 
 
+_MODE_WORDS = {
+    FlavorMode.NO_FIT: "NoFit",
+    FlavorMode.NO_CANDIDATES: "preemptionMode=NoCandidates",
+    FlavorMode.PREEMPT: "preemptionMode=Preempt",
+    FlavorMode.RECLAIM: "preemptionMode=Reclaim",
+    FlavorMode.FIT: "Fit",
+}
+
+
 class AssignmentMode(IntEnum):
     """What a workload needs: more than there is, victims, or nothing."""
 
@@ -74,15 +83,29 @@ class FlavorChoice:
     tried: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class FlavorAttempt:
+    """A flavor that was looked at and does not just fit, with the reasons."""
+
+    flavor: str
+    mode: FlavorMode
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        mode = _MODE_WORDS[self.mode]
+        return f"{self.flavor}({';'.join((mode, *self.reasons))})"
+
+
 @dataclass(slots=True)
 class PodSetChoice:
-    """The flavors of a pod set, or why it has none."""
+    """The flavors of a pod set, or why it has none; ``attempts`` are those that were passed over."""
 
     name: str
     count: int
     requests: Mapping[str, int]
     flavors: dict[str, FlavorChoice] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
+    attempts: Sequence[FlavorAttempt] = ()
 
     @property
     def mode(self) -> AssignmentMode:
@@ -120,6 +143,12 @@ class Assignment:
         )
 
     @property
+    def considered(self) -> str:
+        """The flavors that were passed over for others, as the event of a reservation names them; empty if none was."""
+        passed = [f"{one.name}: {', '.join(map(str, one.attempts))}" for one in self.pod_sets if one.attempts]
+        return f"; Flavors considered: {'; '.join(passed)}" if passed else ""
+
+    @property
     def contested(self) -> set[FlavorResource]:
         """The pairs for which someone has to be preempted."""
         return {
@@ -142,6 +171,7 @@ class _GroupChoice:
     flavors: dict[str, FlavorChoice] | None
     reasons: list[str]
     blocker: Blocker
+    attempts: Sequence[FlavorAttempt] = ()
 
 
 class FlavorAssigner:
@@ -199,6 +229,7 @@ class FlavorAssigner:
                 total[resource] = total.get(resource, 0) + amount
         flavors: dict[str, FlavorChoice] = {}
         reasons: list[str] = []
+        attempts: list[FlavorAttempt] = []
         failed, blocker = False, Blocker.NONE
         for resource in sorted(total, key=hash_order):
             group = queue.group_of.get(resource)
@@ -216,10 +247,12 @@ class FlavorAssigner:
                 break
             flavors.update(found.flavors)
             reasons.extend(found.reasons)
+            attempts.extend(found.attempts)
         if reasons:
             choice.blocker = max(choice.blocker, blocker)
         for index in members:
             self._append(choice, charges[index], requests[index], flavors, reasons)
+            choice.pod_sets[-1].attempts = attempts
         return not failed
 
     @staticmethod
@@ -255,6 +288,7 @@ class FlavorAssigner:
         best: dict[str, FlavorChoice] | None = None
         best_mode = (FlavorMode.NO_FIT, 0)
         reasons: list[str] = []
+        attempts: list[FlavorAttempt] = []
         mildest: Blocker | None = None
         last = -1
         for last in range(start, len(group.flavors)):
@@ -262,10 +296,11 @@ class FlavorAssigner:
             misfit = self._misfit(workload, members, flavor, resource, nominated)
             if misfit is not None:
                 reasons.append(misfit)
+                attempts.append(FlavorAttempt(flavor, FlavorMode.NO_FIT, (misfit,)))
                 mildest = _milder(mildest, Blocker.NoMatchingFlavor)
                 continue
             choices: dict[str, FlavorChoice] = {}
-            mode, blocker = (FlavorMode.FIT, 0), Blocker.NONE
+            mode, blocker, said = (FlavorMode.FIT, 0), Blocker.NONE, len(reasons)
             for name in wanted:
                 pair = flavor, name
                 one, level, text, blocks = self._fit(workload, queue, pair, used.get(pair, 0), total[name])
@@ -275,6 +310,8 @@ class FlavorAssigner:
                 if _better(mode, (one, level), queue):
                     mode = one, level
                 choices[name] = FlavorChoice(flavor, one, level)
+            if mode[0] is not FlavorMode.FIT:
+                attempts.append(FlavorAttempt(flavor, mode[0], tuple(reasons[said:])))
             if blocker is not Blocker.NONE:
                 mildest = _milder(mildest, blocker)
             if not _goes_on(mode, queue):
@@ -285,7 +322,7 @@ class FlavorAssigner:
         for chosen in (best or {}).values():
             chosen.tried = -1 if last == len(group.flavors) - 1 else last
         if best is not None and best_mode[0] is FlavorMode.FIT:
-            return _GroupChoice(best, [], mildest or Blocker.NONE)
+            return _GroupChoice(best, [], mildest or Blocker.NONE, attempts)
         return _GroupChoice(best, reasons, Blocker.NoMatchingFlavor if mildest is None else mildest)
 
     def _misfit(

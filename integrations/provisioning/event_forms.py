@@ -171,10 +171,9 @@ def _known_workload(key: ObjectKey, state: ProvisioningState) -> ObjectKey:
 def _resolve_reserve(value: Any, state: ProvisioningState) -> list[ProvisioningEvent]:
     key = _known_workload(value["workload"], state)
     workload = state.workloads[key]
-    requeued = workload.conditions.get("Requeued")
     if workload.state != "pending":
         raise EventError(f"workload {'/'.join(key)} is {workload.state} already at {state.now} s")
-    if not workload.active or (requeued is not None and requeued.status == "False"):
+    if not workload.in_queue(state.now):
         why = f"waits until {workload.requeue_at} s" if workload.requeue_at else "is not in its queue"
         raise EventError(f"workload {'/'.join(key)} {why} at {state.now} s")
     try:

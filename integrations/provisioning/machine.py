@@ -42,11 +42,12 @@ class ReserveQuota:
 
 @dataclass(frozen=True, slots=True)
 class KeepWaiting:
-    """The scheduler looked at a workload and says why it gets no quota."""
+    """A workload gets no quota, with the reason; the scheduler says it in an event unless it is ``silent``."""
 
     workload: ObjectKey
     reason: str
     message: str
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,8 @@ def _keep_waiting(run: ControllerRun, event: KeepWaiting) -> None:
     workload = run.workloads.get(event.workload)
     if workload is None or workload.reservation is not None:
         return
-    if run.write(workload.with_condition("QuotaReserved", "False", event.reason, event.message)):
+    changed = run.write(workload.with_condition("QuotaReserved", "False", event.reason, event.message))
+    if changed and not event.silent:
         run.record(workload.key, event.reason, event.message, "Warning")
 
 

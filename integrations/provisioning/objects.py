@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -11,9 +11,11 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.kueue import AdmissionCheckState, KueueWorkload, PodSetUpdate
 from ...models.kubernetes.meta import ObjectMeta, key_of
 from ...models.kubernetes.provisioning import AUTOSCALING_GROUP, PodTemplate, ProvisioningRequest
+from ...models.kubernetes.workloads import PodTemplateSpec, parts_of, raw_part
 from ...models.manifests.reader import Manifest
 from ...models.manifests.writer import model_mapping
 from ..kueue.configuration import kueue_configuration
+from ..kueue.workloads import kueue_workloads
 from .machine import PROVISIONING_MODELS, ApplyObject, with_objects
 from .requests import MANAGED_LABEL, PodSetEntry
 from .state import AutoscalerRequest, CheckProgress, PodSetChange, ProvisioningState, RequestTemplate, SimulatedWorkload
@@ -29,6 +31,9 @@ def initial_state(cluster: Cluster) -> ProvisioningState:
     read = [one for one in cluster.read if one.object is not None]
     cleanup = kueue_configuration(cluster).gates.get(_CLEANUP_GATE, True)
     events = [apply_event(one) for one in read if isinstance(one.object, PROVISIONING_MODELS)]
+    known = cluster.objects(KueueWorkload)
+    made = (one for one in kueue_workloads(cluster) if key_of(one.metadata) not in known)
+    events += (ApplyObject(one, _templates_of_job(one, read)) for one in made)
     state = with_objects(ProvisioningState(cleanup=cleanup), events)
     stamps = [
         seconds
@@ -57,6 +62,26 @@ def apply_event(manifest: Manifest) -> ApplyObject:
     spec = (manifest.raw or {}).get("spec") or {}
     templates = tuple(one.get("template") or {} for one in spec.get("podSets") or ())
     return ApplyObject(made, templates if len(templates) == len(made.spec.pod_sets or ()) else ())
+
+
+def _templates_of_job(workload: KueueWorkload, read: Sequence[Manifest]) -> tuple[Mapping[str, Any], ...]:
+    """Give the pod templates of a workload that Kueue makes of a job, as read; nothing if one is not found."""
+    namespace = key_of(workload.metadata)[0]
+    owners = {(one.kind, one.name) for one in workload.metadata.owner_references or ()}
+    templates: list[tuple[PodTemplateSpec, Mapping[str, Any]]] = []
+    for manifest in read:
+        owner = manifest.object
+        if owner is not None and (manifest.kind, owner.metadata.name) in owners:
+            same = key_of(owner.metadata)[0] == namespace
+            parts = parts_of(owner) if same else ()
+            templates += (
+                (part, raw_part(manifest.raw, path)) for path, part in parts if isinstance(part, PodTemplateSpec)
+            )
+    found = [
+        next((raw for part, raw in templates if part.spec == one.template.spec), None)
+        for one in workload.spec.pod_sets or ()
+    ]
+    return tuple(one for one in found if one) if all(found) else ()
 
 
 def _with_progress(workload: SimulatedWorkload, zero: int) -> SimulatedWorkload:

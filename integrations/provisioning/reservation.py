@@ -70,9 +70,11 @@ def _usage(pod_set: KueuePodSet, count: int) -> dict[str, int]:
 def give_free_quota(state: ProvisioningState) -> Sequence[SchedulerEvent]:
     """Give every workload in an active queue its quota at once: a scheduler of queues that are never full."""
     for key, workload in state.workloads.items():
-        requeued = workload.conditions.get("Requeued")
-        waits = workload.state == "pending" and workload.active and not (requeued and requeued.status == "False")
-        if waits and queue_of(state, workload) is not None and why_queue_is_inactive(state, workload) is None:
+        if (
+            workload.in_queue(state.now)
+            and queue_of(state, workload) is not None
+            and why_queue_is_inactive(state, workload) is None
+        ):
             return [ReserveQuota(key, default_reservation(state, workload))]
     return ()
 
@@ -86,8 +88,13 @@ def preemption_message(victim: SimulatedWorkload, preemptor: SimulatedWorkload |
         f"Preempted to accommodate a workload (UID: {uid}, JobUID: UNKNOWN) due to prioritization in the ClusterQueue; "
         f"{where}"
     )
+    return message, priority_note(victim, preemptor)
+
+
+def priority_note(victim: SimulatedWorkload, preemptor: SimulatedWorkload | None) -> str:
+    """What the events of a preemption add about priorities."""
     if preemptor is None:
-        return message, ""
+        return ""
     high, low = (one.spec.spec.priority or 0 for one in (preemptor, victim))
     note = f"; preemptor effective priority: {high} (base: {high}, boost: 0)"
-    return message, f"{note}; preemptee effective priority: {low} (base: {low}, boost: 0)"
+    return f"{note}; preemptee effective priority: {low} (base: {low}, boost: 0)"

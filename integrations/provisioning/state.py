@@ -84,6 +84,13 @@ class SimulatedWorkload:
         """The furthest that the workload got."""
         return next((word for word, condition in _PHASES if self.is_true(condition)), "pending")
 
+    def in_queue(self, now: int) -> bool:
+        """Whether the workload waits in its queue for quota: it is active, and no back-off lasts."""
+        requeued = self.conditions.get("Requeued")
+        waits = self.requeue_at is not None and self.requeue_at > now
+        out = waits or (requeued is not None and requeued.status == "False")
+        return self.state == "pending" and self.active and not out
+
     def with_condition(self, type_: str, status: str, reason: str, message: str) -> SimulatedWorkload:
         """With a condition added or replaced."""
         made = Condition(type=type_, status=status, reason=reason, message=message)

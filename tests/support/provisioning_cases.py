@@ -1,13 +1,11 @@
 """Recorded cases of ProvisioningRequests: the machine runs through their steps, and says in their form what it did."""
 
-import re
-
 from support.kueue_cases import kueue_cases, read_objects
 
 from drasat.integrations.provisioning import machine
+from drasat.integrations.provisioning.scheduler import KueueScheduler
 from drasat.integrations.provisioning.simulation import ProvisioningSimulation
-from drasat.integrations.provisioning.state import ProvisioningState, QuotaReservation
-from drasat.models.kubernetes.kueue import PodSetAssignment
+from drasat.integrations.provisioning.state import ProvisioningState
 from drasat.models.kubernetes.meta import Condition
 
 
@@ -53,16 +51,12 @@ def events_of(step):
 
 
 def simulated(case):
-    """The phases of a case as the machine makes them, with the recorded decisions of the scheduler."""
-    scheduler = ReplayedScheduler()
+    """The phases of a case as the machine and Kueue's scheduler make them."""
     gates = case.configuration.get("featureGates", {})
     state = ProvisioningState(cleanup=gates.get("CleanupProvisioningRequestsOnEviction", True))
-    simulation = ProvisioningSimulation(state, scheduler)
+    simulation = ProvisioningSimulation(state, KueueScheduler(case.cluster))
     first = [event for event in map(applied, case.objects) if event is not None]
-    steps = (first, *(list(events_of(step)) for step in case.steps))
-    for events, recorded in zip(steps, case.verdict["provisioning"], strict=True):
-        began = len(simulation.log)
-        scheduler.begin(recorded, lambda began=began: simulation.log[began:])
+    for events in (first, *(list(events_of(step)) for step in case.steps)):
         log = simulation.run(*events)
         yield phase(simulation.state, log)
 
@@ -185,69 +179,3 @@ def plain(value):
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     return value
-
-
-class ReplayedScheduler:
-    """Decides what Kueue's scheduler decided in a recorded phase, as far as its events and the admissions say it."""
-
-    _WAITING = ("WaitingForQuota", "ExceedsMaxQuota", "WaitingForPreemptedWorkloads")
-
-    def __init__(self):
-        self.cycles = []
-        self.noted = list
-
-    def begin(self, recorded, noted):
-        """Take the decisions of a phase, each with the number of events before it; ``noted`` has those so far.
-
-        Decisions of one cycle follow each other, but quota is a cycle each. Of phases that never come to rest no events
-        are recorded: whoever has quota got it.
-        """
-        admissions = {one["workload"]: one["admission"] for one in recorded["workloads"] if "admission" in one}
-        events = recorded.get("events", ())
-        if recorded.get("looping"):
-            events = [{"object": name, "reason": "QuotaReserved", "message": "in cq"} for name in admissions]
-        evictions = [one["message"] for one in events if one["reason"] == "PreemptedWorkload"]
-        self.cycles, self.noted = [], noted
-        for number, event in enumerate(events):
-            decision = self._decision(event, admissions, evictions)
-            joins = self.cycles and isinstance(self.cycles[-1][1][-1], machine.EvictWorkload)
-            if decision is not None and joins and not isinstance(decision, machine.ReserveQuota):
-                self.cycles[-1][1].append(decision)
-            elif decision is not None:
-                self.cycles.append((number, [decision]))
-
-    def _decision(self, event, admissions, evictions):
-        name, reason, message = event["object"], event["reason"], event["message"]
-        if reason == "QuotaReserved":
-            head, *note = message.split("; ", 1)
-            assigned = reservation(admissions[name]) if name in admissions else QuotaReservation(head.split()[-1], ())
-            return machine.ReserveQuota(key(name), assigned, "".join(f"; {part}" for part in note))
-        if reason == "EvictedDueToPreempted":
-            found = next(one for one in evictions if one.startswith(f"Preempted workload {name} "))
-            note = found[found.index("; preemptor effective") :]
-            by = re.search(r"\(UID: uid-([^,]*),", message)[1]
-            return machine.EvictWorkload(key(name), "Preempted", message, "InClusterQueue", ("team", by), note)
-        return machine.KeepWaiting(key(name), reason, message) if reason in self._WAITING else None
-
-    def __call__(self, state):
-        if not self.cycles or len(self.noted()) < self.cycles[0][0]:
-            return ()
-        for decision in self.cycles[0][1]:
-            one = state.workloads.get(decision.workload)
-            requeued = one and one.conditions.get("Requeued")
-            waits = one is not None and one.reservation is None and not (requeued and requeued.status == "False")
-            if waits == isinstance(decision, machine.EvictWorkload):
-                return ()
-        return self.cycles.pop(0)[1]
-
-
-def reservation(recorded):
-    return QuotaReservation(
-        recorded["clusterQueue"],
-        tuple(
-            PodSetAssignment(
-                name=one["podSet"], count=one["count"], flavors=one["flavors"], resource_usage=one["resourceUsage"]
-            )
-            for one in recorded["podSets"]
-        ),
-    )
