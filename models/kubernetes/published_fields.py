@@ -14,14 +14,16 @@ from functools import cache, lru_cache
 from itertools import chain
 from operator import methodcaller
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from .kinds import OWN_GROUP, group_of
 from .kueue import KUEUE_GROUP
 from .provisioning import AUTOSCALING_GROUP
-from .schemas import FieldSchema, kueue_schemas
+
+if TYPE_CHECKING:
+    from .schemas import FieldSchema
 
 # As many as the API server names for one object.
 MOST_UNKNOWN = 100
@@ -75,8 +77,8 @@ def _root(kind: str, api_version: str) -> _Type | None:
     """The type of a kind; a version that was never published since 1.31 is read as another one of its group."""
     roots = _table().roots
     group = group_of(api_version)
-    if group in (KUEUE_GROUP, AUTOSCALING_GROUP):
-        schema = kueue_schemas().get(f"{api_version}/{kind}")
+    if group in _WITH_SCHEMAS:
+        schema = _schemas(group).get(f"{api_version}/{kind}")
         return None if schema is None else _with_metadata(_type_of(schema))
     if group == OWN_GROUP:
         # What is in the spec is checked as it is read.
@@ -86,6 +88,18 @@ def _root(kind: str, api_version: str) -> _Type | None:
         return own
     others = (found for root, found in roots.items() if root.endswith(f"/{kind}") and root.startswith(group))
     return roots.get(f"{api_version}/{kind}") or next(others, None)
+
+
+_WITH_SCHEMAS = (KUEUE_GROUP, AUTOSCALING_GROUP)
+
+
+def _schemas(group: str) -> Mapping[str, FieldSchema]:
+    """The schemas of the groups that have them, which many clusters have no objects of."""
+    if group not in _WITH_SCHEMAS:
+        return {}
+    from .schemas import kueue_schemas
+
+    return kueue_schemas()
 
 
 def _with_metadata(own: _Type) -> _Type:
@@ -133,7 +147,7 @@ def _version_with(path: str, unknown: Mapping[str, list[str]]) -> str:
 def _other_versions(kind: str, api_version: str) -> list[str]:
     """The other API versions of the same kind that have a table, v1 first."""
     end = f"/{kind}"
-    known = (*_table().roots, *(kueue_schemas() if group_of(api_version) in (KUEUE_GROUP, AUTOSCALING_GROUP) else ()))
+    known = (*_table().roots, *_schemas(group_of(api_version)))
     versions = sorted(root.removesuffix(end) for root in known if root.endswith(end))
     return [one for one in versions if one != api_version and group_of(one) == group_of(api_version)]
 

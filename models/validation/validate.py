@@ -38,7 +38,6 @@ from .findings import STRUCTURE, FieldProblem, Findings, Path, render_path
 from .karpenter import check_dra_config, check_instance_type, check_node_claim, check_node_overlay, check_node_pool
 from .kueue import check_quota_object
 from .references import cross_checks, input_problem
-from .schemas import schema_problems
 from .slices import check_slice
 
 _ALL_ON = FeatureGates.all_on()
@@ -90,6 +89,9 @@ def _object_problems(manifest: Manifest, gates: FeatureGates | None) -> list[Fie
     found = validate_object(manifest.object, gates)
     if type(manifest.object) not in INTEGRATION_MODELS or manifest.raw is None:
         return found
+    # Many clusters have none of these objects.
+    from .schemas import schema_problems
+
     named = {one.path for one in found}
     by_schema = schema_problems(manifest.kind, manifest.api_version, manifest.raw)
     return [*found, *(one for one in by_schema if one.path not in named)]
