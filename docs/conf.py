@@ -54,11 +54,12 @@ html_domain_indices = False
 
 
 def sections() -> dict[str, list[str]]:
-    """The navigation: for each heading of the index, the pages that are first linked below it."""
-    found: dict[str, list[str]] = {}
-    seen = {INDEX}
+    """The navigation: for each heading of the index the pages linked below it; first its own, that no other has."""
     index = (ROOT / f"{INDEX}.md").read_text(encoding="utf-8")
-    for part in re.split(r"^##? ", index, flags=re.MULTILINE)[1:]:
+    top, *parts = re.split(r"^##? ", index, flags=re.MULTILINE)[1:]
+    found: dict[str, list[str]] = {top.partition("\n")[0]: []}
+    seen = {INDEX}
+    for part in (*parts, top):
         heading, _, text = part.partition("\n")
         pages = [_page(target) for target in re.findall(r"\]\(([^()\s#]+\.(?:md|ipynb))", text)]
         found[heading] = [page for page in dict.fromkeys(pages) if page not in seen]
