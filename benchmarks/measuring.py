@@ -14,7 +14,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
 from drasat.models.workload.requested import requested_units
-from drasat.peers.kube_scheduler import KubeScheduler, peer_statuses
+from drasat.peers.clients import KubeScheduler, peer_statuses
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.compare.engines import UnitList
@@ -100,7 +100,7 @@ def measure_peer(cluster: Cluster, limit: float = LIMIT) -> Measured:
 
 def peer_is_built() -> bool:
     """Whether the real allocator can be asked."""
-    return all(status.handshake for status in peer_statuses() if status.name == KUBE_SCHEDULER)
+    return all(status.handshake for status in peer_statuses([KUBE_SCHEDULER]))
 
 
 def share(seconds: list[float], part: float) -> float:

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from drasat.peers.kube_scheduler import peer_statuses
+from drasat.peers.clients import peer_statuses
+from drasat.peers.programs import KUBE_SCHEDULER
 from drasat.reports.comparison import display_duration
 from drasat.scenarios import one_node
 from drasat.scenarios.objects import Mapped
@@ -56,7 +57,7 @@ def main(wanted: list[str]) -> int:
 
 
 def _machine() -> str:
-    (peer,) = peer_statuses()
+    (peer,) = peer_statuses([KUBE_SCHEDULER])
     if peer.handshake is None:
         sys.exit(peer.problem)
     told = peer.handshake

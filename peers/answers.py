@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from ..models.formats.decode import Model
+from ..models.formats.decode import Model, QuantityText
 from ..models.kubernetes.claims import AllocationResult
+from ..models.kubernetes.karpenter import FlexibleRequirement
 from .errors import PeerError
+from .requests import PeerDeviceName
 
 PeerOutcome: TypeAlias = Literal["allocated", "unallocatable", "error", "timeout"]
 
@@ -64,6 +67,82 @@ class ScheduleAnswer(Model, frozen=True, kw_only=True):
     seconds: float
 
 
+class PeerOverlay(Model, frozen=True, kw_only=True):
+    """Whether an overlay counts, and the reason if it does not."""
+
+    name: str
+    ready: bool
+    reason: str = ""
+
+
+class PeerPooledType(Model, frozen=True, kw_only=True):
+    """An instance type as a pool has it after overlays; prices in the order of its offerings."""
+
+    pool: str
+    name: str
+    capacity: Mapping[str, QuantityText] | None = None
+    prices: tuple[float, ...] | None = None
+    drivers: tuple[str, ...] | None = None
+
+
+class PeerNewNode(Model, frozen=True, kw_only=True):
+    """A node that would be launched: the cheapest way to buy the first of its types, which are sorted by price."""
+
+    name: str
+    pool: str
+    pods: tuple[str, ...]
+    types: tuple[str, ...] | None = None
+    price: float = 0.0
+    zone: str = ""
+    capacity_type: str = ""
+    requirements: tuple[FlexibleRequirement, ...] | None = None
+    annotations: Mapping[str, str] | None = None
+
+
+class PeerExistingNode(Model, frozen=True, kw_only=True):
+    """Pods that go to a node that is there."""
+
+    name: str
+    pods: tuple[str, ...]
+
+
+class PeerPodError(Model, frozen=True, kw_only=True):
+    """A pod without a place, and why."""
+
+    pod: str
+    error: str
+
+
+class PeerClaimDevices(Model, frozen=True, kw_only=True):
+    """The devices of a claim on a node, for each instance type that the node may still be."""
+
+    claim: str
+    node: str
+    devices: Mapping[str, tuple[PeerDeviceName, ...]]
+
+
+class ProvisionAnswer(Model, frozen=True, kw_only=True):
+    """What a provisioning round decided. New nodes are ``node-1`` and so on, in the order in which they were opened."""
+
+    id: int
+    overlays: tuple[PeerOverlay, ...] | None = None
+    types: tuple[PeerPooledType, ...] | None = None
+    nodes: tuple[PeerNewNode, ...] | None = None
+    existing: tuple[PeerExistingNode, ...] | None = None
+    errors: tuple[PeerPodError, ...] | None = None
+    claims: tuple[PeerClaimDevices, ...] | None = None
+    seconds: float = 0.0
+
+
+class CompatibleAnswer(Model, frozen=True, kw_only=True):
+    """For each pair: whether the labels agree strictly, with well-known labels undefined, and where both have them."""
+
+    id: int
+    strict: tuple[bool, ...]
+    well_known: tuple[bool, ...]
+    intersects: tuple[bool, ...]
+
+
 class PeerFailure(Model, frozen=True, kw_only=True):
     """A request that was not understood or made the allocator panic."""
 
@@ -72,7 +151,7 @@ class PeerFailure(Model, frozen=True, kw_only=True):
     stack: str = ""
 
 
-AnswerT = TypeVar("AnswerT", AllocateAnswer, ScheduleAnswer)
+AnswerT = TypeVar("AnswerT", AllocateAnswer, ScheduleAnswer, ProvisionAnswer, CompatibleAnswer)
 
 
 def decode_handshake(name: str, line: bytes, protocol: int) -> Handshake:

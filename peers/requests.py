@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ..models.formats.decode import Model
+from ..models.formats.decode import Model, QuantityText
 from ..models.kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim
-from ..models.kubernetes.core import Node
+from ..models.kubernetes.core import Node, NodeSelectorRequirement
 from ..models.kubernetes.gates import FeatureGates
-from ..models.kubernetes.slices import ResourceSlice
+from ..models.kubernetes.karpenter import FlexibleRequirement
+from ..models.kubernetes.slices import CounterSet, Device, ResourceSlice
 
 PROTOCOL = 1
 # Which implementation of the allocator answers; empty: the first one that supports the features (FEAT-3).
@@ -90,7 +91,92 @@ class ScheduleRequest(Supply, frozen=True, kw_only=True, tag_field="kind", tag="
     call_limit_seconds: float = 0.0
 
 
-Request: TypeAlias = AllocateRequest | ScheduleRequest
+class PeerOffering(Model, frozen=True, kw_only=True):
+    """A way to buy an instance type; ``reservation_id`` is empty where it is no reservation."""
+
+    requirements: Sequence[NodeSelectorRequirement] = ()
+    price: float
+    available: bool = True
+    reservation_id: str = ""
+    reservation_capacity: int = 0
+    capacity: Mapping[str, QuantityText] = {}
+    overhead: Mapping[str, QuantityText] = {}
+
+
+class PeerDeviceName(Model, frozen=True, kw_only=True):
+    """A device by driver, pool and name."""
+
+    driver: str
+    pool: str
+    device: str
+
+
+class PeerBinding(Model, frozen=True, kw_only=True):
+    """Devices with one common, unknown value of an attribute."""
+
+    devices: Sequence[PeerDeviceName]
+    attribute: str
+
+
+class PeerSliceTemplate(Model, frozen=True, kw_only=True):
+    """The devices or counter sets of a slice that a node will publish."""
+
+    driver: str
+    pool: str
+    devices: Sequence[Device] = ()
+    shared_counters: Sequence[CounterSet] = ()
+
+
+class PeerInstanceType(Model, frozen=True, kw_only=True):
+    """What Karpenter's provider would say of a machine."""
+
+    name: str
+    requirements: Sequence[NodeSelectorRequirement] = ()
+    capacity: Mapping[str, QuantityText] = {}
+    overhead: Mapping[str, QuantityText] = {}
+    offerings: Sequence[PeerOffering] = ()
+    slices: Sequence[PeerSliceTemplate] = ()
+    bindings: Sequence[PeerBinding] = ()
+
+
+class ProvisionRequest(Model, frozen=True, kw_only=True, tag_field="kind", tag="provision"):
+    """The objects of a cluster, as JSON of Kubernetes, and what can be bought; pods without a node are pending.
+
+    ``ignore_claims``: pods with claims are refused, which is Karpenter's default.
+    """
+
+    id: int = 0
+    nodes: Sequence[Mapping[str, Any]] = ()
+    node_claims: Sequence[Mapping[str, Any]] = ()
+    pods: Sequence[Mapping[str, Any]] = ()
+    daemon_sets: Sequence[Mapping[str, Any]] = ()
+    node_pools: Sequence[Mapping[str, Any]] = ()
+    node_overlays: Sequence[Mapping[str, Any]] = ()
+    classes: Sequence[DeviceClass] = ()
+    slices: Sequence[ResourceSlice] = ()
+    claims: Sequence[ResourceClaim] = ()
+    instance_types: Sequence[PeerInstanceType] = ()
+    ignore_claims: bool = False
+    best_effort_values: bool = False
+    time_limit_seconds: float = 0.0
+
+
+class RequirementPair(Model, frozen=True, kw_only=True):
+    """What is known of a node's labels, and what is asked for."""
+
+    known: Sequence[FlexibleRequirement] = ()
+    asked: Sequence[FlexibleRequirement] = ()
+
+
+class CompatibleRequest(Model, frozen=True, kw_only=True, tag_field="kind", tag="compatible"):
+    """Pairs of requirements to judge."""
+
+    id: int = 0
+    pairs: Sequence[RequirementPair] = ()
+    time_limit_seconds: float = 0.0
+
+
+Request: TypeAlias = AllocateRequest | ScheduleRequest | ProvisionRequest | CompatibleRequest
 
 
 def encode_request(request: Request, number: int) -> bytes:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import Exit, UsageError, print_stderr, print_table, progress_line, write_stdout_lines
+from .output import Exit, UsageError, print_problems, print_stderr, print_table, progress_line, write_stdout_lines
 
 if TYPE_CHECKING:
-    from ..peers.kube_scheduler import PeerStatus
+    from ..peers.clients import PeerStatus
 
 app = typer.Typer(
     name="peers", add_completion=False, rich_markup_mode=None, help="List the programs of other systems beside drasat."
@@ -23,7 +23,7 @@ def command(context: typer.Context) -> None:
     """List what there is; why something cannot be used goes to stderr. Exit code 1 if anything cannot."""
     if context.invoked_subcommand is not None:
         return
-    from ..peers.kube_scheduler import peer_statuses
+    from ..peers.clients import peer_statuses
 
     found = peer_statuses()
     print_table(_HEADERS, map(_peer_row, found))
@@ -40,15 +40,26 @@ def _peer_row(peer: PeerStatus) -> tuple[str, ...]:
 
 
 @app.command("build")
-def build_command(force: Annotated[bool, typer.Option("--force", help="Compile the programs again.")] = False) -> None:
+def build_command(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Compile this program. [default: all]")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Compile the programs again.")] = False,
+) -> None:
     """Compile the programs into the user's cache folder; this needs Go and downloads Go modules."""
     from ..peers.errors import PeerError
-    from ..peers.kube_scheduler import build_program
+    from ..peers.programs import PROGRAMS, build_program
 
+    if unknown := [name for name in names or () if name not in PROGRAMS]:
+        raise UsageError(f"there is no peer {unknown[0]}, known are: {', '.join(PROGRAMS)}")
     line = progress_line()
-    watch = partial(line.report, "building kube-scheduler") if line else None
-    try:
-        program = build_program(force=force, watch=watch)
-        write_stdout_lines([str(program)])
-    except PeerError as error:
-        raise UsageError(str(error)) from None
+    problems = []
+    for name in names or PROGRAMS:
+        try:
+            program = build_program(name, force=force, watch=partial(line.report, f"building {name}") if line else None)
+            write_stdout_lines([str(program)])
+        except PeerError as error:
+            problems.append(str(error))
+    if problems:
+        print_problems(*dict.fromkeys(problems))
+        raise typer.Exit(Exit.BAD_INPUT)

@@ -39,8 +39,8 @@ from ...models.workload.node_room import (
 from ...models.workload.requests import is_extended_claim
 from ...models.workload.units import ClaimRef, Unit
 from ...peers.answers import PodVerdict
+from ...peers.clients import KubeScheduler
 from ...peers.errors import PeerError
-from ...peers.kube_scheduler import KubeScheduler
 from ...peers.requests import PodRequest, ScheduleRequest, features_of_gates
 from ..allocate.allocate import TIME_LIMIT, allocate, units_to_place
 from ..allocate.check import check_allocations, verification_ends, verified_outcomes

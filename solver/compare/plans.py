@@ -16,8 +16,8 @@ from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import expand_units
 from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.queue import read_queue
+from ...peers.clients import KubeScheduler
 from ...peers.errors import PeerError
-from ...peers.kube_scheduler import KubeScheduler
 from ...problem.messages import KUBE, check_policy
 from ...problem.selectors import NodeResourceClaims
 from ..allocate.check import LATE_VERIFICATION, verification_ends

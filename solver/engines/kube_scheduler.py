@@ -28,8 +28,8 @@ from ...models.results.common import Status
 from ...models.workload.node_room import DeviceBudget, plugin_classes
 from ...models.workload.requests import without_plugin_requests
 from ...peers.answers import AllocatorVerdict
+from ...peers.clients import KubeScheduler
 from ...peers.errors import PeerError
-from ...peers.kube_scheduler import KubeScheduler
 from ...peers.requests import AllocateRequest, features_of_gates
 from ...problem.messages import KUBE
 from ...problem.node_state import AllocatedState

@@ -3,8 +3,9 @@ import sys
 
 import pytest
 
+from drasat.peers.clients import KubeScheduler
 from drasat.peers.errors import PeerError
-from drasat.peers.kube_scheduler import KubeScheduler, build_program, find_program, require_program
+from drasat.peers.programs import KUBE_SCHEDULER, build_program, find_program, require_program
 
 # What a fake peer's script may use: hello() introduces it, requests() yields what it is asked, say() answers.
 PRELUDE = """
@@ -36,10 +37,10 @@ def fake(tmp_path):
 def real():
     """The real allocator. Skipped where it is not built, unless DRASAT_REQUIRE_PEERS says that it must run."""
     if os.environ.get("DRASAT_REQUIRE_PEERS"):
-        build_program()
-    if find_program() is None:
+        build_program(KUBE_SCHEDULER)
+    if find_program(KUBE_SCHEDULER) is None:
         with pytest.raises(PeerError) as missing:
-            require_program()
+            require_program(KUBE_SCHEDULER)
         pytest.skip(str(missing.value))
     with KubeScheduler() as peer:
         yield peer

@@ -15,7 +15,7 @@ from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.slices import ResourceSlice
 from drasat.peers.errors import PeerError
-from drasat.peers.kube_scheduler import require_program
+from drasat.peers.programs import KUBE_SCHEDULER, require_program
 from drasat.peers.requests import (
     AllocateRequest,
     Features,
@@ -248,7 +248,8 @@ def test_a_search_ends_when_its_parent_was_killed(real):
     )
     code = (
         "import subprocess, sys, time\n"
-        f"peer = subprocess.Popen([{str(require_program())!r}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        f"program = {str(require_program(KUBE_SCHEDULER))!r}\n"
+        "peer = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
         "peer.stdout.readline()\n"
         "peer.stdin.write(sys.stdin.buffer.read()); peer.stdin.flush()\n"
         "print(peer.pid, flush=True)\n"

@@ -3,7 +3,7 @@
 import os
 import stat
 
-from drasat.peers.kube_scheduler import build_program
+from drasat.peers.programs import KUBE_SCHEDULER, build_program
 
 # Knows its version, counts its builds, and writes the file after -o.
 GO = """#!/bin/sh
@@ -33,7 +33,7 @@ def install_go(folder, monkeypatch, text=GO):
 def install_peer(folder, monkeypatch, command):
     """Put a program into the cache that runs this command; without one it cannot be started."""
     install_go(folder, monkeypatch)
-    program = build_program()
+    program = build_program(KUBE_SCHEDULER)
     if command:
         executable(program, f"#!/bin/sh\nexec {' '.join(command)}\n")
     return program

@@ -10,7 +10,7 @@ from support.engines import changed
 
 from drasat.models.results.common import Status
 from drasat.peers.errors import PeerError
-from drasat.peers.kube_scheduler import require_program
+from drasat.peers.programs import KUBE_SCHEDULER, require_program
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.engine import NodeResult
@@ -197,7 +197,7 @@ def test_bad_usage_is_one_line(drasat, arguments, problem):
 def test_without_the_peer_one_line_says_what_to_do(drasat, manifests, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(PeerError, match="drasat peers build") as missing:
-        require_program()
+        require_program(KUBE_SCHEDULER)
     reason = str(missing.value)
     done = drasat("compare", "-f", manifests(1))
     # One answer is no comparison.

@@ -10,7 +10,7 @@ import yaml
 
 import drasat as package
 from drasat.models.results.plan import plan_stage
-from drasat.peers.kube_scheduler import find_program
+from drasat.peers.programs import KUBE_SCHEDULER, find_program
 from drasat.reports.comparison import PLAN_COMPARISON_COLUMNS, PLAN_COMPARISON_HEADERS
 from drasat.solver.allocate.load import load
 from drasat.solver.compare import plans as module
@@ -334,7 +334,7 @@ def test_what_the_real_scheduler_does_not_know_it_is_not_asked(drasat, written, 
     assert "engine kube-scheduler cannot honour entry #0 of claim default/tied" in done.err
 
 
-@pytest.mark.skipif(find_program() is None, reason="the peer is not built")
+@pytest.mark.skipif(find_program(KUBE_SCHEDULER) is None, reason="the peer is not built")
 def test_the_real_scheduler_has_its_version(drasat, written, planned):
     planned()
     done = drasat("compare", "--plan", "--orders", "given", "-f", written(*PAIRS))

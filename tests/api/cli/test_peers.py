@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.fake_go import install_go, install_peer
 
-from drasat.peers.kube_scheduler import build_program
+from drasat.peers.programs import KUBE_SCHEDULER, PROGRAMS, build_program, find_program
 
 HELLO = '{"peer": "kube-scheduler", "protocol": 1, "module": "example.com/allocator", "version": "v1.2.3", "go": "go9"}'
 
@@ -13,8 +13,10 @@ HELLO = '{"peer": "kube-scheduler", "protocol": 1, "module": "example.com/alloca
 def test_what_is_ready_is_listed_with_versions(drasat, tmp_path, monkeypatch):
     program = install_peer(tmp_path, monkeypatch, ["echo", f"'{HELLO}'"])
     done = drasat("peers")
-    header, row = (line.split() for line in done.out.splitlines())
-    assert (done.code, done.err) == (0, "")
+    header, row, other = (line.split() for line in done.out.splitlines())
+    assert done.code == 1
+    assert done.err == "karpenter: the karpenter peer is not built: run 'drasat peers build'\n"
+    assert other == ["karpenter", "not", "built", "<none>"]
     assert header == ["PEER", "STATUS", "MODULE", "VERSION", "GO", "PROGRAM"]
     assert row == ["kube-scheduler", "ready", "example.com/allocator", "v1.2.3", "go9", str(program)]
 
@@ -24,7 +26,7 @@ def test_what_cannot_be_started_is_listed_with_the_reason(drasat, tmp_path, monk
     done = drasat("peers")
     assert done.code == 1
     assert done.out.splitlines()[1].split() == ["kube-scheduler", "broken", str(program)]
-    assert done.err == "kube-scheduler: peer kube-scheduler cannot be started: Permission denied\n"
+    assert done.err.splitlines()[0] == "kube-scheduler: peer kube-scheduler cannot be started: Permission denied"
 
 
 def test_what_is_not_built_is_listed_with_the_reason(drasat, tmp_path, monkeypatch):
@@ -32,16 +34,28 @@ def test_what_is_not_built_is_listed_with_the_reason(drasat, tmp_path, monkeypat
     done = drasat("peers")
     assert done.code == 1
     assert done.out.splitlines()[1].split() == ["kube-scheduler", "not", "built", "<none>"]
-    assert done.err == "kube-scheduler: the kube-scheduler peer is not built: run 'drasat peers build'\n"
+    for line, name in zip(done.err.splitlines(), PROGRAMS, strict=True):
+        assert line == f"{name}: the {name} peer is not built: run 'drasat peers build'"
 
 
 @pytest.mark.parametrize(("arguments", "builds"), [((), 1), (("--force",), 2)], ids=["plain", "force"])
 def test_build_prints_the_program(drasat, tmp_path, monkeypatch, arguments, builds):
     go = install_go(tmp_path, monkeypatch)
-    program = build_program()
-    done = drasat("peers", "build", *arguments)
+    program = build_program(KUBE_SCHEDULER)
+    done = drasat("peers", "build", KUBE_SCHEDULER, *arguments)
     assert (done.code, done.out) == (0, f"{program}\n")
     assert len(Path(f"{go}.log").read_text().splitlines()) == 2 * builds
+
+
+def test_build_builds_all_without_a_name(drasat, tmp_path, monkeypatch):
+    install_go(tmp_path, monkeypatch)
+    done = drasat("peers", "build")
+    assert (done.code, done.out.splitlines()) == (0, [str(find_program(name)) for name in PROGRAMS])
+
+
+def test_an_unknown_peer_is_bad_usage(drasat):
+    done = drasat("peers", "build", "volcano")
+    assert (done.code, done.err) == (2, "drasat: there is no peer volcano, known are: kube-scheduler, karpenter\n")
 
 
 def test_build_says_in_one_line_what_is_missing(drasat, tmp_path, monkeypatch):

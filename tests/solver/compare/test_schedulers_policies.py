@@ -8,7 +8,7 @@ from support.plan_scene import DRIVER, container, gpus, maker, node
 from support.random_plans import plan_manifests
 from support.sequential import OURS, given, given_of, needs, places, read, supply, taker, told
 
-from drasat.peers.kube_scheduler import find_program
+from drasat.peers.programs import KUBE_SCHEDULER, find_program
 from drasat.scenarios import objects
 from drasat.scenarios.objects import allocated
 from drasat.solver.compare.figures import figures
@@ -54,7 +54,7 @@ def test_of_equal_scores_the_first_node_wins():
     assert {places(what, name)["a"] for name in OURS} == {"n1"}
 
 
-@pytest.mark.skipif(find_program() is None, reason="the peer is not built")
+@pytest.mark.skipif(find_program(KUBE_SCHEDULER) is None, reason="the peer is not built")
 @pytest.mark.parametrize("order", ["given", "random", "priority"])
 def test_the_real_scheduler_is_told_the_nodes_in_order(order):
     queue = [taker(f"p{number}", 1 + number % 3, cpu="2") for number in range(9)]
@@ -64,7 +64,7 @@ def test_the_real_scheduler_is_told_the_nodes_in_order(order):
     assert told(real) == told(ours)
 
 
-@pytest.mark.skipif(find_program() is None, reason="the peer is not built")
+@pytest.mark.skipif(find_program(KUBE_SCHEDULER) is None, reason="the peer is not built")
 @pytest.mark.parametrize("family", ["resources", "partitions", "shares", "alternatives", "shared-claims", "network"])
 def test_the_real_scheduler_places_as_first_fit_does_on_random_clusters(family):
     for seed in range(2):

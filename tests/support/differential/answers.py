@@ -11,7 +11,7 @@ from drasat.models.kubernetes.claims import AllocationResult, ResourceClaim
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
-from drasat.peers.kube_scheduler import KubeScheduler
+from drasat.peers.clients import KubeScheduler
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.engine import Engine, Session
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine

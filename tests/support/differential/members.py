@@ -16,7 +16,7 @@ from drasat.models.manifests.reader import read_manifests
 from drasat.models.results.common import Status
 from drasat.models.workload.requested import requested_units
 from drasat.models.workload.units import Unit
-from drasat.peers.kube_scheduler import KubeScheduler
+from drasat.peers.clients import KubeScheduler
 from drasat.scenarios.objects import Mapped
 
 

@@ -12,7 +12,7 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.manifests.writer import to_yaml
 from drasat.models.validation.validate import validate_manifests
-from drasat.peers.kube_scheduler import KubeScheduler
+from drasat.peers.clients import KubeScheduler
 from drasat.scenarios.objects import Mapped
 
 Path = tuple[str | int, ...]

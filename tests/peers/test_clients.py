@@ -5,9 +5,10 @@ from support.fake_go import install_peer
 
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.peers.clients import KubeScheduler, peer_statuses
 from drasat.peers.errors import PeerError
-from drasat.peers.kube_scheduler import KubeScheduler, peer_statuses
 from drasat.peers.process import PeerLimits
+from drasat.peers.programs import KUBE_SCHEDULER
 from drasat.peers.requests import AllocateRequest, ScheduleRequest
 
 VERDICT = '"outcome": "unallocatable", "fatal": False, "seconds": 0.0, "steps": 1'
@@ -112,20 +113,20 @@ def test_closing_ends_the_process_and_asking_starts_another(peer):
 
 def test_the_catalogue_shows_what_is_built(fake, tmp_path, monkeypatch):
     program = install_peer(tmp_path, monkeypatch, fake(ANSWERING))
-    (entry,) = peer_statuses()
+    (entry,) = peer_statuses([KUBE_SCHEDULER])
     assert (entry.name, entry.program, entry.problem) == ("kube-scheduler", program, "")
     assert entry.handshake.version == "v1.2.3"
 
 
 def test_the_catalogue_says_why_a_peer_does_not_work(tmp_path, monkeypatch):
     install_peer(tmp_path, monkeypatch, None)
-    (entry,) = peer_statuses()
+    (entry,) = peer_statuses([KUBE_SCHEDULER])
     assert entry.handshake is None
     assert entry.problem.startswith("peer kube-scheduler cannot be started: ")
 
 
 def test_the_catalogue_names_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    (entry,) = peer_statuses()
+    (entry,) = peer_statuses([KUBE_SCHEDULER])
     assert (entry.program, entry.handshake) == (None, None)
     assert entry.problem.startswith("the kube-scheduler peer ")
