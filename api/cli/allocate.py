@@ -10,7 +10,7 @@ import typer
 
 from . import options, output
 from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster
-from .output import Exit, print_problems, print_result, print_stderr, print_table, progress_line, run_verb
+from .output import Exit, check_report, print_problems, print_result, print_stderr, print_table, progress_line, run_verb
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -42,6 +42,7 @@ def command(
     ] = "auto",
     cel_road: Annotated[str | None, typer.Option(hidden=True)] = None,
     timings: options.Timings = False,
+    report: options.Report = None,
     output: options.ClaimOutput = "table",
 ) -> None:
     """Allocate devices to claims, and explain what does not fit.
@@ -52,6 +53,7 @@ def command(
     from ..verbs.allocate import allocate
 
     check_node_name(node)
+    check_report(report)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
@@ -69,7 +71,7 @@ def command(
     result, interrupted = run_verb(partial(ask, time_limit=limit, seed=seed, timings=timings))
     print_problems(*_warnings(cluster, result, namespace, selector))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
-    print_result(result, output, _PRINTERS)
+    print_result(result, output, _PRINTERS, report)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
 
 

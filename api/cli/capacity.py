@@ -9,7 +9,16 @@ import typer
 
 from . import options
 from .options import check_node_name, load_cluster
-from .output import Exit, print_problems, print_result, print_stderr, print_table, run_verb, write_stdout_lines
+from .output import (
+    Exit,
+    check_report,
+    print_problems,
+    print_result,
+    print_stderr,
+    print_table,
+    run_verb,
+    write_stdout_lines,
+)
 
 if TYPE_CHECKING:
     from ..verbs.capacity import CapacityResult
@@ -40,6 +49,7 @@ def command(
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
+    report: options.Report = None,
     output: options.Output = "table",
 ) -> None:
     """Count how many more copies of a claim, a template or a pod fit.
@@ -51,6 +61,7 @@ def command(
     from ..verbs.capacity import capacity
 
     check_node_name(node)
+    check_report(report)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     seconds = options.parse_seconds(time_limit)
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
@@ -58,7 +69,7 @@ def command(
     ask = partial(capacity, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
     result, interrupted = run_verb(partial(ask, feature_gates=gates, time_limit=seconds, seed=seed, timings=timings))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
-    print_result(result, output, {"table": _print_table, "wide": _print_wide})
+    print_result(result, output, {"table": _print_table, "wide": _print_wide}, report)
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)
     # Whether one more copy fits.

@@ -11,7 +11,16 @@ import typer
 
 from . import options
 from .options import load_cluster
-from .output import Exit, UsageError, print_problems, print_result, print_table, run_verb, write_stdout_lines
+from .output import (
+    Exit,
+    UsageError,
+    check_report,
+    print_problems,
+    print_result,
+    print_table,
+    run_verb,
+    write_stdout_lines,
+)
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -68,6 +77,7 @@ def command(
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
+    report: options.Report = None,
     output: options.Output = "table",
 ) -> None:
     """Compare the answers of several engines to one question.
@@ -80,6 +90,7 @@ def command(
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     plan_options = PlanComparisonOptions(planners, orders, objective, gap)
     plan_options.check(plan)
+    check_report(report)
     common: dict[str, Any] = {
         "feature_gates": gates,
         "cel_errors": cel_errors,
@@ -90,7 +101,7 @@ def command(
     if sweep is not None:
         if filename or node or namespace or selector or plan:
             raise UsageError("--sweep makes its own input: no -f, -n, -l, --node or --plan")
-        raise typer.Exit(_run_sweep(sweep, names, {**common, "repeat": repeat}, output))
+        raise typer.Exit(_run_sweep(sweep, names, {**common, "repeat": repeat}, output, report))
     if not filename:
         raise UsageError("compare needs -f PATH, or --sweep NAME")
     if plan and (node is not None or exact or repeat != 1):
@@ -99,22 +110,22 @@ def command(
     cluster = load_cluster(filename, reading, gates, node)
     common |= {"namespace": namespace, "selector": selector, "timings": timings}
     if plan:
-        raise typer.Exit(run_plan_comparison(cluster, plan_options, common, output))
+        raise typer.Exit(run_plan_comparison(cluster, plan_options, common, output, report))
     from ..verbs.compare import compare
 
     result, _ = run_verb(partial(compare, cluster, names, node=node, repeat=repeat, **common))
     told = dict.fromkeys(notice for engine in result.document.engines for notice in engine.notices)
     print_problems(*(f"warning: {notice}" for notice in told), *_skipped_lines(result.document))
-    print_result(result, output, {"table": _print_comparison_table, "wide": _print_comparison_wide})
+    print_result(result, output, {"table": _print_comparison_table, "wide": _print_comparison_wide}, report)
     raise typer.Exit(_comparison_exit_code(result.identical if exact else result.same_verdict, result.document.decided))
 
 
-def _run_sweep(text: str, engines: list[str], common: dict[str, Any], output: str) -> Exit:
+def _run_sweep(text: str, engines: list[str], common: dict[str, Any], output: str, report: str | None) -> Exit:
     from ..verbs.compare import parse_sweep, sweep
 
     grown, _ = run_verb(lambda: sweep(*parse_sweep(text), engines, **common))
     print_problems(*_skipped_lines(grown.document))
-    print_result(grown, output, {"table": _print_sweep_table, "wide": partial(_print_sweep_table, wide=True)})
+    print_result(grown, output, {"table": _print_sweep_table, "wide": partial(_print_sweep_table, wide=True)}, report)
     return _comparison_exit_code(grown.same_verdict, grown.decided)
 
 
@@ -214,15 +225,15 @@ def _split_names(text: str) -> list[str]:
 
 
 def run_plan_comparison(
-    cluster: Cluster, plan_options: PlanComparisonOptions, common: dict[str, Any], output: str
+    cluster: Cluster, plan_options: PlanComparisonOptions, common: dict[str, Any], output: str, report: str | None
 ) -> Exit:
-    """Compare planners, print the result and return the exit code. Raises ``UsageError``."""
+    """Compare planners, print the result, write its report and return the exit code. Raises ``UsageError``."""
     from ..verbs.compare import compare_plans
 
     result, _ = run_verb(partial(compare_plans, cluster, **plan_options.arguments(), **common))
     print_problems(*_plan_comparison_warnings(cluster, result), *_skipped_lines(result.document))
     wide = partial(_print_plan_comparison_table, wide=True)
-    print_result(result, output, {"table": _print_plan_comparison_table, "wide": wide})
+    print_result(result, output, {"table": _print_plan_comparison_table, "wide": wide}, report)
     if result.document.beaten:
         return Exit.NO
     return Exit.DONE if result.document.decided else Exit.UNDECIDED

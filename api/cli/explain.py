@@ -9,7 +9,16 @@ import typer
 
 from . import options
 from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster
-from .output import Exit, print_problems, print_result, print_stderr, print_table, run_verb, write_stdout_lines
+from .output import (
+    Exit,
+    check_report,
+    print_problems,
+    print_result,
+    print_stderr,
+    print_table,
+    run_verb,
+    write_stdout_lines,
+)
 
 if TYPE_CHECKING:
     from ..verbs.explain import ExplanationResult
@@ -31,6 +40,7 @@ def command(
     seed: options.Seed = 0,
     natural_gangs: options.NaturalGangs = False,
     timings: options.Timings = False,
+    report: options.Report = None,
     output: options.Output = "table",
 ) -> None:
     """Explain why claims cannot be allocated, and what would help.
@@ -42,6 +52,7 @@ def command(
     from ..verbs.explain import explain
 
     check_node_name(node)
+    check_report(report)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
@@ -52,7 +63,7 @@ def command(
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     if not result.units:
         print_problems("warning: nothing to explain: no pod or claim waits for devices")
-    print_result(result, output, {"table": _print_text, "wide": _print_rows})
+    print_result(result, output, {"table": _print_text, "wide": _print_rows}, report)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
 
 

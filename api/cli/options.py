@@ -138,6 +138,12 @@ Objective = Annotated[
     ),
 ]
 Timings = Annotated[bool, typer.Option("--timings", help="Add wall times to the result.")]
+Report = Annotated[
+    str | None,
+    typer.Option(
+        "--report", metavar="FILE", help="Write a report with pictures into this .html file (needs the extra report)."
+    ),
+]
 Output = Annotated[Format, PRINTED_AS]
 ManifestOutput = Annotated[ManifestFormat, PRINTED_AS]
 ClaimOutput = Annotated[ClaimFormat, PRINTED_AS]

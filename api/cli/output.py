@@ -25,14 +25,30 @@ if TYPE_CHECKING:
 ResultT = TypeVar("ResultT", bound="Result[Any]")
 
 
-def print_result(result: ResultT, form: str, printers: Mapping[str, Callable[[ResultT], None]]) -> None:
-    """Print the result in a format: as JSON, as YAML, or by the printer of another format."""
+def print_result(
+    result: ResultT, form: str, printers: Mapping[str, Callable[[ResultT], None]], report: str | None = None
+) -> None:
+    """Print the result in a format: as JSON, as YAML, or by the printer of another format; write the report, if any."""
     if form == "json":
         write_stdout(result.to_json())
     elif form == "yaml":
         write_stdout(result.to_yaml())
     else:
         printers[form](result)
+    if report is not None:
+        result.report(report)
+        print_stderr(f"report: {report}")
+
+
+def check_report(path: str | None) -> None:
+    """Refuse a file that no report can be written into, before anything is computed. Raises ``UsageError``."""
+    if path is not None:
+        from ..reports.report import check_report_path
+
+        try:
+            check_report_path(Path(path))
+        except ValueError as error:
+            raise UsageError(f"--report: {error}") from None
 
 
 def print_manifests(result: ResultWithManifests[Any]) -> None:

@@ -15,6 +15,7 @@ from .options import load_cluster
 from .output import (
     Exit,
     UsageError,
+    check_report,
     print_problems,
     print_result,
     print_stderr,
@@ -90,6 +91,7 @@ def command(
     seed: options.Seed = 0,
     workers: Workers = 1,
     timings: options.Timings = False,
+    report: options.Report = None,
     output: options.ClaimOutput = "table",
 ) -> None:
     """Plan all waiting pods, jobs and claims at once.
@@ -104,6 +106,7 @@ def command(
     if not buy and (only_new or budget is not None):
         raise UsageError("--only-new and --budget need --buy")
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
+    check_report(report)
     limit, part = options.parse_seconds(time_limit), options.parse_fraction(gap)
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
     cluster = load_cluster(filename, reading, gates)
@@ -117,7 +120,7 @@ def command(
     with _thread_pool(workers) as executor:
         result, interrupted = run_verb(partial(ask, executor=executor))
     print_problems(*_warnings(cluster, result, only_new, cel_errors))
-    print_result(result, output, _PRINTERS)
+    print_result(result, output, _PRINTERS, report)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit_code(result))
 
 

@@ -10,7 +10,16 @@ import typer
 
 from . import options
 from .options import check_node_name, load_cluster
-from .output import Exit, print_problems, print_result, print_table, run_verb, write_stdout, write_stdout_lines
+from .output import (
+    Exit,
+    check_report,
+    print_problems,
+    print_result,
+    print_table,
+    run_verb,
+    write_stdout,
+    write_stdout_lines,
+)
 
 if TYPE_CHECKING:
     from ..verbs.show import InventoryResult
@@ -38,6 +47,7 @@ def command(
     strict: options.Strict = False,
     max_input_size: options.MaxInputSize = None,
     time_limit: options.TimeLimit = "60s",
+    report: options.Report = None,
     output: options.Output = "table",
 ) -> None:
     """Show what there is, how much of it is free, and who holds the rest.
@@ -50,13 +60,14 @@ def command(
     from ..verbs.show import show
 
     check_node_name(node)
+    check_report(report)
     gates, seconds = options.parse_feature_gates(feature_gates, kubernetes_version), options.parse_seconds(time_limit)
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
     cluster = load_cluster(filename, reading, gates, node)
     ask = partial(show, cluster, node=node, device_class=device_class, driver=driver, namespace=namespace)
     result, _ = run_verb(partial(ask, feature_gates=gates, time_limit=seconds))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
-    print_result(result, output, _PRINTERS)
+    print_result(result, output, _PRINTERS, report)
     raise typer.Exit(Exit.DONE if result.document.complete else Exit.UNDECIDED)
 
 

@@ -144,12 +144,12 @@ class MosaicCells:
             if cells
         }
 
-    def parts(self, place: int, cells: Sequence[DeviceCell], side: int) -> Iterator[Row]:
+    def parts(self, place: int, node: str, cells: Sequence[DeviceCell], side: int) -> Iterator[Row]:
         """The rows of a node: for each cell its ground, and above it what is held, to scale."""
         for number, cell in enumerate(cells):
             left, top = number % ACROSS * side, number // ACROSS * side
             size = side - 1 if side > 5 else side - 0.5
-            row: Row = {"n": place, "x": left, "y": top, "w": size, "h": size}
+            row: Row = {"n": place, "node": node or "any node", "x": left, "y": top, "w": size, "h": size}
             yield self._ground(row, cell)
             at = 0.0
             for device, hold, part in self._held_parts(cell):

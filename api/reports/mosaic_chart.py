@@ -106,7 +106,7 @@ def mosaic_tables(
         for name, (x, y) in places.items():
             nodes[numbers[name]] |= {f"x{choice}": x, f"y{choice}": y}
         headings += [{"choice": choice, "title": title, "y": y} for title, y in titles]
-    parts = [row for name, found in blocks.items() for row in maker.parts(numbers[name], found, side)]
+    parts = [row for name, found in blocks.items() for row in maker.parts(numbers[name], name, found, side)]
     changes = any(one.new for found in holds.values() for one in found)
     least = min(min(len(found), ACROSS) for found in blocks.values())
     colours = _coloured(parts, main_owners([holds]) if owners is None else owners, changes)
@@ -273,7 +273,7 @@ def _mosaic_view(tables: MosaicTables, prefix: str) -> Any:
         color=alt.Color(
             "key:N",
             scale=alt.Scale(domain=[*tables.colours], range=[*tables.colours.values()]),
-            legend=alt.Legend(title=None, orient="top", columns=4, labelLimit=250, symbolType="square"),
+            legend=alt.Legend(title=None, orient="top", columns=4 if tables.width < _WIDTH * 0.8 else 5, labelLimit=195, symbolType="square"),
         ),
         opacity=alt.OpacityValue(0.08, condition=found),
         stroke=alt.condition(marked, alt.value(MARK), alt.value("transparent")),
@@ -302,7 +302,7 @@ def _mosaic_view(tables: MosaicTables, prefix: str) -> Any:
 
 def _placed_cells(tables: MosaicTables, names: Mapping[str, str]) -> alt.Chart:
     """Cells where the chosen grouping puts them, with whether the filter finds them."""
-    looked_up = [name for name in tables.nodes[0] if name != "n"]
+    looked_up = [name for name in tables.nodes[0] if name not in ("n", "node")]
     words = " + ' ' + ".join(f"datum.{name}" for name in _TOOLTIP)
     nodes = alt.LookupData(data=alt.NamedData(names["nodes"]), key="n", fields=looked_up)
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -58,6 +59,23 @@ class Result(Generic[DocumentT]):
         from ..reports.plots import Plots
 
         return Plots(self._plot_source())
+
+    def report(self, path: str | Path) -> None:
+        """Write the result as one HTML file that needs nothing else, which appears when it is complete.
+
+        It holds the verdict, pictures and tables of the result, and its document.
+
+        Raises
+        ------
+        ValueError
+            One line, for a file that is no ``.html``, a folder that is not there, or without the extra ``report``.
+        OSError
+            If the file cannot be written.
+
+        """
+        from ..reports.report import write_report
+
+        write_report(self._plot_source(), Path(path))
 
     def _plot_source(self) -> PlotSource:
         """What pictures are drawn from."""

@@ -1,0 +1,203 @@
+"""A report: one HTML file that needs nothing else, with the verdict, the views, and the data.
+
+Nothing of the input is ever markup: the template escapes all text, and data is JSON without angle brackets. The page
+may not load anything, which its own policy says to the browser. Large data is packed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..models.formats.errors import one_line
+from ..models.manifests.writer import write_whole
+from .plots import PlotSource, check_altair
+from .verdict import verdict_of
+from .views import DrawnView, drawn_views
+
+# Rows of a table that are in the page from the start; the button under it brings the others.
+_FIRST_ROWS = 50
+# Longer JSON is packed.
+_PLAIN = 400_000
+_SUFFIXES = (".html", ".htm")
+_TITLES = {
+    "AllocationResult": "Allocation",
+    "PlanResult": "Plan",
+    "ComparisonResult": "Comparison of engines",
+    "PlanComparison": "Comparison of planners",
+    "CapacityResult": "Capacity",
+    "ExplanationResult": "Explanation",
+    "InventoryResult": "Inventory",
+    "TopologyResult": "Topologies",
+    "SweepResult": "Sweep",
+}
+
+
+def check_report_path(path: Path) -> None:
+    """Refuse what is no HTML file, a folder that is not there, and a missing extra. Raises ``ValueError``, one line."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ValueError(f"a report is a {_SUFFIXES[0]} file, not {str(path)!r}")
+    if not path.parent.is_dir():
+        raise ValueError(f"the folder of the report {str(path)!r} is not there")
+    check_altair()
+
+
+def write_report(source: PlotSource, path: Path) -> None:
+    """Write the report of a result; the file appears when it is complete. Raises ``ValueError`` and ``OSError``."""
+    check_report_path(path)
+    page = render_report(source).encode("utf-8", "backslashreplace")
+    write_whole(path, lambda part: part.write(page), shared=True)
+
+
+def render_report(source: PlotSource) -> str:
+    """The page; equal for equal results."""
+    from .charts import styled
+
+    document: Any = source.document
+    verdict = verdict_of(document, source.cluster)
+    datasets: dict[str, Any] = {}
+    charts: dict[str, Any] = {}
+    sections = []
+    for drawn in drawn_views(source):
+        name = drawn.view.name
+        if drawn.chart is not None:
+            specification = styled(drawn.chart).to_dict(validate=False)
+            charts[name] = {"spec": _without_data(specification, name, datasets), "datasets": []}
+            charts[name]["datasets"] = sorted(one for one in datasets if one.startswith(f"{name}."))
+        sections.append(_section(drawn, datasets))
+    title = _TITLES.get(document.kind, document.kind)
+    packed = {name: _columns(rows) for name, rows in datasets.items()}
+    page: str = _template().render(
+        title=title,
+        verdict=verdict,
+        sections=sections,
+        notices=getattr(document, "notices", ()),
+        file_name=f"drasat-{title.lower().replace(' ', '-')}.json",
+        document=_inlined(msgspec.json.format(msgspec.json.encode(document), indent=1)),
+        views=_inlined(msgspec.json.encode({"charts": charts, "datasets": packed})),
+        bundle=_bundle() if charts else "",
+        style=_own_file("report.css"),
+        script=_own_file("report.js"),
+        version=_version(),
+    )
+    return page
+
+
+def _section(drawn: DrawnView, datasets: dict[str, Any]) -> dict[str, Any]:
+    """What the template needs of a view. Rows beyond the first go to the data."""
+    view, table = drawn.view, drawn.table
+    made: dict[str, Any] = {
+        "name": view.name,
+        "title": view.title,
+        "about": view.about,
+        "chart": drawn.chart is not None,
+        "note": drawn.note if drawn.chart is None else "",
+    }
+    if drawn.chart is not None and view.dataset and view.columns:
+        rows, fields = datasets[f"{view.name}.{view.dataset}"], list(view.columns.values())
+        made |= {"headers": list(view.columns), "fields": fields, "dataset": f"{view.name}.{view.dataset}"}
+        made |= {"rows": [[row[field] for field in fields] for row in rows[:_FIRST_ROWS]], "total": len(rows)}
+    elif table is not None:
+        cells = [[_cell(cell) for cell in row] for row in table.rows]
+        fields = [str(number) for number in range(len(table.headers))]
+        made |= {"headers": list(table.headers), "rows": cells[:_FIRST_ROWS], "total": len(cells), "fields": fields}
+        if len(cells) > _FIRST_ROWS:
+            made["dataset"] = f"table.{view.name}"
+            datasets[made["dataset"]] = [dict(zip(fields, row, strict=True)) for row in cells]
+    return made
+
+
+def _cell(value: object) -> str | int | float:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: ""}[value]
+    return value if isinstance(value, int | float) else one_line(str(value))
+
+
+def _without_data(part: Any, view: str, datasets: dict[str, Any]) -> Any:
+    """The specification with its data taken out and named after the view, so that the page holds each of them once."""
+    if isinstance(part, list):
+        return [_without_data(one, view, datasets) for one in part]
+    if not isinstance(part, dict):
+        return part
+    for name, rows in part.get("datasets", {}).items():
+        datasets[f"{view}.{name}"] = rows
+    found = part.get("data")
+    if isinstance(found, dict) and "name" in found:
+        name = f"{view}.{found['name']}"
+        if "values" in found:
+            datasets[name] = found["values"]
+        part = {**part, "data": {"name": name}}
+    return {
+        key: one if key == "data" else _without_data(one, view, datasets)
+        for key, one in part.items()
+        if key != "datasets"
+    }
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Rows by column: one value for all, different ones with their numbers, or all values."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {"rows": len(rows), "columns": {name: _column([row.get(name) for row in rows]) for name in names}}
+
+
+def _column(values: list[Any]) -> dict[str, Any]:
+    try:
+        numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    except TypeError:
+        return {"all": values}
+    if len(numbers) == 1:
+        return {"one": values[0]}
+    if len(numbers) * 2 < len(values) and any(isinstance(value, str) for value in numbers):
+        return {"of": list(numbers), "at": [numbers[value] for value in values]}
+    return {"all": values}
+
+
+def _inlined(content: bytes) -> dict[str, Any]:
+    """Data for a script element: JSON in which nothing can end the element, or packed if it is long."""
+    if len(content) > _PLAIN:
+        # Neither the time nor a name may be in it, so that equal data is equal.
+        return {"packed": True, "text": b64encode(gzip.compress(content, 6, mtime=0)).decode()}
+    text = content.decode("utf-8", "backslashreplace")
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return {"packed": False, "text": text}
+
+
+@cache
+def _bundle() -> str:
+    """Vega, Vega-Lite and their embedding, which vl-convert has with it."""
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle(None)  # type: ignore[arg-type]
+    # No end of a script element may stand in a script, not even in a string.
+    return re.sub(r"</(?=script)", r"<\\/", bundle, flags=re.IGNORECASE)
+
+
+@cache
+def _template() -> Any:
+    import jinja2
+
+    made = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    made.filters["one_line"] = one_line
+    return made.from_string(_own_file("report.html.j2"))
+
+
+def _own_file(name: str) -> str:
+    return (Path(__file__).parent / "page" / name).read_text(encoding="utf-8")
+
+
+def _version() -> str:
+    try:
+        return version("drasat")
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,132 @@
+"""The head of a report: what came out in one sentence, and the facts by which it can be trusted and found again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import capacity, comparison, inventory, plan
+
+if TYPE_CHECKING:
+    from ..models.cluster.cluster import Cluster
+
+GOOD, OPEN, BAD = "good", "open", "bad"
+
+
+class ReportVerdict(NamedTuple):
+    """A sentence, how good the news is, and facts with their names."""
+
+    sentence: str
+    tone: str
+    facts: list[tuple[str, str]]
+
+
+def verdict_of(document: Any, cluster: Cluster | None, seconds: Any = None) -> ReportVerdict:
+    """The verdict of any document."""
+    made = _VERDICTS.get(document.__class__.__name__)
+    sentence, tone = made(document) if made else (document.kind, OPEN)
+    return ReportVerdict(sentence, tone, [*_facts(document), *_input_facts(cluster)])
+
+
+def _allocated(document: Any) -> tuple[str, str]:
+    done = sum(unit.outcome == "Allocated" for unit in document.units)
+    tones = {"Allocated": GOOD, "Unknown": OPEN}
+    return f"{done} of {len(document.units)} units are allocated", tones.get(document.outcome, BAD)
+
+
+def _planned(document: Any) -> tuple[str, str]:
+    tone = GOOD if document.placed == document.asked else OPEN if document.outcome in ("Feasible", "Unknown") else BAD
+    return plan.summary(document), tone
+
+
+def _compared(document: Any) -> tuple[str, str]:
+    return "; ".join(comparison.comparison_summary(document)), GOOD if document.same_verdict else BAD
+
+
+def _plans_compared(document: Any) -> tuple[str, str]:
+    return comparison.plan_comparison_summary(document), BAD if document.beaten else GOOD
+
+
+def _room(document: Any) -> tuple[str, str]:
+    return capacity.summary(document), GOOD if document.total.fits or document.total.unbounded else BAD
+
+
+def _explained(document: Any) -> tuple[str, str]:
+    failed = sum(unit.outcome != "Allocated" for unit in document.units)
+    return f"{failed} of {len(document.units)} units cannot be allocated", BAD if failed else GOOD
+
+
+def _shown(document: Any) -> tuple[str, str]:
+    return inventory.summary(document), GOOD if document.complete else OPEN
+
+
+def _placed(document: Any) -> tuple[str, str]:
+    return f"{sum(len(one.instances) for one in document.topologies)} instances of topologies", GOOD
+
+
+def _swept(document: Any) -> tuple[str, str]:
+    return f"Sweep of {document.sweep}: {len(document.points)} sizes", GOOD if document.same_verdict else BAD
+
+
+_VERDICTS = {
+    "AllocationDocument": _allocated,
+    "PlanDocument": _planned,
+    "ComparisonDocument": _compared,
+    "PlanComparisonDocument": _plans_compared,
+    "CapacityDocument": _room,
+    "ExplanationDocument": _explained,
+    "InventoryDocument": _shown,
+    "TopologyDocument": _placed,
+    "SweepDocument": _swept,
+}
+
+
+def _facts(document: Any) -> Iterator[tuple[str, str]]:
+    """What the document says of itself, as far as its kind has it."""
+    if hasattr(document, "placed"):
+        yield "Placed", f"{document.placed} of {document.asked}"
+    bought = getattr(document, "bought", ())
+    if bought:
+        cost = sum(Decimal(str(one.cost)) for one in bought)
+        yield "Cost", f"{cost:f} for {sum(one.count for one in bought)} nodes"
+    for one in getattr(document, "objective", ()):
+        state = "proven" if one.proven else "not proven"
+        bound = "" if one.bound == one.value else f", bound {_number(one.bound)}"
+        gap = f", gap {one.gap:.2%}" if one.gap else ""
+        yield f"Stage {one.stage}", f"{_number(one.value)}{bound}{gap}, {state}"
+    for name, words in (("outcome", "Outcome"), ("engine", "Engine"), ("cel_errors", "CEL errors")):
+        if getattr(document, name, ""):
+            yield words, str(getattr(document, name))
+    for name, words in (("verified", "Verified"), ("certified", "Certified"), ("complete", "Complete")):
+        if hasattr(document, name):
+            yield words, "yes" if getattr(document, name) else "no"
+    gates = getattr(document, "feature_gates", {})
+    off = [name for name, on in gates.items() if not on]
+    if gates:
+        yield "Feature gates", f"off: {', '.join(off)}" if off else "all on"
+
+
+def _number(value: Any) -> str:
+    return "none known" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _input_facts(cluster: Cluster | None) -> Iterator[tuple[str, str]]:
+    if cluster is not None:
+        counts = {name: count for name, count in cluster.summary().items() if count}
+        yield "Input", ", ".join(f"{count} {name}" for name, count in counts.items())
+        yield "Input hash", input_hash(cluster)
+
+
+def input_hash(cluster: Cluster) -> str:
+    """The SHA-256 of all objects as they were read, in their order, whatever files they stand in."""
+    import msgspec
+
+    digest, encode = hashlib.sha256(), msgspec.json.Encoder().encode
+    for manifest in cluster.read:
+        read = manifest.raw if manifest.object is None else manifest.object
+        digest.update(f"{manifest.api_version} {manifest.kind}\n".encode())
+        digest.update(encode(read))
+        digest.update(b"\n")
+    return digest.hexdigest()
