@@ -85,7 +85,7 @@ def progress_chart(progress: Sequence[StageProgress], objective: Sequence[PlanSt
         return stage_chart(objective)
     rows = [row for row in rows if row["stage"] in stages]
     base = alt.Chart(data(rows, "progress")).encode(
-        x=alt.X("seconds:Q", title="seconds", scale=alt.Scale(zero=True)),
+        x=alt.X("seconds:Q", title="seconds", scale=alt.Scale(zero=False)),
         y=alt.Y("amount:Q", title=None, scale=alt.Scale(zero=False)),
         color=alt.Color(
             "what:N",
@@ -332,7 +332,7 @@ def cost_chart(document: PlanDocument) -> Chart:
     if not rows:
         raise ValueError("there is nothing to draw: the plan buys nothing")
     base = alt.Chart(data(rows, "costs")).encode(
-        y=alt.Y("template:N", sort="-x", title=None),
+        y=alt.Y("template:N", sort=[row["template"] for row in rows], title=None),
         x=alt.X("cost:Q", title="cost"),
         tooltip=[alt.Tooltip(name) for name in ("template:N", "count:Q", "price:Q", "cost:Q")],
     )

@@ -31,6 +31,8 @@ _LETTERS, _NAMES, _FEW_NODES = 12, 60, 48
 # Labels by which nodes are grouped have so many values at most.
 _MOST_GROUPS = 60
 _FIRST_LABELS = ("topology.kubernetes.io/rack", "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type")
+# Owners that have a colour alone where there are more of them than colours.
+_NAMED_OWNERS = 4
 _FREE, _UNUSABLE, _OTHERS = "free", "cannot be used", "other owners"
 _TOOLTIP = {
     "node": "node",
@@ -114,11 +116,20 @@ def mosaic_tables(
 
 
 def main_owners(answers: Sequence[Holds]) -> list[str]:
-    """The owners with the most devices, of what is new if something is, as many as there are colours."""
+    """All owners, those with the most devices first, of what is new if something is."""
     holds = [one for answer in answers for found in answer.values() for one in found]
-    new = [one for one in holds if one.new]
-    counts = Counter(one.owner for one in new or holds)
-    return [owner for owner, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))][: len(DISTINCT)]
+    counts = Counter(one.owner for one in [one for one in holds if one.new] or holds)
+    return [owner for owner, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def _owner_entries(owners: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The letter and the entry of the legend for each owner; where there are many, the smaller ones go by kind."""
+    named = owners if len(owners) <= len(DISTINCT) else owners[:_NAMED_OWNERS]
+    kinds = Counter(owner.partition(" ")[0] for owner in owners[len(named) :])
+    titles = [*named, *(f"other {kind}s" for kind, _ in kinds.most_common(len(DISTINCT) - len(named)))]
+    entries = {title: (letter, f"{letter}  {title}") for letter, title in zip("ABCDEFGH", titles, strict=False)}
+    by_kind = ((owner, entries.get(f"other {owner.partition(' ')[0]}s")) for owner in owners[len(named) :])
+    return {**{one: entries[one] for one in named}, **{owner: entry for owner, entry in by_kind if entry}}
 
 
 def _coloured(parts: Sequence[Row], owners: Sequence[str], changes: bool) -> dict[str, str]:
@@ -126,7 +137,7 @@ def _coloured(parts: Sequence[Row], owners: Sequence[str], changes: bool) -> dic
 
     Where something is new, what was held before is grey.
     """
-    entries = {owner: (letter, f"{letter}  {owner}") for letter, owner in zip("ABCDEFGH", owners, strict=False)}
+    entries = _owner_entries(owners)
     shown = PLACED_NOW if changes else HELD_BEFORE
     used: dict[str, str] = {}
     for row in parts:
@@ -139,7 +150,7 @@ def _coloured(parts: Sequence[Row], owners: Sequence[str], changes: bool) -> dic
             key = _FREE if row["state"] == "free" else _UNUSABLE
         row["key"] = used.setdefault(key, key)
         row["letter"] = letter if row["w"] >= _LETTERS - 3 else ""
-    colours = {key: colour for (_, key), colour in zip(entries.values(), DISTINCT, strict=False)}
+    colours = dict(zip(sorted({key for _, key in entries.values()}), DISTINCT, strict=False))
     rest = {_OTHERS: OTHER, HELD_BEFORE: GREY, _FREE: FREE, _UNUSABLE: UNUSABLE}
     return {**colours, **{key: colour for key, colour in rest.items() if key in used}}
 
@@ -273,7 +284,13 @@ def _mosaic_view(tables: MosaicTables, prefix: str) -> Any:
         color=alt.Color(
             "key:N",
             scale=alt.Scale(domain=[*tables.colours], range=[*tables.colours.values()]),
-            legend=alt.Legend(title=None, orient="top", columns=4 if tables.width < _WIDTH * 0.8 else 5, labelLimit=195, symbolType="square"),
+            legend=alt.Legend(
+                title=None,
+                orient="top",
+                columns=4 if tables.width < _WIDTH * 0.8 else 5,
+                labelLimit=195,
+                symbolType="square",
+            ),
         ),
         opacity=alt.OpacityValue(0.08, condition=found),
         stroke=alt.condition(marked, alt.value(MARK), alt.value("transparent")),

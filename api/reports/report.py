@@ -69,8 +69,7 @@ def render_report(source: PlotSource) -> str:
     for drawn in drawn_views(source):
         name = drawn.view.name
         if drawn.chart is not None:
-            specification = styled(drawn.chart).to_dict(validate=False)
-            charts[name] = {"spec": _without_data(specification, name, datasets), "datasets": []}
+            charts[name] = {"spec": _specification(styled(drawn.chart), name, datasets)}
             charts[name]["datasets"] = sorted(one for one in datasets if one.startswith(f"{name}."))
         sections.append(_section(drawn, datasets))
     title = _TITLES.get(document.kind, document.kind)
@@ -123,25 +122,29 @@ def _cell(value: object) -> str | int | float:
     return value if isinstance(value, int | float) else one_line(str(value))
 
 
+def _specification(chart: Any, view: str, datasets: dict[str, Any]) -> Any:
+    """The specification of a chart, whose data goes to the datasets; long data is not copied."""
+    import altair
+
+    own = chart.datasets if chart.datasets is not altair.Undefined else {}
+    datasets.update({f"{view}.{name}": rows for name, rows in own.items()})
+    chart.datasets = altair.Undefined
+    return _without_data(chart.to_dict(validate=False), view, datasets)
+
+
 def _without_data(part: Any, view: str, datasets: dict[str, Any]) -> Any:
     """The specification with its data taken out and named after the view, so that the page holds each of them once."""
     if isinstance(part, list):
         return [_without_data(one, view, datasets) for one in part]
     if not isinstance(part, dict):
         return part
-    for name, rows in part.get("datasets", {}).items():
-        datasets[f"{view}.{name}"] = rows
     found = part.get("data")
     if isinstance(found, dict) and "name" in found:
         name = f"{view}.{found['name']}"
         if "values" in found:
             datasets[name] = found["values"]
         part = {**part, "data": {"name": name}}
-    return {
-        key: one if key == "data" else _without_data(one, view, datasets)
-        for key, one in part.items()
-        if key != "datasets"
-    }
+    return {key: one if key == "data" else _without_data(one, view, datasets) for key, one in part.items()}
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

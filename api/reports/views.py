@@ -164,9 +164,9 @@ def _sources(source: PlotSource) -> ReportTable:
     """Return where in the input each claim, pod, template and controller stands, and what became of its units."""
     from ..models.kubernetes.meta import key_of
 
-    cluster, fates = source.known_cluster(), _fates(source.document)
+    fates = _fates(source.document)
     rows = []
-    for manifest in cluster.read:
+    for manifest in source.cluster.read if source.cluster else ():
         found = manifest.object
         is_asked = manifest.kind in ("ResourceClaim", "ResourceClaimTemplate", "Pod", *_CONTROLLERS)
         if found is not None and (is_asked or (manifest.kind, *key_of(found.metadata)) in fates):
@@ -226,12 +226,6 @@ def _places(source: PlotSource) -> ReportTable:
     return ReportTable(topology.headers(document), topology.rows(document))
 
 
-def _points(source: PlotSource) -> ReportTable:
-    rows = ((label, *point) for label, points in source.curves().items() for point in points)
-    shown = ((label, placed, used, f"{of_all:.1%}", f"{of_free:.1%}") for label, placed, used, of_all, of_free in rows)
-    return ReportTable(("planner", "units placed", "devices in use", "of all devices", "of free devices"), shown)
-
-
 def _stage_rows(source: PlotSource) -> ReportTable:
     document: Any = source.document
     rows = (
@@ -263,7 +257,14 @@ FRAGMENTATION = ReportView(
     "Fragmentation",
     "The part of the devices that is free and of no use to the average unit of the queue, while units are placed.",
     "fragmentation",
-    _points,
+    dataset="fragmentation",
+    columns={
+        "planner": "planner",
+        "units placed": "placed",
+        "devices in use": "used",
+        "of all devices": "wasted",
+        "of free devices": "ofFree",
+    },
 )
 _MOSAIC = mosaic_view(
     "One cell is a device. Partitions and shares are to scale. Hover for details, click an owner to see it alone."

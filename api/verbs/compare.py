@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 class ComparisonResult(Result[records.ComparisonDocument]):
     """The answer of ``compare``."""
 
-    def __init__(self, document: records.ComparisonDocument, seconds: Mapping[str, float]) -> None:
-        super().__init__(document)
+    def __init__(
+        self, document: records.ComparisonDocument, seconds: Mapping[str, float], cluster: Cluster | None = None
+    ) -> None:
+        super().__init__(document, cluster)
         self.seconds = dict(seconds)
 
     @property
@@ -56,7 +58,7 @@ class ComparisonResult(Result[records.ComparisonDocument]):
     def _plot_source(self) -> PlotSource:
         from ..reports.plots import PlotSource
 
-        return PlotSource(self.document, seconds=self.seconds)
+        return PlotSource(self.document, self.cluster, seconds=self.seconds)
 
     def reasons(self) -> Iterable[str]:
         """Whether the answers agree, and where they part."""
@@ -113,7 +115,7 @@ def compare(
     ask = partial(solve, cluster, engines, node=node, namespace=namespace, selector=selector, repeat=repeat)
     found = ask(feature_gates=feature_gates, cel_errors=cel_errors, time_limit=time_limit, seed=seed)
     return ComparisonResult(
-        _comparison_document(found, timings), {run.engine: run.median_seconds for run in found.runs}
+        _comparison_document(found, timings), {run.engine: run.median_seconds for run in found.runs}, cluster
     )
 
 
