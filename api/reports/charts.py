@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import altair as alt
 
+from ..models.results.common import StageAnswer, filter_words
 from .tables import display_names, display_unit
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def styled(chart: Chart) -> Chart:
         chart.configure(font=_FONT, background="transparent")
         .configure_view(stroke=None)
         .configure_axis(labelFontSize=11, titleFontSize=12, titleFontWeight="normal", labelLimit=300, gridOpacity=0.5)
-        .configure_legend(labelFontSize=12, titleFontSize=12, symbolSize=140)
+        .configure_legend(labelFontSize=12, titleFontSize=12, symbolSize=140, symbolOpacity=1)
         .configure_header(labelFontSize=12, titleFontSize=12)
         .configure_title(fontSize=13, anchor="start", fontWeight="bold")
     )
@@ -253,7 +254,7 @@ def explanation_chart(document: ExplanationDocument) -> Chart:
         for one in found.requests
         for state, number in (
             ("free", one.free),
-            *((_fallen_words(fallen), fallen.devices) for fallen in one.fallen),
+            *((filter_words(fallen.filter), fallen.devices) for fallen in one.fallen),
             ("other devices", one.devices - one.matching),
         )
         if number
@@ -261,12 +262,6 @@ def explanation_chart(document: ExplanationDocument) -> Chart:
     if not rows:
         raise ValueError("there is nothing to draw: nothing is refused")
     return _stacked(rows, "request", "state", "devices", first={"free": GREEN, "other devices": FREE}, needed=True)
-
-
-def _fallen_words(fallen: Any) -> str:
-    from ..models.results.common import filter_words
-
-    return " ".join(filter(None, (filter_words(fallen.filter), fallen.detail)))
 
 
 def _stacked(
@@ -332,7 +327,7 @@ def cost_chart(document: PlanDocument) -> Chart:
     if not rows:
         raise ValueError("there is nothing to draw: the plan buys nothing")
     base = alt.Chart(data(rows, "costs")).encode(
-        y=alt.Y("template:N", sort=[row["template"] for row in rows], title=None),
+        y=alt.Y("template:N", sort=[str(row["template"]) for row in rows], title=None),
         x=alt.X("cost:Q", title="cost"),
         tooltip=[alt.Tooltip(name) for name in ("template:N", "count:Q", "price:Q", "cost:Q")],
     )
@@ -396,8 +391,6 @@ def unit_chart(document: AllocationDocument) -> Chart:
     for unit in document.units:
         for one in unit.objective:
             stages.setdefault(one.stage, []).append(one)
-    from ..models.results.common import StageAnswer
-
     sums = [
         StageAnswer(
             stage=name,

@@ -57,6 +57,8 @@ class MosaicTables:
     side: int
     width: int
     height: int
+    heights: list[int]
+    """The height of each grouping; ``height`` is the largest."""
     named: bool
     least: int
     """The number of cells of the smallest node, but for those that are wide by their name."""
@@ -97,7 +99,8 @@ def mosaic_tables(
         named = wide or len(blocks) <= _FEW_NODES
         flow = _NodeFlow(blocks, side, named, width)
         laid = [flow.place(groups) for groups in groupings.values()]
-        height = max(bottom for _, _, bottom in laid)
+        heights = [bottom for _, _, bottom in laid]
+        height = max(heights)
         if height <= _HEIGHT:
             break
     width = max(_NARROWEST, *(flow.right(places) for places, _, _ in laid))
@@ -112,7 +115,9 @@ def mosaic_tables(
     changes = any(one.new for found in holds.values() for one in found)
     least = min(min(len(found), ACROSS) for found in blocks.values())
     colours = _coloured(parts, main_owners([holds]) if owners is None else owners, changes)
-    return MosaicTables(parts, nodes, headings, [*groupings], side, width, height, named, least, changes, colours)
+    return MosaicTables(
+        parts, nodes, headings, [*groupings], side, width, height, heights, named, least, changes, colours
+    )
 
 
 def main_owners(answers: Sequence[Holds]) -> list[str]:
@@ -261,6 +266,9 @@ def _controls(tables: MosaicTables) -> list[alt.Parameter]:
     show = alt.binding_select(options=["after", "before"], name="Show: ")
     search = alt.binding(input="search", name="Filter: ", placeholder="node, claim, owner, ...")
     return [
+        # A page can make the picture as high as the chosen grouping is, by these.
+        alt.param("tall", value=tables.height),
+        alt.param("heights", value=tables.heights),
         alt.param("find", value="", bind=search),
         alt.param("group", value=0, bind=group) if len(choices) > 1 else alt.param("group", value=0),
         alt.param("show", value="after", bind=show) if tables.changes else alt.param("show", value="after"),
@@ -271,8 +279,9 @@ def _mosaic_view(tables: MosaicTables, prefix: str) -> Any:
     """The marks; ``prefix`` tells the data and the selection of several mosaics apart."""
     names = {name: f"{prefix}{name}" for name in ("pick", "cells", "nodes", "headings")}
     pick = alt.selection_point(name=names["pick"], fields=["key"], bind="legend")
+    tall = alt.Scale(domain=[0, alt.ExprRef("tall")], reverse=True, nice=False, zero=False)
     x = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, tables.width], nice=False, zero=False))
-    y = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[0, tables.height], reverse=True, nice=False, zero=False))
+    y = alt.Y("top:Q", axis=None, scale=tall)
     cells = _placed_cells(tables, names)
     found: Any = {"test": {"and": [{"param": pick.name}, "datum.hit"]}, "value": 1}
     marked: Any = "datum.mark == 1"

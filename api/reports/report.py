@@ -105,9 +105,16 @@ def _section(drawn: DrawnView, datasets: dict[str, Any]) -> dict[str, Any]:
         made |= {"headers": list(view.columns), "fields": fields, "dataset": f"{view.name}.{view.dataset}"}
         made |= {"rows": [[row[field] for field in fields] for row in rows[:_FIRST_ROWS]], "total": len(rows)}
     elif table is not None:
-        cells = [[_cell(cell) for cell in row] for row in table.rows]
-        fields = [str(number) for number in range(len(table.headers))]
-        made |= {"headers": list(table.headers), "rows": cells[:_FIRST_ROWS], "total": len(cells), "fields": fields}
+        rows = [[_cell(cell) for cell in row] for row in table.rows]
+        kept = [number for number in range(len(table.headers)) if any(row[number] != "" for row in rows)]
+        cells = [[row[number] for number in kept] for row in rows]
+        fields = [str(number) for number in kept]
+        made |= {
+            "headers": [table.headers[number] for number in kept],
+            "rows": cells[:_FIRST_ROWS],
+            "total": len(cells),
+            "fields": fields,
+        }
         if len(cells) > _FIRST_ROWS:
             made["dataset"] = f"table.{view.name}"
             datasets[made["dataset"]] = [dict(zip(fields, row, strict=True)) for row in cells]

@@ -73,10 +73,22 @@
       view.addSignalListener(signal, (_, value) => {
         signals[signal] = value;
         if (signal === "find") { countFound(name, value); }
+        if (signal === "group") { fit(view); }
       });
     }
+    fit(view);
     await view.runAsync();
     target.dataset.drawn = "yes";
+  }
+
+  // Make a mosaic as high as the chosen grouping of its nodes.
+  function fit(view) {
+    let high = 0;
+    try { high = view.signal("heights")[view.signal("group")]; } catch (error) { return; }
+    for (const signal of ["tall", "height", "concat_0_height", "concat_1_height"]) {
+      try { view.signal(signal, high); } catch (error) { continue; }
+    }
+    setTimeout(() => view.resize().runAsync());
   }
 
   // Say how many rows the filter finds, by the table of the view.

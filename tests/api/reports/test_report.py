@@ -33,7 +33,7 @@ COMMANDS = {
     "plan": ["plan", "-f", EXAMPLES / "plan-queue"],
     "compare": ["compare", "-f", EXAMPLES / "whole-gpus", "--engines", "backtracking,auto"],
     "compare --plan": ["compare", "--plan", "-f", EXAMPLES / "plan-queue", "--planners", "first-fit,plan"],
-    "compare --sweep": ["compare", "--sweep", "mig=2", "--engines", "backtracking,auto"],
+    "compare --sweep": ["compare", "--sweep", "easy=2", "--engines", "backtracking,auto"],
     "explain": ["explain", "-f", EXAMPLES / "plan-queue"],
     "capacity": ["capacity", "-f", EXAMPLES / "whole-gpus", "--pod", "ml/training"],
     "show": ["show", "-f", EXAMPLES / "inventory"],
