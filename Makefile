@@ -12,8 +12,8 @@ FILES := find $(FOLDERS) -type f ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-demo: setup  ## allocate the claims of every example and show the tables
-	@sh examples/demo.sh $(BIN)/drasat
+demo: setup  ## allocate the claims of every example, show the tables, and write a report
+	@sh examples/demo.sh $(BIN)/drasat build/demo-report.html
 
 test: setup  ## run all tests
 	$(BIN)/pytest -n auto

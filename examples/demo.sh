@@ -1,7 +1,8 @@
 #!/bin/sh
-# Allocate the claims of every example, and plan the queues: demo.sh [DRASAT]
+# Allocate the claims of every example, plan the queues, and write a report of a plan: demo.sh [DRASAT [REPORT]]
 set -eu
 drasat=${1:-drasat}
+report=${2:-demo-report.html}
 for folder in "$(dirname "$0")"/*/; do
   # Quota is about workloads that allocate and plan do not know.
   case $folder in */kueue/) continue ;; esac
@@ -19,3 +20,6 @@ for folder in "$(dirname "$0")"/*/; do
   # shellcheck disable=SC2086
   "$drasat" $verb -f "$folder" 2>&1 || [ $? -eq 1 ]
 done
+printf '\n== report\n'
+# The last line says where the report is, or what to install.
+"$drasat" plan -f "$(dirname "$0")/plan-queue" --report "$report" 2>&1 > /dev/null | tail -n 1
