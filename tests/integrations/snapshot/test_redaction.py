@@ -167,3 +167,37 @@ def test_every_text_that_drasat_reads_has_a_rule():
 def test_every_rule_is_of_a_field():
     known = _known_fields()
     assert [field for field in _RULES if field not in known and field not in FUTURE_FIELDS] == []
+
+
+def test_quota_stays_and_queues_get_new_names():
+    """Resources, amounts and policies decide; names of teams do not."""
+    api = "kueue.x-k8s.io/v1beta2"
+    quota = {"name": "alice-gpus", "nominalQuota": "8", "lendingLimit": 2}
+    groups = [{"coveredResources": ["alice-gpus"], "flavors": [{"name": "alice-nodes", "resources": [quota]}]}]
+    queue = {"cohortName": "alice-all", "resourceGroups": groups, "preemption": {"reclaimWithinCohort": "Any"}}
+    local = made(api, "LocalQueue", "alice", "alice", spec={"clusterQueue": "alice-q"})
+    assignment = {"name": "main", "flavors": {"alice-gpus": "alice-nodes"}, "resourceUsage": {"alice-gpus": "3"}}
+    workload = made(
+        api,
+        "Workload",
+        "w",
+        "alice",
+        spec={"queueName": "alice"},
+        status={"admission": {"clusterQueue": "alice-q", "podSetAssignments": [assignment]}},
+    )
+    found, flavor, own, held = redact(
+        made(api, "ClusterQueue", "alice-q", spec=queue),
+        made(api, "ResourceFlavor", "alice-nodes", spec={"nodeLabels": {"alice": "alice"}}),
+        local,
+        workload,
+    )
+    (group,) = found["spec"]["resourceGroups"]
+    assert group["coveredResources"] == ["alice-gpus"]
+    assert group["flavors"] == [{"name": flavor["metadata"]["name"], "resources": [quota]}]
+    assert found["spec"]["preemption"] == queue["preemption"]
+    assert own["spec"]["clusterQueue"] == found["metadata"]["name"] != "alice-q"
+    assert held["spec"]["queueName"] == own["metadata"]["name"]
+    admission = held["status"]["admission"]
+    assert admission["podSetAssignments"][0]["flavors"] == {"alice-gpus": flavor["metadata"]["name"]}
+    assert admission["podSetAssignments"][0]["resourceUsage"] == {"alice-gpus": "3"}
+    assert "alice" not in json.dumps([flavor, own])
