@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .errors import CelCostError, CelDeadlineError
 
@@ -21,7 +21,7 @@ class Meter:
     limit nor the clock costs anything between two checkpoints.
     """
 
-    __slots__ = ("checkpoint", "cost", "deadline", "limit", "steps")
+    __slots__ = ("checkpoint", "cost", "deadline", "limit", "patterns", "steps")
 
     def __init__(self, limit: int = COST_LIMIT, deadline: float | None = None) -> None:
         self.limit = limit
@@ -31,6 +31,8 @@ class Meter:
     def restart(self) -> None:
         """Forget what was spent."""
         self.cost = self.steps = 0
+        # Compiled patterns of this evaluation.
+        self.patterns: dict[str, Any] = {}
         self.checkpoint = self.limit if self.deadline is None else min(self.limit, _STRIDE)
 
     def check(self) -> None:

@@ -17,13 +17,14 @@ from itertools import permutations
 from math import prod
 
 from ..cel.devices import DeviceShapes
-from ..cel.errors import CelError
+from ..cel.errors import CelDeadlineError, CelError
 from ..cel.selector import compile_selector
 from ..models.cluster.cluster import TopologyMembership, driver_membership
 from ..models.kubernetes.claims import DeviceClass, DeviceSelector
 from ..models.kubernetes.extensions import STRAIGHT, DeviceTopology, TopologyRequest
 from ..models.kubernetes.slices import DescribedDevice, Device
 from ..models.topology.places import FIXED_ORIENTATION, Axis, Places, place_devices
+from .messages import DeadlineExceededError
 from .problem import Member
 from .shapes import NodeType
 
@@ -177,7 +178,7 @@ class TopologyPlaces:
 
     ``sites``: for shapes of several nodes together, by scope what tells instances apart, for each device; a device
     with None is in none. ``axes``: those of topologies whose only instance is the cluster, of which a shape may be a
-    part.
+    part. After ``deadline`` finding places of a topology with a class raises ``DeadlineExceededError``.
     """
 
     def __init__(
@@ -190,6 +191,7 @@ class TopologyPlaces:
         self._sites = sites or {}
         self.axes = axes or {}
         self.topologies = topologies
+        self.deadline: float | None = None
         self._classes = classes
         self._found: dict[tuple[str, int], tuple[Places[int], ...]] = {}
 
@@ -214,7 +216,7 @@ class TopologyPlaces:
         pools = [number for number, pool in enumerate(shape.pools) for _ in pool.profiles]
         site = self._sites.get(scope) or (pools if scope == "Pool" else [0] * len(pools))
         instances: dict[Hashable, list[_NumberedDevice]] = defaultdict(list)
-        belongs = membership_of(topology, self._classes)
+        belongs = membership_of(topology, self._classes, self.deadline)
         belonging = {profile: belongs(profile) for profile in dict.fromkeys(shape.profiles)}
         for number, (profile, reachable) in enumerate(zip(shape.profiles, shape.reachable, strict=True)):
             if reachable and belonging[profile] and site[number] is not None:
@@ -228,8 +230,13 @@ def coordinate_names(topology: DeviceTopology) -> Iterable[str]:
     return filter(None, (*(spec.coordinates or ()), *((spec.links.id, spec.links.peers) if spec.links else ())))
 
 
-def membership_of(topology: DeviceTopology, classes: Mapping[str, DeviceClass]) -> TopologyMembership:
-    """Membership of a topology; a class that is not there, or whose selectors fail on a device, has no such device."""
+def membership_of(
+    topology: DeviceTopology, classes: Mapping[str, DeviceClass], deadline: float | None = None
+) -> TopologyMembership:
+    """Membership of a topology; a class that is not there, or whose selectors fail on a device, has no such device.
+
+    After ``deadline``, a reading of ``time.monotonic``, asking raises ``DeadlineExceededError`` (CEL-11).
+    """
     name = topology.spec.device_class_name
     if name is None:
         return driver_membership(topology)
@@ -239,8 +246,11 @@ def membership_of(topology: DeviceTopology, classes: Mapping[str, DeviceClass]) 
     shapes = DeviceShapes()
 
     def selected(device: DescribedDevice) -> bool:
+        prepared = shapes.prepare(device.device, device.driver)
         try:
-            return all(compile_selector(text).matches(shapes.prepare(device.device, device.driver)) for text in texts)
+            return all(compile_selector(text).matches(prepared, deadline=deadline) for text in texts)
+        except CelDeadlineError as error:
+            raise DeadlineExceededError(f"filter operation aborted: {error}") from error
         except CelError:
             return False
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..declarations import UNBOUNDED, UNKNOWN_RANGE, ZERO_RANGE, Estimate, Function, Operand, Range
 from ..errors import CelCostError, CelRuntimeError
-from ..meter import check_size, tick
+from ..meter import check_size, current_meter, tick
 from ..types import BOOL, INT, STRING, list_of
 from ..values import inner_size, size_of, type_name
 from . import declare
@@ -277,12 +277,22 @@ class CompiledPattern:
 
 
 def compile_pattern(pattern: str) -> CompiledPattern:
-    """The compiled pattern; ``CelRuntimeError`` worded as Go does when it is none."""
-    return _compile_remembered(pattern) if len(pattern) <= _LONGEST_REMEMBERED else _compile(pattern)
+    """The compiled pattern; ``CelRuntimeError`` worded as Go does when it is none.
+
+    Its steps count once in an evaluation, whether the process has compiled it before or not.
+    """
+    meter = current_meter.meter
+    found: CompiledPattern | None = meter.patterns.get(pattern) if meter else None
+    if found is None:
+        tick(len(pattern) * _STEPS_TO_COMPILE)
+        found = _compile_remembered(pattern) if len(pattern) <= _LONGEST_REMEMBERED else _compile(pattern)
+        tick(found.size)
+        if meter:
+            meter.patterns[pattern] = found
+    return found
 
 
 def _compile(pattern: str) -> CompiledPattern:
-    tick(len(pattern) * _STEPS_TO_COMPILE)
     if _ONE_BYTE.search(pattern):
         # Known to RE2 in C++, not in Go.
         raise CelRuntimeError("error parsing regexp: invalid escape sequence: `\\C`")
@@ -303,7 +313,6 @@ def _compile(pattern: str) -> CompiledPattern:
         reason, _, where = text.partition(": ")
         shown = pattern if reason == "missing )" else where
         raise CelRuntimeError(f"error parsing regexp: {_COMPLAINTS.get(reason, reason)}: `{shown}`") from None
-    tick(compiled.programsize)
     return CompiledPattern(compiled, compiled.programsize)
 
 

@@ -79,7 +79,7 @@ class NodeCompiler(Compiler):
 
     def limit(self, deadline: float | None) -> None:
         """Stop at this reading of ``time.monotonic``, with ``DeadlineExceededError``; None: no limit."""
-        self.evaluator.deadline = self.deadline = deadline
+        self.evaluator.deadline = self.topologies.deadline = self.deadline = deadline
 
     def view(self, node: Node, question: Question) -> NodeView:
         """Return what a question sees of a node. Raises ``SelectorError``."""

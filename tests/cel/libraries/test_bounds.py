@@ -269,3 +269,17 @@ def test_the_last_place_of_a_long_part_is_that_of_a_search_from_the_end(text, pa
 def test_no_version_is_read_that_takes_long(text):
     outcome = cel.compile(text, {"t": "string"}).measure({"t": "1.0.0-" + "1." * 60_000 + "1"})
     assert isinstance(outcome.error, CelCostError)
+
+
+def test_a_pattern_counts_once_in_an_evaluation_whatever_was_compiled_before(meter):
+    """Equal evaluations take equal steps, in a new process and in an old one."""
+    pattern = "a{3}(b|c)+[0-9]*never-seen-before"
+    counted = []
+    for _ in range(3):
+        meter.restart()
+        strings.compile_pattern(pattern)
+        once = meter.steps
+        strings.compile_pattern(pattern)
+        counted.append((once, meter.steps - once))
+    assert once > len(pattern)
+    assert counted == [(once, 0)] * 3
