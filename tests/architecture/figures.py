@@ -14,10 +14,10 @@ LIMITS = {
     # 300 and 60,000 for what there was when the source was reorganised; the rest is room for integrations and reports.
     "modules": 440,
     "lines": 112_000,
-    "import lines in percent": 6.0,
+    "import lines in percent": 6.3,
     "lines of the largest module": 500,
-    "modules entered by allocate": 150,
-    "modules entered by plan": 225,
+    "modules entered by allocate": 158,
+    "modules entered by plan": 240,
 }
 # The public result of a verb has the name of the Kubernetes type that it contains.
 SHARED_CLASS_NAMES = {"AllocationResult"}
