@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import drasat
+from drasat import cel, scenarios
+from drasat.reports import plots
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "notebooks"), str(ROOT / "docs")]
@@ -106,15 +109,29 @@ def _manifests(folder: Path) -> str:
 
 
 def _docstrings() -> str:
-    """The directives for all public names: functions, results, then the rest."""
-    names = sorted(drasat.__all__, key=lambda name: (isinstance(getattr(drasat, name), type), name))
-    lines = ["\n## Docstrings\n", "```{eval-rst}"]
-    for name in names:
-        if isinstance(getattr(drasat, name), type):
-            lines += [f".. autoclass:: drasat.{name}", "   :members:", "   :inherited-members: BaseException", ""]
+    """The directives for all public names, by module: functions, then results and other classes."""
+    parts = [
+        "\n## Docstrings\n",
+        *_module_docstrings("drasat", drasat, drasat.__all__),
+        "\n### Pictures of a result\n",
+        *_module_docstrings("drasat.reports.plots", plots, ["Plots"]),
+        "\n### Expressions\n",
+        *_module_docstrings("drasat.cel", cel, cel.__all__),
+        "\n### Clusters that are made up\n",
+        *_module_docstrings("drasat.scenarios", scenarios, scenarios.__all__),
+    ]
+    return "\n".join(parts)
+
+
+def _module_docstrings(name: str, module: Any, names: Sequence[str]) -> list[str]:
+    lines = ["```{eval-rst}"]
+    for one in sorted(names, key=lambda one: (isinstance(getattr(module, one), type), one)):
+        found = getattr(module, one)
+        if isinstance(found, type):
+            lines += [f".. autoclass:: {name}.{one}", "   :members:", "   :inherited-members: BaseException, int", ""]
         else:
-            lines += [f".. autofunction:: drasat.{name}", ""]
-    return "\n".join([*lines, "```\n"])
+            lines += [f".. {'autofunction' if callable(found) else 'autodata'}:: {name}.{one}", ""]
+    return [*lines, "```\n"]
 
 
 def add_to_page(app: Any, docname: str, source: list[str]) -> None:

@@ -28,3 +28,21 @@ def test_every_public_name_is_documented():
 def test_every_parameter_is_documented(name):
     parameters = [one.name for one in inspect.signature(getattr(drasat, name)).parameters.values()]
     assert [parameter for parameter in parameters if not re.search(rf"`\*?{parameter}`", API)] == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_docstrings_have_every_parameter_and_what_is_raised(name):
+    """The site has the docstrings as the reference of the API."""
+    function = getattr(drasat, name)
+    text = inspect.getdoc(function)
+    listed = re.findall(r"^(\w+(?:, \w+)*|\*?\w+)$", text.partition("Parameters\n----------\n")[2], re.MULTILINE)
+    documented = {one.lstrip("*") for line in listed for one in line.split(", ")}
+    assert [one for one in inspect.signature(function).parameters if one not in documented] == []
+    assert "\nRaises\n------\n" in text
+
+
+@pytest.mark.parametrize("name", [name for name in drasat.__all__ if inspect.isclass(getattr(drasat, name))])
+def test_every_member_of_a_public_class_has_a_docstring(name):
+    members = inspect.getmembers(getattr(drasat, name), lambda one: callable(one) or isinstance(one, property))
+    silent = [member for member, found in members if not member.startswith("_") and not inspect.getdoc(found)]
+    assert silent == []
