@@ -39,6 +39,7 @@ FAMILIES = {
     "SEM": 8,
     "TOPO": 6,
     "SOFT": 3,
+    "NAR": 11,
 }
 # Families count from 1 but for these.
 FIRST = {"SEM": 0}

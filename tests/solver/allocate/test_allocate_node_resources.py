@@ -142,7 +142,7 @@ ONE_OF = {name: template(name, of(1, "gpu", f'device.attributes["gpu.example.com
     ],
 )
 def test_the_total_of_a_pod(resource, unit, devices, pod, total):
-    """NAR-1 to NAR-6; the examples of the rules."""
+    """NAR-1, NAR-2, NAR-3, NAR-4, NAR-5, NAR-6: the examples of the rules."""
     given = [published("n", *devices), TWO, SHARE, *ONE_OF.values(), pod]
     assert least(resource, *given, unit=unit) == total
 
