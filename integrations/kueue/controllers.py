@@ -5,6 +5,7 @@ What is wrong with a workload is written to its conditions in Kueue's words (kue
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,6 +13,7 @@ from typing import TypeAlias
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.kueue import AdmissionCheck, ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceFlavor
 from ...models.kubernetes.kueue_configuration import OBSERVABILITY
+from ...models.kubernetes.meta import key_of
 from .configuration import KueueConfiguration
 from .counting import CountingFailure, WorkloadCharge, count_workload
 from .queues import ClusterQueueState, node_quota
@@ -31,6 +33,7 @@ from .workload_state import (
     WorkloadCondition,
     WorkloadState,
 )
+from .workloads import kueue_workloads
 
 DRAIN = "HoldAndDrain"
 _PENDING = "Workload is pending evaluation in the scheduling queue"
@@ -76,8 +79,10 @@ class KueueControllers:
         self._evicted: list[EvictionRecord] = []
         # The queue in which a workload waits.
         self._place: dict[str, ClusterQueueState] = {}
-        self._mark = 0
-        self._marks: dict[str, int] = {}
+        # What marks the state of all workloads, by the root of the tree that they wait in, and each one's part of it.
+        self._tree_marks: Counter[str] = Counter()
+        self._marks: dict[str, tuple[str, int]] = {}
+        self._evictions = 0
         self.update(cluster)
 
     @property
@@ -186,12 +191,12 @@ class KueueControllers:
         return found[0][0], f"Can't admit new workloads: {', '.join(text for _, text in found)}."
 
     def _update_workloads(self) -> None:
-        objects = {f"{key[0]}/{key[1]}": one for key, one in self._cluster.objects(KueueWorkload).items()}
+        objects = {"/".join(key_of(one.metadata)): one for one in kueue_workloads(self._cluster)}
         for key in self.workloads.keys() - objects.keys():
             workload = self.workloads.pop(key)
             place = self._place.get(key)
             self._dequeue(workload)
-            self._mark ^= self._marks.pop(key, 0)
+            self._mark(key, "", 0)
             self._give_back(workload)
             if place is not None:
                 self._wake(self._tree(place))
@@ -352,9 +357,15 @@ class KueueControllers:
         conditions = tuple(
             sorted((name, one.status, one.reason, one.message) for name, one in workload.conditions.items())
         )
-        mark = hash((workload.key, workload.evictions, conditions))
-        self._mark ^= self._marks.get(workload.key, 0) ^ mark
-        self._marks[workload.key] = mark
+        local = self._local.get((workload.namespace, workload.object.spec.queue_name))
+        queue = self.queues.get(local.spec.cluster_queue) if local is not None else None
+        self._mark(workload.key, queue.node.root.name if queue is not None else "", hash((workload.key, conditions)))
+
+    def _mark(self, key: str, tree: str, mark: int) -> None:
+        before, old = self._marks.get(key, ("", 0))
+        self._tree_marks[before] ^= old
+        self._tree_marks[tree] ^= mark
+        self._marks[key] = tree, mark
 
 
 def _named(objects: Mapping[object, Cohort], name: str) -> Cohort | None:

@@ -6,9 +6,12 @@ quota back at once and queue up again.
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...models.kubernetes.kueue import Cohort
@@ -18,8 +21,8 @@ from .quota_tree import Share
 from .scheduling import QueueHead, SchedulingCycle
 from .workload_state import EVICTED, PREEMPTED, QUOTA_RESERVED, QuotaGrant, WorkloadCondition, WorkloadState
 
-# A state that comes back so often will come back for ever.
-_REPEATED = 5
+# A state that comes back so often will come back for ever; one with evictions in between, so often.
+_REPEATED, _REPEATED_WITH_EVICTIONS = 5, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,11 @@ class PhaseRecord:
 
     quota_before: list[QuotaRow]
     cycles: list[CycleRecord] = field(default_factory=list)
+    # How many cycles ran, with those in which nothing changed.
+    number: int = 0
     settled: bool = False
     repeating: bool = False
+    interrupted: bool = False
     quota_after: list[QuotaRow] = field(default_factory=list)
     # By the name of a queue, or of a cohort; None without fair sharing.
     shares: dict[tuple[str, bool], Share] | None = None
@@ -71,36 +77,35 @@ class KueueState(KueueControllers):
     ) -> PhaseRecord:
         """Run cycles until nothing changes, or the same states come back, or so many have run.
 
-        ``deadline`` is a reading of ``time.monotonic``, after which no cycle begins.
+        ``deadline`` is a reading of ``time.monotonic``, after which no cycle begins. A KeyboardInterrupt ends the run
+        after the cycle.
         """
         phase = PhaseRecord(self.quota_rows())
         if self._evicted:
             phase.cycles.append(CycleRecord(0, evicted=_by_name(self._evicted)))
             self._evicted = []
-        seen: Counter[int] = Counter()
-        number = 0
-        while max_cycles is None or number < max_cycles:
-            if deadline is not None and time.monotonic() >= deadline:
-                break
-            before = self._signature()
-            heads = self._heads()
-            if not heads:
-                phase.settled = True
-                break
-            number += 1
-            record = self._cycle(number, heads)
-            if record.admitted or record.evicted or record.waiting:
-                phase.cycles.append(record)
-            if on_cycle is not None:
-                on_cycle(record)
-            signature = self._signature()
-            if signature == before:
-                phase.settled = True
-                break
-            seen[signature] += 1
-            if seen[signature] == _REPEATED:
-                phase.repeating = True
-                break
+        watch = _RepetitionWatch()
+        try:
+            while max_cycles is None or phase.number < max_cycles:
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
+                before = self._signatures()
+                with _whole_cycles():
+                    heads = self._heads()
+                    record = self._cycle(phase.number + 1, heads) if heads else None
+                    if record is not None:
+                        phase.number += 1
+                        if record.admitted or record.evicted or record.waiting:
+                            phase.cycles.append(record)
+                if record is not None and on_cycle is not None:
+                    on_cycle(record)
+                after = self._signatures()
+                phase.settled = record is None or after == before
+                phase.repeating = not phase.settled and watch.repeats(before, after, self._evictions)
+                if phase.settled or phase.repeating:
+                    break
+        except KeyboardInterrupt:
+            phase.interrupted = True
         phase.quota_after = self.quota_rows()
         phase.shares = self._shares()
         return phase
@@ -154,6 +159,7 @@ class KueueState(KueueControllers):
             )
             workload.release(self._now)
             self._queue_up(workload)
+        self._evictions += len(gone)
         # All of them queue up before parked workloads are woken.
         for workload in gone:
             self._give_back(workload)
@@ -175,12 +181,48 @@ class KueueState(KueueControllers):
         self._place.pop(workload.key, None)
         return workload.key, grant
 
-    def _signature(self) -> int:
-        """Conditions, and places in queues, in one number."""
-        mark = self._mark
+    def _signatures(self) -> dict[str, int]:
+        """Conditions, and places in queues, in one number for each tree, by the name of its root."""
+        marks = dict(self._tree_marks)
         for queue in self.queues.values():
-            mark ^= queue.pending.mark
-        return mark
+            root = queue.node.root.name
+            marks[root] = marks.get(root, 0) ^ queue.pending.mark
+        return marks
+
+
+class _RepetitionWatch:
+    """Notices that every tree either rests or goes round in circles."""
+
+    def __init__(self) -> None:
+        self._whole: Counter[tuple[int, frozenset[tuple[str, int]]]] = Counter()
+        self._trees: Counter[tuple[str, int]] = Counter()
+
+    def repeats(self, before: Mapping[str, int], after: Mapping[str, int], evictions: int) -> bool:
+        """Take the states of all trees before and after a cycle, and the number of evictions so far."""
+        whole = evictions, frozenset(after.items())
+        self._whole[whole] += 1
+        self._trees.update(after.items())
+        circles = (
+            before.get(tree) == mark or self._trees[tree, mark] >= _REPEATED_WITH_EVICTIONS
+            for tree, mark in after.items()
+        )
+        return self._whole[whole] >= _REPEATED or all(circles)
+
+
+@contextmanager
+def _whole_cycles() -> Iterator[None]:
+    """Let a cycle end before a Ctrl-C counts; only the main thread gets them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _by_name(records: Iterable[EvictionRecord]) -> tuple[EvictionRecord, ...]:

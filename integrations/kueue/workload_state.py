@@ -114,7 +114,6 @@ class WorkloadState:
         self.held: dict[FlavorResource, int] = {}
         self.charge: WorkloadCharge | CountingFailure | None = None
         self.tried: TriedFlavors | None = None
-        self.evictions = 0
         self.update(workload)
         for condition in workload.status.conditions or ():
             self.conditions[condition.type] = _read_condition(condition)
@@ -232,7 +231,6 @@ class WorkloadState:
     def evict(self, reason: str, message: str, now: float, *, preempted: str = "") -> None:
         """Mark as evicted; ``release`` gives the quota back. ``preempted`` is the reason of a preemption."""
         self.set(EVICTED, True, reason, message, now)
-        self.evictions += 1
         if preempted:
             self.set(PREEMPTED, True, preempted, message, now)
 
