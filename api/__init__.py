@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .verbs.overlay import OverlayResult, overlay
     from .verbs.plan import PlanInterrupted, PlanResult, plan
     from .verbs.provision import ProvisionResult, provision
+    from .verbs.quota import QuotaInterrupted, QuotaResult, quota
     from .verbs.show import InventoryResult, show
     from .verbs.snapshot import SnapshotResult, snapshot
     from .verbs.topology import TopologyResult, topology
@@ -45,6 +46,7 @@ _HOMES = {
         ".verbs.overlay": "OverlayResult overlay",
         ".verbs.plan": "PlanInterrupted PlanResult plan",
         ".verbs.provision": "ProvisionResult provision",
+        ".verbs.quota": "QuotaInterrupted QuotaResult quota",
         ".verbs.show": "InventoryResult show",
         ".verbs.snapshot": "SnapshotResult snapshot",
         ".verbs.topology": "TopologyResult topology",
@@ -73,6 +75,8 @@ __all__ = [
     "Predicate",
     "PredicateError",
     "ProvisionResult",
+    "QuotaInterrupted",
+    "QuotaResult",
     "SnapshotResult",
     "TopologyResult",
     "ValidationResult",
@@ -85,6 +89,7 @@ __all__ = [
     "overlay",
     "plan",
     "provision",
+    "quota",
     "show",
     "snapshot",
     "topology",

@@ -29,6 +29,7 @@ COMMANDS = (
     "provision",
     "topology",
     "overlay",
+    "quota",
     "snapshot",
     "peers",
 )

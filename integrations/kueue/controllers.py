@@ -58,10 +58,19 @@ class EvictionRecord:
 class KueueControllers:
     """Queues, cohorts and workloads as the objects of a cluster describe them.
 
-    ``count`` gives the charge of a workload; by default it is counted from the objects of the cluster.
+    ``count`` gives the charge of a workload; by default it is counted from the objects of the cluster, up to a
+    ``deadline``, a reading of ``time.monotonic``.
     """
 
-    def __init__(self, cluster: Cluster, configuration: KueueConfiguration, count: Count | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        configuration: KueueConfiguration,
+        count: Count | None = None,
+        *,
+        deadline: float | None = None,
+    ) -> None:
+        self._deadline = deadline
         self.configuration = configuration
         self.workloads: dict[str, WorkloadState] = {}
         self.queues: dict[str, ClusterQueueState] = {}
@@ -350,7 +359,7 @@ class KueueControllers:
     def _counted(self, workload: WorkloadState) -> WorkloadCharge | CountingFailure:
         if self._count is not None:
             return self._count(workload.object)
-        return count_workload(workload.object, self._cluster, self.configuration)
+        return count_workload(workload.object, self._cluster, self.configuration, deadline=self._deadline)
 
     def _note(self, workload: WorkloadState) -> None:
         """Keep the mark of all workloads up to date, by which a state is recognised."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from ...models.kubernetes.kueue import Cohort
 from .controllers import EvictionRecord, KueueControllers
 from .queues import ClusterQueueState
-from .quota_tree import Share
+from .quota_tree import QuotaNode, Share
 from .scheduling import QueueHead, SchedulingCycle
 from .workload_state import EVICTED, PREEMPTED, QUOTA_RESERVED, QuotaGrant, WorkloadCondition, WorkloadState
 
@@ -110,17 +110,22 @@ class KueueState(KueueControllers):
         phase.shares = self._shares()
         return phase
 
-    def quota_rows(self) -> list[QuotaRow]:
-        """Quota and usage of queues that are active, and of the cohorts above them; by node, flavor and resource."""
-        rows = []
+    def shown_nodes(self) -> list[QuotaNode]:
+        """The queues that are active, and the cohorts above them: cohorts first, then by name."""
         active = [queue.node for queue in self.queues.values() if queue.inactive is None]
-        for node in {*active, *(cohort for queue in active for cohort in queue.ancestors)}:
-            for pair in {*node.subtree, *node.usage}:
+        nodes = {*active, *(cohort for queue in active for cohort in queue.ancestors)}
+        return sorted(nodes, key=lambda node: (node.is_queue, node.name))
+
+    def quota_rows(self) -> list[QuotaRow]:
+        """Quota and usage of the nodes that are shown, by flavor and resource."""
+        rows = []
+        for node in self.shown_nodes():
+            for pair in node.pairs:
                 usage, subtree = node.usage.get(pair, 0), node.subtree.get(pair, 0)
                 available = max(0, node.available(pair)) if node.is_queue else None
                 potential = node.potential(pair) if node.is_queue else None
                 rows.append(QuotaRow(node.name, node.is_queue, *pair, subtree, usage, available, potential))
-        return sorted(rows, key=lambda row: (row.is_queue, row.node, row.flavor, row.resource))
+        return rows
 
     def _shares(self) -> dict[tuple[str, bool], Share] | None:
         if self._rules.strategies is None:

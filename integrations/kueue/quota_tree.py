@@ -88,6 +88,11 @@ class QuotaNode:
         """Names from the root down, as Kueue writes them in messages."""
         return "/" + "/".join(reversed([self.name, *(cohort.name for cohort in self.ancestors)]))
 
+    @property
+    def pairs(self) -> list[FlavorResource]:
+        """What there is quota or usage of, by flavor and resource."""
+        return sorted({*self.subtree, *self.usage})
+
     def all_queues(self) -> Iterator[QuotaNode]:
         """Every queue of the subtree."""
         waiting = [self]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from ...models.kubernetes.kueue import Admission, KueueWorkload
 from ...models.kubernetes.meta import Condition, key_of
+from ...models.results.quota import QuotaState
 from .amounts import amount_of
 from .counting import CountingFailure, PodSetCharge, WorkloadCharge
 from .quota_tree import FlavorResource
@@ -165,7 +166,7 @@ class WorkloadState:
         return told is not None and not told.status and told.message.startswith(("LocalQueue ", "ClusterQueue "))
 
     @property
-    def state(self) -> str:
+    def state(self) -> QuotaState:
         """In one word how far the workload is."""
         if self.finished:
             return "finished"

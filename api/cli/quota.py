@@ -1,0 +1,85 @@
+"""``drasat quota``: which workloads Kueue admits, and why others wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options
+from .options import load_cluster
+from .output import (
+    Exit,
+    print_manifests,
+    print_problems,
+    print_result,
+    print_table,
+    progress_line,
+    run_verb,
+    write_stdout_lines,
+)
+
+if TYPE_CHECKING:
+    from ..verbs.quota import QuotaResult
+
+
+def command(
+    filename: options.Filenames,
+    recursive: options.Recursive = False,
+    cycles: Annotated[
+        int | None, typer.Option("--cycles", metavar="N", help="Run at most N cycles. [default: until nothing changes]")
+    ] = None,
+    feature_gates: options.FeatureGates = "",
+    kubernetes_version: options.KubernetesVersion = None,
+    skip_validation: options.SkipValidation = False,
+    strict: options.Strict = False,
+    max_input_size: options.MaxInputSize = None,
+    time_limit: options.TimeLimit = "60s",
+    output: options.ManifestOutput = "table",
+) -> None:
+    """Say which workloads Kueue admits, in which flavors, whom it evicts for them, and why others wait.
+
+    Kueue's scheduler runs on the workloads and queues of the input until nothing changes. Quota is a count: pods are
+    not placed. With -o wide the tables have charges and Kueue's messages. -o manifests prints the Workloads with
+    their admission and conditions.
+
+    Exit codes: 0 all admitted; 1 some wait; 2 bad input or usage; 3 stopped before it was settled; 130 interrupted.
+    """
+    from ..verbs.quota import quota
+
+    gates = options.parse_feature_gates(feature_gates, kubernetes_version)
+    seconds = options.parse_seconds(time_limit)
+    reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
+    cluster = load_cluster(filename, reading, gates)
+    line = progress_line()
+
+    def show(number: int, admitted: int, evicted: int) -> None:
+        if line is not None:
+            line.report("cycles", f"{number}, the last admitted {admitted} and evicted {evicted}")
+
+    result, interrupted = run_verb(partial(quota, cluster, cycles=cycles, time_limit=seconds, on_cycle=show))
+    document = result.document
+    print_problems(*(f"warning: ClusterQueue {name}: {text}" for name, text in document.inactive.items()))
+    print_result(result, output, _PRINTERS)
+    if interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
+    if not (document.settled or document.repeating):
+        raise typer.Exit(Exit.UNDECIDED)
+    raise typer.Exit(Exit.DONE if result.all_admitted else Exit.NO)
+
+
+def _print_tables(result: QuotaResult, wide: bool = False) -> None:
+    from ..reports import quota
+
+    write_stdout_lines([quota.summary(result.document)])
+    for headers, rows in quota.tables(result.document, wide=wide):
+        print_table(headers, rows, below=True, wide=wide)
+
+
+_PRINTERS: dict[str, Callable[[QuotaResult], None]] = {
+    "table": _print_tables,
+    "wide": partial(_print_tables, wide=True),
+    "manifests": print_manifests,
+}

@@ -1,0 +1,93 @@
+"""Workloads and quota as rows of tables, and as lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from ..models.results.quota import QuotaDocument, WorkloadQuota
+
+Row: TypeAlias = tuple[object, ...]
+WORKLOAD_HEADERS = ("workload", "queue", "priority", "state", "cycle", "charge", "flavors", "reason", "message")
+QUOTA_HEADERS = ("node", "kind", "flavor", "resource", "nominal", "used", "borrowed", "available", "lendable")
+EVICTION_HEADERS = ("workload", "cycle", "reason", "message")
+
+
+def workload_rows(document: QuotaDocument) -> Iterator[Row]:
+    """One row a workload, under ``WORKLOAD_HEADERS``."""
+    for one in document.workloads:
+        place = one.cluster_queue or one.queue
+        cycle = "" if one.cycle is None else one.cycle
+        name = f"{one.namespace}/{one.name}"
+        yield name, place, one.priority, one.state, cycle, _charge(one), _flavors(one), one.reason, one.message
+
+
+def _charge(one: WorkloadQuota) -> str:
+    parts = [(charged.pod_set, charged.count, charged.requests) for charged in one.charge]
+    parts = [(made.pod_set, made.count, made.usage) for made in one.assignments] or parts
+    return "; ".join(
+        f"{name} x{count}: {', '.join(f'{resource} {amount}' for resource, amount in amounts.items())}"
+        for name, count, amounts in parts
+    )
+
+
+def _flavors(one: WorkloadQuota) -> str:
+    """Flavors once each, by pod set if they differ."""
+    sets = [(made.pod_set, ", ".join(dict.fromkeys(made.flavors.values()))) for made in one.assignments]
+    if len({flavors for _, flavors in sets}) <= 1:
+        return sets[0][1] if sets else ""
+    return "; ".join(f"{name}: {flavors}" for name, flavors in sets)
+
+
+def quota_rows(document: QuotaDocument) -> Iterator[Row]:
+    """One row a flavor and resource of a cohort or queue, under ``QUOTA_HEADERS``."""
+    for one in document.quota:
+        kind = "cohort" if one.cohort else "queue"
+        amounts = one.nominal, one.used, one.borrowed, one.available or "", one.lendable
+        yield one.node, kind, one.flavor, one.resource, *amounts
+
+
+def eviction_rows(document: QuotaDocument) -> Iterator[Row]:
+    """One row an eviction, in the order of cycles, under ``EVICTION_HEADERS``."""
+    found = [(gone.cycle, f"{one.namespace}/{one.name}", gone) for one in document.workloads for gone in one.evictions]
+    for cycle, name, gone in sorted(found, key=lambda row: row[:2]):
+        yield name, cycle, gone.preempted or gone.reason, gone.message
+
+
+FRAMES: Mapping[str, tuple[tuple[str, ...], Callable[[QuotaDocument], Iterable[Row]]]] = {
+    "workloads": (WORKLOAD_HEADERS, workload_rows),
+    "quota": (QUOTA_HEADERS, quota_rows),
+    "evictions": (EVICTION_HEADERS, eviction_rows),
+}
+
+
+def tables(document: QuotaDocument, *, wide: bool) -> Iterator[tuple[tuple[str, ...], list[list[str]]]]:
+    """Tables for printing that are not empty; charges and messages only if it is ``wide``."""
+    for headers, rows in FRAMES.values():
+        kept = [index for index, name in enumerate(headers) if wide or name not in ("charge", "message")]
+        found = [[str(row[index]) for index in kept] for row in rows(document)]
+        if found:
+            yield tuple(headers[index] for index in kept), found
+
+
+def summary(document: QuotaDocument) -> str:
+    """One line: how many workloads have quota, and how the cycles ended."""
+    states = Counter(one.state for one in document.workloads)
+    has = states["admitted"] + states["quotaReserved"]
+    gone = sum(len(one.evictions) for one in document.workloads)
+    end = "the same states come back" if document.repeating else "nothing more happens"
+    ended = end if document.settled or document.repeating else "not settled"
+    counts = f"{has} of {len(document.workloads) - states['finished']} workloads have quota, {states['pending']} wait"
+    return f"{counts}, {gone} evictions; {document.cycles_run} cycles, {ended}"
+
+
+def reasons(document: QuotaDocument) -> Iterator[str]:
+    """Why workloads wait, queues that admit nothing, and the notices."""
+    for one in document.workloads:
+        if one.reason or one.message:
+            yield f"{one.namespace}/{one.name}: {one.reason}: {one.message}"
+    for name, text in document.inactive.items():
+        yield f"ClusterQueue {name}: {text}"
+    yield from document.notices

@@ -1,0 +1,124 @@
+"""The public function ``quota`` and its result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from ..models.cluster.cluster import Cluster
+from ..models.results import quota as records
+from . import Interrupted, ResultWithManifests
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class QuotaResult(ResultWithManifests[records.QuotaDocument]):
+    """The answer of ``quota``; its manifests are the Workloads with ``status.admission`` and conditions."""
+
+    @property
+    def workloads(self) -> tuple[records.WorkloadQuota, ...]:
+        """Workloads by namespace and name."""
+        return self.document.workloads
+
+    @property
+    def quota(self) -> tuple[records.NodeQuotaReport, ...]:
+        """Flavors and resources of cohorts and queues, with usage."""
+        return self.document.quota
+
+    @property
+    def all_admitted(self) -> bool:
+        """Whether every workload that is not finished has its quota."""
+        return all(one.state != "pending" for one in self.workloads)
+
+    def to_frame(self, table: Literal["workloads", "quota", "evictions"] = "workloads") -> pandas.DataFrame:
+        """One row a workload; or a flavor and resource of a queue or cohort, or an eviction."""
+        from ..reports import quota as report
+
+        columns, rows = report.FRAMES[table]
+        return self._frame(rows(self.document), columns)
+
+    def summary(self) -> str:
+        """One line: how many workloads have quota, after how many cycles."""
+        from ..reports import quota as report
+
+        return report.summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """Why workloads wait, in Kueue's words, and queues that admit nothing."""
+        from ..reports import quota as report
+
+        return report.reasons(self.document)
+
+    def _shown_frames(self) -> Iterable[pandas.DataFrame]:
+        return (self.to_frame("workloads"), self.to_frame("quota"))
+
+    def __repr__(self) -> str:
+        return f"QuotaResult({self.summary()})"
+
+
+class QuotaInterrupted(Interrupted[QuotaResult]):
+    """Ctrl-C during ``quota``; ``result`` holds what the cycles that ended by then came to."""
+
+
+def quota(
+    cluster: Cluster,
+    *,
+    cycles: int | None = None,
+    time_limit: float | None = 60.0,
+    on_cycle: Callable[[int, int, int], None] | None = None,
+) -> QuotaResult:
+    """Say which workloads Kueue admits, in which flavors, whom it evicts for them, and why others wait.
+
+    The cycles of Kueue's scheduler run on the workloads, queues and cohorts of the input until nothing changes or the
+    same states come back. Workloads with ``status.admission`` hold quota at the start. Jobs with a queue name become
+    workloads. Pods are not placed: quota is a count.
+
+    Parameters
+    ----------
+    cluster
+        ClusterQueues, Cohorts, LocalQueues, ResourceFlavors and Workloads of Kueue, its Configuration, and what
+        workloads ask for; see ``load``.
+    cycles
+        Run this many cycles at most; None for no such limit.
+    time_limit
+        Seconds for everything; None for no limit. The result holds the cycles that ended by then.
+    on_cycle
+        Called after each cycle with its number, and how many workloads it admitted and evicted.
+
+    Raises
+    ------
+    ValueError
+        One line, for a configuration with which Kueue does not start, a number of cycles below 1, or a time limit
+        that passes while workloads are counted.
+    QuotaInterrupted
+        For a KeyboardInterrupt during the cycles; ``result`` holds those that ended by then.
+
+    """
+    from ..integrations.kueue.configuration import kueue_configuration, start_errors
+    from ..integrations.kueue.cycles import CycleRecord, KueueState
+    from ..integrations.kueue.quota_document import quota_document, workload_manifests
+    from ..problem.messages import DeadlineExceededError
+
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    if cycles is not None and cycles < 1:
+        raise ValueError(f"cycles must be at least 1, not {cycles}")
+    if refused := start_errors(cluster):
+        raise ValueError(f"Kueue does not start with this configuration: {'; '.join(refused)}")
+    configuration = kueue_configuration(cluster)
+
+    def report(record: CycleRecord) -> None:
+        if on_cycle is not None:
+            on_cycle(record.number, len(record.admitted), len(record.evicted))
+
+    try:
+        state = KueueState(cluster, configuration, deadline=deadline)
+    except DeadlineExceededError:
+        raise ValueError("the time limit passed before the workloads were counted") from None
+    phase = state.run(cycles, deadline=deadline, on_cycle=report)
+    result = QuotaResult(quota_document(state, phase), partial(workload_manifests, cluster, state), cluster)
+    if phase.interrupted:
+        raise QuotaInterrupted(result)
+    return result

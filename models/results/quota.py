@@ -1,0 +1,114 @@
+"""The document of ``quota``: which workloads get quota, cycle by cycle, and what is left of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..formats.decode import Model
+from .common import API_VERSION
+
+QuotaState = Literal["pending", "quotaReserved", "admitted", "finished"]
+QueuePlace = Literal["", "active", "parked"]
+
+
+class ChargedPodSet(Model, kw_only=False, omit_defaults=False):
+    """What a pod set is charged as: so many pods, and the total amounts of resources."""
+
+    pod_set: str
+    count: int
+    requests: dict[str, str]
+
+
+class QuotaAssignment(Model, kw_only=False, omit_defaults=False):
+    """What a pod set has got: so many pods, a flavor for each resource, and the total amounts."""
+
+    pod_set: str
+    count: int
+    flavors: dict[str, str]
+    usage: dict[str, str]
+
+
+class QuotaEviction(Model, kw_only=False, omit_defaults=False):
+    """An eviction in a cycle (0: before the first); ``preempted`` is the reason if another workload took the place."""
+
+    cycle: int
+    reason: str
+    preempted: str
+    message: str
+
+
+class WorkloadQuota(Model, kw_only=False, omit_defaults=False):
+    """A workload. ``cycle`` admitted it; it is None for one that is not admitted, or held quota in the input.
+
+    ``reason`` and ``message`` say why it waits. ``place``: it is tried again (``active``), or only once something
+    changes (``parked``). ``charge`` is empty if it could not be counted or is in no queue.
+    """
+
+    namespace: str
+    name: str
+    queue: str
+    cluster_queue: str
+    priority: int
+    state: QuotaState
+    place: QueuePlace
+    cycle: int | None
+    reason: str
+    message: str
+    charge: tuple[ChargedPodSet, ...]
+    assignments: tuple[QuotaAssignment, ...]
+    evictions: tuple[QuotaEviction, ...]
+
+
+class NodeQuotaReport(Model, kw_only=False, omit_defaults=False):
+    """A flavor and resource at a queue or cohort.
+
+    ``borrowed`` is usage above the own quota, for a cohort above that of its subtree; ``lendable`` what others may use
+    of it; ``available`` what can still be used, None for a cohort.
+    """
+
+    node: str
+    cohort: bool
+    flavor: str
+    resource: str
+    nominal: str
+    used: str
+    borrowed: str
+    available: str | None
+    lendable: str
+
+
+class QuotaShare(Model, kw_only=False, omit_defaults=False):
+    """The weighted share of a queue or cohort, in thousandths of what can be lent; None is infinite."""
+
+    node: str
+    cohort: bool
+    share: float | None
+
+
+class QuotaCycle(Model, kw_only=False, omit_defaults=False):
+    """A cycle in which something changed, with ``namespace/name`` of workloads; 0 is before the first."""
+
+    number: int
+    admitted: tuple[str, ...]
+    evicted: tuple[str, ...]
+    waiting: tuple[str, ...]
+
+
+class QuotaDocument(Model, kw_only=True, omit_defaults=False):
+    """What Kueue does with the workloads. ``settled``: nothing more happens; ``repeating``: the same states come back.
+
+    ``cycles_run`` counts all cycles, ``cycles`` has those in which something changed. ``inactive`` has the queues that
+    admit nothing, with the reason. ``shares`` is empty without fair sharing.
+    """
+
+    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
+    kind: Literal["QuotaResult"] = "QuotaResult"
+    settled: bool
+    repeating: bool
+    cycles_run: int
+    workloads: tuple[WorkloadQuota, ...]
+    quota: tuple[NodeQuotaReport, ...]
+    shares: tuple[QuotaShare, ...]
+    cycles: tuple[QuotaCycle, ...]
+    inactive: dict[str, str]
+    notices: tuple[str, ...]
