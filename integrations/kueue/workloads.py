@@ -69,9 +69,9 @@ def kueue_workloads(cluster: Cluster) -> list[KueueWorkload]:
     A job that is suspended, or that no server has seen (it has no UID), waits: Kueue suspends what is created. One
     that runs holds quota: it has the charge that Kueue counts, in the flavors of the nodes where its pods are.
     """
-    read = [one.object for one in cluster.read if isinstance(one.object, KueueWorkload)]
     known = cluster.objects(KueueWorkload)
-    given = list({key_of(one.metadata): known[key_of(one.metadata)] for one in read}.values())
+    read = [key_of(one.object.metadata) for one in cluster.read if isinstance(one.object, KueueWorkload)]
+    given = [known[key] for key in dict.fromkeys([*read, *known]) if key in known]
     return [*given, *_Maker(cluster, given).make()]
 
 
