@@ -14,32 +14,20 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.kueue import AdmissionCheck, ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceFlavor
 from ...models.kubernetes.kueue_configuration import OBSERVABILITY
 from ...models.kubernetes.meta import key_of
+from . import workload_state as reasons
 from .configuration import KueueConfiguration
 from .counting import CountingFailure, WorkloadCharge, count_workload
 from .queues import ClusterQueueState, node_quota
 from .quota_tree import QuotaNode, QuotaTree
 from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, SchedulingRules, requests_above_limits
-from .workload_state import (
-    DEACTIVATED,
-    EVICTED,
-    FINISHED,
-    MISCONFIGURED,
-    PENDING_EVALUATION,
-    QUOTA_RESERVED,
-    REQUEUED,
-    RESTARTED,
-    SUSPENDED,
-    WAITING_FOR_QUOTA,
-    WorkloadCondition,
-    WorkloadState,
-)
+from .workload_state import WorkloadCondition, WorkloadState
 from .workloads import kueue_workloads
 
 DRAIN = "HoldAndDrain"
 _PENDING = "Workload is pending evaluation in the scheduling queue"
 _BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
 _EVICTION_TEXTS = {
-    DEACTIVATED: "The workload is deactivated",
+    reasons.DEACTIVATED: "The workload is deactivated",
     "LocalQueueStopped": "The LocalQueue is stopped",
     "ClusterQueueStopped": "The ClusterQueue is stopped",
 }
@@ -128,7 +116,7 @@ class KueueControllers:
         if workload is None or workload.finished:
             return
         place = self._place.get(key)
-        workload.set(FINISHED, True, FINISHED, "done", self._now)
+        workload.set(reasons.FINISHED, True, reasons.FINISHED, "done", self._now)
         self._dequeue(workload)
         self._give_back(workload)
         if place is not None:
@@ -271,7 +259,7 @@ class KueueControllers:
             reason = self._eviction_reason(workload)
             if reason:
                 workload.evict(reason, _EVICTION_TEXTS[reason], self._now)
-                self._evicted.append(EvictionRecord(workload.key, workload.conditions[EVICTED], None))
+                self._evicted.append(EvictionRecord(workload.key, workload.conditions[reasons.EVICTED], None))
                 self._give_back(workload)
                 workload.release(self._now)
             if not workload.reserved:
@@ -280,9 +268,9 @@ class KueueControllers:
 
     def _eviction_reason(self, workload: WorkloadState) -> str:
         if not workload.object.spec.active:
-            evicted = workload.conditions.get(EVICTED)
-            done = evicted is not None and evicted.status and evicted.reason == DEACTIVATED
-            return "" if done and not workload.reserved else DEACTIVATED
+            evicted = workload.conditions.get(reasons.EVICTED)
+            done = evicted is not None and evicted.status and evicted.reason == reasons.DEACTIVATED
+            return "" if done and not workload.reserved else reasons.DEACTIVATED
         if not workload.reserved:
             return ""
         local = self._local.get((workload.namespace, workload.object.spec.queue_name))
@@ -300,11 +288,11 @@ class KueueControllers:
         local = self._local.get((workload.namespace, name))
         queue = self.queues.get(local.spec.cluster_queue) if local is not None else None
         if local is None:
-            trouble = MISCONFIGURED, f"LocalQueue {name} doesn't exist"
+            trouble = reasons.MISCONFIGURED, f"LocalQueue {name} doesn't exist"
         elif local.spec.stop_policy != "None":
-            trouble = SUSPENDED, f"LocalQueue {name} is inactive"
+            trouble = reasons.SUSPENDED, f"LocalQueue {name} is inactive"
         elif queue is None:
-            trouble = MISCONFIGURED, f"ClusterQueue {local.spec.cluster_queue} doesn't exist"
+            trouble = reasons.MISCONFIGURED, f"ClusterQueue {local.spec.cluster_queue} doesn't exist"
         else:
             self._enter(workload, queue)
             return
@@ -322,13 +310,13 @@ class KueueControllers:
                 workload.misconfigure(workload.charge, self._now)
                 return
         if queue.inactive is not None:
-            workload.wait(SUSPENDED, f"ClusterQueue {queue.name} is inactive", self._now)
+            workload.wait(reasons.SUSPENDED, f"ClusterQueue {queue.name} is inactive", self._now)
         elif not queue.takes(self._namespaces.get(workload.namespace, {})):
-            workload.wait(MISCONFIGURED, NAMESPACE_MISMATCH, self._now)
+            workload.wait(reasons.MISCONFIGURED, NAMESPACE_MISMATCH, self._now)
         elif problems := requests_above_limits(workload.pod_sets):
-            workload.wait(MISCONFIGURED, f"{ABOVE_LIMITS}{problems}", self._now)
+            workload.wait(reasons.MISCONFIGURED, f"{ABOVE_LIMITS}{problems}", self._now)
         elif workload.suspended:
-            workload.wait(PENDING_EVALUATION, _PENDING, self._now)
+            workload.wait(reasons.PENDING_EVALUATION, _PENDING, self._now)
         restarted = self._restart(workload, queue)
         if self._place.get(workload.key) is not queue or restarted:
             self._place[workload.key] = queue
@@ -336,20 +324,20 @@ class KueueControllers:
 
     def _restart(self, workload: WorkloadState, queue: ClusterQueueState) -> bool:
         """Let a workload be tried again that a stopped queue evicted."""
-        requeued = workload.conditions.get(REQUEUED)
-        if requeued is None or requeued.status or requeued.reason not in RESTARTED:
+        requeued = workload.conditions.get(reasons.REQUEUED)
+        if requeued is None or requeued.status or requeued.reason not in reasons.RESTARTED:
             return False
         if requeued.reason == "ClusterQueueStopped" and queue.stopped:
             return False
-        workload.set(REQUEUED, True, *RESTARTED[requeued.reason], self._now)
+        workload.set(reasons.REQUEUED, True, *reasons.RESTARTED[requeued.reason], self._now)
         return True
 
     def _push(self, workload: WorkloadState, queue: ClusterQueueState) -> None:
         workload.shape = _shape(workload, queue)
         if _held_back(workload):
             queue.pending.park(workload)
-        elif not queue.pending.push(workload) and workload.conditions.get(QUOTA_RESERVED) is not None:
-            workload.wait(WAITING_FOR_QUOTA, _BYPASSED, self._now)
+        elif not queue.pending.push(workload) and workload.conditions.get(reasons.QUOTA_RESERVED) is not None:
+            workload.wait(reasons.WAITING_FOR_QUOTA, _BYPASSED, self._now)
 
     def _dequeue(self, workload: WorkloadState) -> None:
         queue = self._place.pop(workload.key, None)
@@ -383,8 +371,8 @@ def _named(objects: Mapping[object, Cohort], name: str) -> Cohort | None:
 
 def _held_back(workload: WorkloadState) -> bool:
     """Whether a queue that evicted the workload is still stopped."""
-    requeued = workload.conditions.get(REQUEUED)
-    return requeued is not None and not requeued.status and requeued.reason in RESTARTED
+    requeued = workload.conditions.get(reasons.REQUEUED)
+    return requeued is not None and not requeued.status and requeued.reason in reasons.RESTARTED
 
 
 def _shape(workload: WorkloadState, queue: ClusterQueueState) -> object:

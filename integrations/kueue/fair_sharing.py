@@ -6,19 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, TypeVar
 
-from .preemption import (
-    IN_CLUSTER_QUEUE,
-    IN_COHORT,
-    IN_FAIR_SHARING,
-    PreemptionRequest,
-    Victim,
-    candidate_order,
-    fits_after,
-    may_preempt,
-    put_back_unneeded,
-    restore,
-    uses,
-)
+from . import preemption
+from .preemption import PreemptionRequest, Victim
 from .queues import ClusterQueueState
 from .quota_tree import NO_SHARE, QuotaNode, Share, Usage
 from .workload_state import WorkloadState
@@ -97,7 +86,7 @@ class FairPreemption:
 
     def victims(self, request: PreemptionRequest) -> list[Victim]:
         """The workloads that have to go so that the request fits; none if that cannot be reached."""
-        order = candidate_order(request.queue, self._now)
+        order = preemption.candidate_order(request.queue, self._now)
         candidates = sorted(self._candidates(request), key=lambda one: order(one[0]))
         if not candidates:
             return []
@@ -105,7 +94,7 @@ class FairPreemption:
 
         def fits() -> bool:
             with node.with_removed(request.usage):
-                return fits_after(request, True)
+                return preemption.fits_after(request, True)
 
         removed: list[Victim] = []
         # Shares are taken as if the workload were in.
@@ -114,10 +103,10 @@ class FairPreemption:
             if not found and len(self._strategies) > 1:
                 found = self._second_strategy(request, again, removed, fits)
         if not found:
-            restore(removed)
+            preemption.restore(removed)
             return []
-        kept = put_back_unneeded(removed, lambda: fits_after(request, True))
-        restore(kept)
+        kept = preemption.put_back_unneeded(removed, lambda: preemption.fits_after(request, True))
+        preemption.restore(kept)
         return kept
 
     def _candidates(self, request: PreemptionRequest) -> Iterator[tuple[WorkloadState, ClusterQueueState]]:
@@ -130,8 +119,8 @@ class FairPreemption:
             if policy == "Never":
                 continue
             for workload in queue.reserved.values():
-                allowed = workload.key not in self._gone and may_preempt(policy, request.workload, workload)
-                if allowed and uses(workload, request.contested):
+                allowed = workload.key not in self._gone and preemption.may_preempt(policy, request.workload, workload)
+                if allowed and preemption.uses(workload, request.contested):
                     yield workload, queue
 
     def _first_strategy(
@@ -147,11 +136,11 @@ class FairPreemption:
         # A queue that stays within its quota for what is contested may reclaim whatever the shares are.
         node = request.queue.node
         within = not any(node.borrows(pair) for pair in request.contested)
-        targets = _TargetQueues(request.queue, candidates, candidate_order(request.queue, self._now))
+        targets = _TargetQueues(request.queue, candidates, preemption.candidate_order(request.queue, self._now))
         while (queue := targets.next()) is not None:
             waiting = targets.candidates[queue.name]
             if queue is request.queue:
-                removed.append(_remove(waiting.pop(0), queue, IN_CLUSTER_QUEUE))
+                removed.append(_remove(waiting.pop(0), queue, preemption.IN_CLUSTER_QUEUE))
                 if fits():
                     return True, again
                 continue
@@ -162,7 +151,9 @@ class FairPreemption:
                 with queue.node.with_removed(workload.held):
                     after = other.share()
                 if within or strategy(preemptor, before, after):
-                    removed.append(_remove(workload, queue, IN_COHORT if within else IN_FAIR_SHARING))
+                    removed.append(
+                        _remove(workload, queue, preemption.IN_COHORT if within else preemption.IN_FAIR_SHARING)
+                    )
                     if fits():
                         return True, again
                     # Shares have changed; another queue may be first.
@@ -178,11 +169,11 @@ class FairPreemption:
         fits: Callable[[], bool],
     ) -> bool:
         """Remove one candidate of each queue that the second strategy allows."""
-        targets = _TargetQueues(request.queue, candidates, candidate_order(request.queue, self._now))
+        targets = _TargetQueues(request.queue, candidates, preemption.candidate_order(request.queue, self._now))
         while (queue := targets.next()) is not None:
             own, other = _below_common(request.queue.node, queue.node)
             if self._strategies[1](own.share(), other.share(), NO_SHARE):
-                removed.append(_remove(targets.candidates[queue.name][0], queue, IN_FAIR_SHARING))
+                removed.append(_remove(targets.candidates[queue.name][0], queue, preemption.IN_FAIR_SHARING))
                 if fits():
                     return True
             targets.drop(queue)

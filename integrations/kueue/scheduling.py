@@ -9,21 +9,14 @@ from dataclasses import dataclass, field
 
 from ...models.kubernetes.core import Container
 from ...models.kubernetes.kueue import KueuePodSet, ResourceFlavor
+from . import workload_state as reasons
 from .amounts import amount_of
 from .fair_sharing import FairPreemption, tournament_order
 from .flavors import Assignment, AssignmentMode, FlavorAssigner, FlavorMode, tried_flavors
 from .preemption import ClassicalPreemption, PreemptionRequest, Victim, preemption_message
 from .queues import ClusterQueueState, Requeue
 from .quota_tree import FlavorResource, Usage
-from .workload_state import (
-    MISCONFIGURED,
-    SUSPENDED,
-    WAITING_FOR_PREEMPTED,
-    WAITING_FOR_QUOTA,
-    PodSetGrant,
-    QuotaGrant,
-    WorkloadState,
-)
+from .workload_state import PodSetGrant, QuotaGrant, WorkloadState
 
 NAMESPACE_MISMATCH = "workload namespace doesn't match ClusterQueue selector"
 ABOVE_LIMITS = "resources validation failed: "
@@ -112,11 +105,15 @@ class SchedulingCycle:
     def _nominate(self, head: QueueHead) -> QueueHead:
         workload, queue = head.workload, head.queue
         if queue.inactive is not None:
-            head.reason, head.message = SUSPENDED, f"ClusterQueue {queue.name} is inactive"
+            head.reason, head.message = reasons.SUSPENDED, f"ClusterQueue {queue.name} is inactive"
         elif not queue.takes(self._namespaces.get(workload.namespace, {})):
-            head.reason, head.message, head.requeue = MISCONFIGURED, NAMESPACE_MISMATCH, Requeue.NAMESPACE_MISMATCH
+            head.reason, head.message, head.requeue = (
+                reasons.MISCONFIGURED,
+                NAMESPACE_MISMATCH,
+                Requeue.NAMESPACE_MISMATCH,
+            )
         elif problems := requests_above_limits(workload.pod_sets):
-            head.reason, head.message = MISCONFIGURED, f"{ABOVE_LIMITS}{problems}"
+            head.reason, head.message = reasons.MISCONFIGURED, f"{ABOVE_LIMITS}{problems}"
         else:
             self._judge(head)
         return head
@@ -175,7 +172,7 @@ class SchedulingCycle:
         if any(victim.workload.key in self._preempted for victim in head.victims):
             return self._judge_again(head)
         if not self._fits(head):
-            head.skip(WAITING_FOR_QUOTA, _NO_LONGER_FITS)
+            head.skip(reasons.WAITING_FOR_QUOTA, _NO_LONGER_FITS)
             return None
         if mode is AssignmentMode.PREEMPT:
             return self._preempt(head)
@@ -191,7 +188,7 @@ class SchedulingCycle:
         head.message, head.reason = assignment.message, assignment.blocker.reason
         head.workload.tried = tried_flavors(assignment, head.queue, self._number)
         if assignment.mode is AssignmentMode.FIT:
-            head.skip(WAITING_FOR_PREEMPTED, _WILL_FIT)
+            head.skip(reasons.WAITING_FOR_PREEMPTED, _WILL_FIT)
             return head.usage
         if assignment.mode is AssignmentMode.PREEMPT and head.victims:
             return self._preempt(head)
@@ -205,7 +202,7 @@ class SchedulingCycle:
                 message = preemption_message(victim, by)
                 victim.workload.evict("Preempted", message, self._now, preempted=victim.reason)
         head.preempts = True
-        head.reason = WAITING_FOR_PREEMPTED
+        head.reason = reasons.WAITING_FOR_PREEMPTED
         head.message += f". Pending the preemption of {len(head.victims)} workload(s)"
         head.requeue = Requeue.PENDING_PREEMPTION
         head.workload.tried = None
