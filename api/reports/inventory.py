@@ -103,8 +103,10 @@ def _node_cells(node: NodeInventory) -> Iterator[str]:
     yield from _node_counts(found.free, found.in_use, found.tainted, found.blocked, found.unavailable, found.total)
     for name in _RESOURCE_COLUMNS:
         yield f"{resources[name].in_use}/{resources[name].total}" if name in resources else ""
+    # Nodes list many resources, such as huge pages, of which they have none.
+    others = (one for one in node.resources if one.name not in _RESOURCE_COLUMNS)
     yield ", ".join(
-        f"{one.name} {one.in_use}/{one.total}" for one in node.resources if one.name not in _RESOURCE_COLUMNS
+        f"{one.name} {one.in_use}/{one.total}" for one in others if (str(one.in_use), str(one.total)) != ("0", "0")
     )
     yield ", ".join((*["unschedulable"] * node.unschedulable, *node.taints))
 

@@ -173,3 +173,15 @@ def test_the_solver_is_not_loaded():
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_resources_of_which_a_node_has_none_are_left_out(drasat, tmp_path):
+    given = tmp_path / "nodes.json"
+    allocatable = {"cpu": "8", "hugepages-2Mi": "0", "example.com/fpga": "2"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": allocatable}}
+    given.write_text(json.dumps(node))
+    told = drasat("show", "-f", str(given)).out
+    assert "example.com/fpga 0/2" in told
+    assert "hugepages" not in told
+    listed = json.loads(drasat("show", "-f", str(given), "-o", "json").out)["nodes"][0]["resources"]
+    assert "hugepages-2Mi" in {one["name"] for one in listed}
