@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
     from ..models.kubernetes.claims import AllocationResult as ClaimAllocation
     from ..models.kubernetes.meta import DeviceId
+    from ..models.results.explanation import ExplanationDocument
     from ..models.results.inventory import InventoryDocument
     from ..models.results.plan import StageProgress
     from ..models.results.topology import TopologyDocument
+    from ..solver.compare.figures import MoreUnits
     from .mosaic import DeviceHold
 
 PLOT_FORMATS = (".png", ".svg")
@@ -35,7 +37,8 @@ class PlotSource:
     """What pictures of a result are drawn from: its document, and what the document does not hold.
 
     ``cluster`` is the input, with nodes that are bought. ``made`` are the allocations of each answer by its label, each
-    with its owner and its claim. ``curves`` counts the fragmentation while units are placed, by label.
+    with its owner and its claim. ``curves`` counts the fragmentation while units are placed, by label. ``room`` is what
+    still fits beside a plan. ``explanation`` explains what an allocation leaves out.
     """
 
     document: Struct
@@ -44,6 +47,8 @@ class PlotSource:
     seconds: Mapping[str, float] = field(default_factory=dict)
     made: Callable[[], Mapping[str, Iterable[MadeAllocation]]] = dict
     curves: Callable[[], Mapping[str, FragmentationCurve]] = dict
+    room: Callable[[], Sequence[MoreUnits]] = tuple
+    explanation: Callable[[], ExplanationDocument | None] = lambda: None
 
     def known_cluster(self) -> Cluster:
         """The input. Raises ``ValueError`` for a result that was made without."""

@@ -226,6 +226,21 @@ def _places(source: PlotSource) -> ReportTable:
     return ReportTable(topology.headers(document), topology.rows(document))
 
 
+def _room_rows(source: PlotSource) -> ReportTable:
+    rows = ((one.unit, len(one.nodes), display_names(one.nodes), one.fits, one.stops) for one in source.room())
+    return ReportTable(("units like those of", "nodes", "which", "more on each", "what stops the next"), rows)
+
+
+def _explained(rows: Callable[[Any], Iterable[Row]], *headers: str) -> Callable[[PlotSource], ReportTable]:
+    """A table of the explanation of a result; empty if nothing is to be explained."""
+
+    def table(source: PlotSource) -> ReportTable:
+        document = source.explanation()
+        return ReportTable(headers, rows(document) if document else ())
+
+    return table
+
+
 def _stage_rows(source: PlotSource) -> ReportTable:
     document: Any = source.document
     rows = (
@@ -275,8 +290,20 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
         ReportView(
             "missing",
             "Not allocated",
-            "Units that got nothing, with the reasons for each kind of node. The command explain finds cheap changes.",
+            "Units that got nothing, with the reasons for each kind of node.",
             table=table_of(("unit", "outcome", "nodes", "reason", "devices", "proof"), _missing_units),
+        ),
+        ReportView(
+            "reasons",
+            "Why not",
+            "Reasons that are impossible together, and, where they are minimal, possible without any one of them.",
+            table=_explained(_minimal_sets, "unit", "set and nodes", "reason", "state"),
+        ),
+        ReportView(
+            "changes",
+            "What would help",
+            "The cheapest changes. Each was made, allocated and verified.",
+            table=_explained(_changes, "unit", "cost", "change", "node"),
         ),
         ReportView(
             "bound",
@@ -307,6 +334,12 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
             "Not placed",
             "Units without a node, by reason.",
             table=table_of(("units", "kind", "reason", "which"), _unplaced_units),
+        ),
+        ReportView(
+            "room",
+            "How many more fit",
+            "Units of each class that still go on a node beside the plan, and what stops the next.",
+            table=_room_rows,
         ),
         ReportView(
             "cost",

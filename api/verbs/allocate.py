@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..models.kubernetes.extensions import Predicate
+    from ..models.results.explanation import ExplanationDocument
     from ..reports.plots import MadeAllocation, PlotSource
     from ..solver.engines.outcome import AllocationOutcome, DemandTable, NodeClassFailure, UnitOutcome
     from ..solver.plan.outcome import PlanOutcome
@@ -35,6 +36,16 @@ if TYPE_CHECKING:
 
 class AllocationResult(ResultWithManifests[records.AllocationDocument]):
     """The answer of ``allocate``."""
+
+    def __init__(
+        self,
+        document: records.AllocationDocument,
+        manifests: Callable[[], list[dict[str, Any]]] = list,
+        cluster: Cluster | None = None,
+        explain: Callable[[], ExplanationDocument] | None = None,
+    ) -> None:
+        super().__init__(document, manifests, cluster)
+        self._explain = explain
 
     @property
     def outcome(self) -> str:
@@ -66,7 +77,10 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
     def _plot_source(self) -> PlotSource:
         from ..reports.plots import PlotSource
 
-        return PlotSource(self.document, self.cluster, made=partial(_made_allocations, self.document, self.cluster))
+        made = partial(_made_allocations, self.document, self.cluster)
+        is_open = self._explain is not None and self.outcome == "Unallocatable"
+        explanation = cache(self._explain) if self._explain and is_open else (lambda: None)
+        return PlotSource(self.document, self.cluster, made=made, explanation=explanation)
 
     def __repr__(self) -> str:
         done = sum(unit.outcome == "Allocated" for unit in self.units)
@@ -92,6 +106,8 @@ class AllocationInterrupted(Interrupted[AllocationResult]):
     """Ctrl-C during ``allocate``; ``result`` holds what was decided by then, the other units are ``Unknown``."""
 
 
+# The longest time that a report takes to explain what is not allocated.
+EXPLAIN_SECONDS = 10.0
 Progress = Callable[[int, int], None]
 AllocationWatch = Callable[[str, int | None, int | None], None]
 _DEFAULT_CEL_ERRORS = {"kube-scheduler": "kube"}
@@ -183,16 +199,29 @@ def allocate(
     ask = partial(solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, seed=seed)
     ask = partial(ask, engine=engine, feature_gates=feature_gates, cel_errors=policy, cel_encoding=cel_encoding)
     ask = partial(ask, objective=objective, constraints=constraints, time_limit=time_limit)
+    reasons = partial(
+        _explanation, cluster, node=node, namespace=namespace, selector=selector, claims=claims, seed=seed
+    )
+    reasons = partial(reasons, feature_gates=feature_gates, cel_errors=policy, constraints=constraints)
     try:
         found = ask(progress=progress, watch=watch)
     except SearchInterrupted as interrupted:
         raise AllocationInterrupted(_allocation_result(interrupted.answer, cluster, timings)) from None
-    return _allocation_result(found, cluster, timings)
+    return _allocation_result(found, cluster, timings, reasons)
 
 
-def _allocation_result(found: AllocationOutcome, cluster: Cluster, timings: bool) -> AllocationResult:
+def _explanation(cluster: Cluster, **options: Any) -> ExplanationDocument:
+    """What reports say of units that got nothing."""
+    from ..solver.explain.explain import explain
+
+    return explain(cluster, time_limit=EXPLAIN_SECONDS, **options)
+
+
+def _allocation_result(
+    found: AllocationOutcome, cluster: Cluster, timings: bool, explain: Callable[[], ExplanationDocument] | None = None
+) -> AllocationResult:
     document = allocation_document(found, timings=timings)
-    return AllocationResult(document, partial(allocated_manifests, found), cluster)
+    return AllocationResult(document, partial(allocated_manifests, found), cluster, explain)
 
 
 def allocation_document(outcome: AllocationOutcome, *, timings: bool = False) -> records.AllocationDocument:

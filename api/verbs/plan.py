@@ -34,12 +34,13 @@ from .allocate import allocated_manifests, claim_answers
 if TYPE_CHECKING:
     import pandas
 
+    from ..models.workload.expansion import QueuedUnit
     from ..reports.plots import MadeAllocation, PlotSource
-    from ..solver.compare.figures import FragmentationPoint
+    from ..solver.compare.figures import FragmentationPoint, MoreUnits, SchedulingContext
     from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 
-# The longest time that a curve of the fragmentation is counted.
-CURVE_SECONDS = 10.0
+# The longest time that a picture counts what a plan leaves.
+CURVE_SECONDS = 5.0
 PlanWatch = Callable[[str, float, float | None], None]
 
 
@@ -132,6 +133,7 @@ class _PicturedPlan:
             whole,
             progress=result.progress,
             made=lambda: {"": made_by_plan(self.found.units)},
+            room=lambda: self._room(whole),
             curves=lambda: {"plan": self._curve(whole)},
         )
 
@@ -143,14 +145,26 @@ class _PicturedPlan:
         return with_bought_nodes(self.cluster, counts)[0] if counts else self.cluster
 
     def _curve(self, whole: Cluster) -> list[FragmentationPoint]:
-        from ..solver.compare.figures import SchedulingContext, fragmentation_curve
+        from ..solver.compare.figures import fragmentation_curve
+
+        context, units = self._context(whole)
+        return fragmentation_curve(context, units, self.found.units, self.found.order)
+
+    def _room(self, whole: Cluster) -> list[MoreUnits]:
+        from ..solver.compare.figures import more_units
+
+        context, units = self._context(whole)
+        return more_units(context, units, self.found.units)
+
+    def _context(self, whole: Cluster) -> tuple[SchedulingContext, tuple[QueuedUnit, ...]]:
+        """The queue, and a place to put it, with nothing placed."""
+        from ..solver.compare.figures import SchedulingContext
         from ..solver.compare.plans import scheduling_input
 
         ask = partial(scheduling_input, whole, gates=self.found.gates, cel_errors=self.found.cel_errors, seed=self.seed)
         ask = partial(ask, namespace=self.namespace, selector=self.selector, natural_gangs=self.natural_gangs)
-        inputs, units = ask(), self.found.units
-        context = SchedulingContext(inputs, monotonic() + CURVE_SECONDS)
-        return fragmentation_curve(context, inputs.units, units, self.found.order)
+        inputs = ask()
+        return SchedulingContext(inputs, monotonic() + CURVE_SECONDS), inputs.units
 
 
 def made_by_plan(units: Iterable[PlannedUnitOutcome]) -> list[MadeAllocation]:

@@ -15,13 +15,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import missing_resources
+from ...models.workload.requests import format_amount
 from ...models.workload.unit_classes import Gang
 from ...problem.compiler import Compiler
 from ...problem.filters import usable_devices
@@ -237,6 +238,70 @@ def _fragmentation(node_states: NodeStates, workload: TargetWorkload, devices: i
     )
     parts = max(1, workload.units) * PARTS_OF_DEVICE
     return Fragmentation(total / PARTS_OF_DEVICE, (workload.units * total - used) / parts, devices)
+
+
+class MoreUnits(NamedTuple):
+    """How many more units like ``unit`` go on each of these nodes, one after the other, and what stops the next."""
+
+    unit: str
+    nodes: tuple[str, ...]
+    fits: int
+    stops: str
+
+
+# More copies than these are not counted on one node.
+_MOST_COPIES = 64
+
+
+def more_units(
+    context: SchedulingContext, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]
+) -> list[MoreUnits]:
+    """Count for each class of units with claims what fits beside a plan; ``context`` is a fresh one.
+
+    Nodes with the same number and the same obstacle are told together. What is not counted when time is up is left out.
+    """
+    node_states = context.node_states
+    for unit, one in zip(units, outcomes, strict=True):
+        if one.node is not None:
+            made = [(ref.key, allocation) for ref, allocation in one.allocations]
+            node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
+    firsts: dict[bytes, QueuedUnit] = {}
+    for unit in units:
+        firsts.setdefault(unit.unit_set.shape.signature, unit)
+    found: list[MoreUnits] = []
+    for unit, (requirements, _) in zip(firsts.values(), context.classes, strict=True):
+        if not requirements.claims or requirements.refused:
+            continue
+        alike: dict[tuple[int, str], list[str]] = defaultdict(list)
+        try:
+            for state, positions in node_states.groups.items():
+                alike[_copies_on(context, requirements, state)] += [
+                    node_states.node(position).metadata.name for position in positions
+                ]
+        except TimeOverError:
+            break
+        own = unit.unit_set
+        title = f"{own.kind} {own.namespace}/{own.name}"
+        ordered = sorted(alike.items(), key=lambda item: (-item[0][0], item[0][1]))
+        found += [MoreUnits(title, tuple(sorted(names)), fits, stops) for (fits, stops), names in ordered]
+    return found
+
+
+def _copies_on(context: SchedulingContext, requirements: UnitRequirements, state: NodeState) -> tuple[int, str]:
+    """Return how many copies fit on a node in this state, and what stops the next. Raises ``TimeOverError``."""
+    if not state.suits[requirements.suitable.number]:
+        return 0, "the node does not suit the pod"
+    for number in range(_MOST_COPIES):
+        missing = missing_resources(requirements.requests, state.room)
+        if missing:
+            amounts = (f"{format_amount(name, amount)} of {name}" for name, amount in sorted(missing.items()))
+            return number, f"{' and '.join(amounts)} missing"
+        trial = context.trials.of(requirements, state.devices)
+        if not trial.fits:
+            free = len(context.workload.free(state.devices))
+            return number, f"its claims cannot be allocated: {free} {'device is' if free == 1 else 'devices are'} free"
+        state = context.node_states.state_with(state, requirements.requests, trial.made)
+    return _MOST_COPIES, "counting ends here"
 
 
 FragmentationPoint: TypeAlias = tuple[int, int, float, float]

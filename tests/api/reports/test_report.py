@@ -8,6 +8,7 @@ from base64 import b64decode
 from pathlib import Path
 
 import pytest
+from support.mappings import CLASS, node, pod, pool, template
 
 import drasat
 from drasat.reports.report import render_report
@@ -128,6 +129,34 @@ def test_claims_are_found_in_their_files():
                 assert f"name: {claim.name}" in Path(row[2]).read_text().split("---")[row[3] - 1 :][0]
                 assert row[5].startswith(unit.outcome)
     assert any(kind == "ResourceClaim" for kind, _ in rows)
+
+
+def rows_of(result, view):
+    """The rows of a view of the result's report."""
+    source = result._plot_source()
+    (table,) = [one.table for one in VIEWS[type(result.document).__name__] if one.name == view]
+    return [list(row) for row in table(source).rows]
+
+
+def test_a_plan_says_how_many_more_units_fit_and_what_stops_the_next():
+    nodes = [node("n1"), {**node("n2"), "status": {"allocatable": {"cpu": "2", "pods": "110"}}}]
+    waiting = pod("p", "@t", containers=[{"name": "a", "resources": {"requests": {"cpu": "1"}}}])
+    pools = [pool(4), {**pool(4, "n2", "s2")}]
+    cluster = drasat.load([*nodes, *pools, CLASS, template(), waiting])
+    result = drasat.plan(cluster)
+    (placed,) = [unit.node for unit in result.units]
+    more = {row[2]: (row[3], row[4]) for row in rows_of(result, "room")}
+    assert more["n1"] == (4 - (placed == "n1"), "its claims cannot be allocated: 0 devices are free")
+    assert more["n2"] == (2 - (placed == "n2"), "1 of cpu missing")
+
+
+def test_an_allocation_says_why_a_unit_got_nothing_and_what_would_help():
+    """The same as ``explain``."""
+    cluster = loaded("mig-partitions")
+    source = drasat.allocate(cluster)._plot_source()
+    assert source.explanation().units == drasat.explain(cluster).units
+    assert rows_of(drasat.allocate(cluster), "changes")
+    assert drasat.allocate(loaded("ring-topology"))._plot_source().explanation() is None
 
 
 def test_a_thousand_nodes_of_twelve_devices_are_at_most_three_megabytes():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.browser import open_browser
-from support.mappings import claim, node, pod, pool, template, wish
+from support.mappings import CLASS, claim, node, pod, pool, template, wish
 
 import drasat
 
@@ -26,11 +26,11 @@ REPORTS = {
     ),
     "plan": (
         lambda: drasat.plan(loaded("plan-queue")),
-        ["mosaic", "owners", "missing", "bound", "fragmentation", "nodes", "sources"],
+        ["mosaic", "owners", "missing", "room", "bound", "fragmentation", "nodes", "sources"],
     ),
     "plan-buy": (
         lambda: drasat.plan(loaded("plan-buy"), buy=True, only_new=True),
-        ["mosaic", "owners", "cost", "bound", "fragmentation", "nodes", "sources"],
+        ["mosaic", "owners", "room", "cost", "bound", "fragmentation", "nodes", "sources"],
     ),
     "compare": (
         lambda: drasat.compare(loaded("whole-gpus"), ["backtracking", "auto"]),
@@ -157,9 +157,10 @@ def hostile_cluster():
     devices = [{"name": "gpu-0", "attributes": {"model": {"string": HOSTILE}}}, {"name": "gpu-1"}]
     objects = [
         node("n1"),
+        CLASS,
         pool(devices),
         template("t", wish()),
-        pod("p", "template:t", meta={"labels": {"app": "x"}}),
+        pod("p", "@t", meta={"labels": {"app": HOSTILE}}),
         claim("loose", wish()),
     ]
     objects[0]["metadata"]["labels"] = {"rack": HOSTILE}
@@ -169,6 +170,7 @@ def hostile_cluster():
 
 def test_hostile_names_are_inert(opened, tmp_path):
     result = drasat.allocate(hostile_cluster())
+    assert result.outcome == "Allocated"
     browser = opened(result)
     assert browser.run("return window.hacked === undefined")
     assert browser.run("return document.querySelectorAll('img, b').length") == 0
