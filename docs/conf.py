@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import drasat
@@ -25,6 +26,7 @@ import rendering  # noqa: E402 - a module of this folder
 
 INDEX = "docs/index"
 API = "docs/reference/python-api"
+REPORTS = "reports"
 
 project = "drasat"
 project_copyright = "the authors of drasat, Apache-2.0"
@@ -88,11 +90,15 @@ def _lead_to_page(folder: Path, link: re.Match[str]) -> str:
 
 
 def _outputs(folder: Path) -> str:
-    """What an example prints, and its picture."""
-    text, picture = rendering.rendered(folder)
+    """What an example prints, its picture, and a link to its report."""
+    made = rendering.rendered(folder)
     up = "/".join([".."] * len(folder.relative_to(ROOT).parts))
-    drawn = f"\n![The devices of {folder.name}]({up}/{picture.relative_to(ROOT).as_posix()})\n" if picture else ""
-    return f"\n## Output\n\n{text}{drawn}" if text or drawn else ""
+    parts = [made.text] if made.text else []
+    if made.picture:
+        parts.append(f"![The devices of {folder.name}]({up}/{made.picture.relative_to(ROOT).as_posix()})\n")
+    if made.report:
+        parts.append(f'<a href="{up}/{REPORTS}/{folder.name}.html">The report of {folder.name}</a>, one HTML file\n')
+    return "\n".join(["\n## Output\n", *parts]) if parts else ""
 
 
 def example_manifests(folder: Path) -> list[Path]:
@@ -170,10 +176,14 @@ def loaded_from_elsewhere(html: str) -> list[str]:
 
 
 def finish(app: Any, error: Exception | None) -> None:
-    """See that no page needs the network, and make the top of the site lead to the index."""
+    """Add reports, see that no page needs the network, and make the top of the site lead to the index."""
     if error is not None:
         return
     site = Path(app.outdir)
+    for folder in sorted(path.parent for path in (ROOT / "examples").glob("*/README.md")):
+        if report := rendering.rendered(folder).report:
+            (site / REPORTS).mkdir(exist_ok=True)
+            copyfile(report, site / REPORTS / f"{folder.name}.html")
     for path in sorted(site.rglob("*.html")):
         if found := loaded_from_elsewhere(path.read_text(encoding="utf-8")):
             raise ValueError(f"{path} needs the network: {found[0]}")

@@ -1,4 +1,4 @@
-"""What the site shows of an example beside its files: the commands that one runs, what they print, and a picture.
+"""What the site shows of an example beside its files: the commands that one runs, what they print, a picture, a report.
 
 Outputs are kept in ``build/examples`` until the source or an example changes.
 """
@@ -14,6 +14,7 @@ from hashlib import sha256
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 from unittest.mock import patch
 
 import execution
@@ -25,6 +26,8 @@ ROOT = execution.ROOT
 RENDERED = ROOT / "build" / "examples"
 _COMMANDS = re.compile(r"^drasat (.*?)(?:  *#.*)?$", re.MULTILINE)
 _VERBS = {"inventory": "show"}
+# A report has about a megabyte, so that only some examples have one.
+_WITH_REPORT = ("inventory", "mig-partitions", "plan-buy", "plan-queue", "torus-topology")
 
 
 def commands(folder: Path) -> list[str]:
@@ -37,19 +40,29 @@ def commands(folder: Path) -> list[str]:
     return [f"{_VERBS.get(folder.name, 'allocate')} -f {folder.relative_to(ROOT).as_posix()}"]
 
 
-def rendered(folder: Path) -> tuple[str, Path | None]:
-    """The outputs of an example as Markdown, and the file of its picture."""
+class Rendered(NamedTuple):
+    """The outputs of an example as Markdown, and the files of its picture and of its report."""
+
+    text: str
+    picture: Path | None
+    report: Path | None
+
+
+def rendered(folder: Path) -> Rendered:
+    """Run the commands of an example, if that was not done before."""
     state = f"{folder} {commands(folder)} {Path(__file__).read_text(encoding='utf-8')} {execution.fingerprint()}"
     name = f"{folder.name}-{sha256(state.encode()).hexdigest()[:16]}"
-    text, picture = RENDERED / f"{name}.md", RENDERED / f"{name}.svg"
+    text, picture, report = (RENDERED / f"{name}.{kind}" for kind in ("md", "svg", "html"))
     if not text.exists():
         RENDERED.mkdir(parents=True, exist_ok=True)
         with chdir(ROOT):
             shown = "\n".join(map(_session, commands(folder)))
             for command in commands(folder)[:1]:
-                _draw(command, picture)
+                _draw(command, picture, report if folder.name in _WITH_REPORT else None)
         text.write_text(shown, encoding="utf-8")
-    return text.read_text(encoding="utf-8"), picture if picture.exists() else None
+    return Rendered(
+        text.read_text(encoding="utf-8"), picture if picture.exists() else None, report if report.exists() else None
+    )
 
 
 def _session(command: str) -> str:
@@ -65,14 +78,19 @@ def _stripped(text: str) -> Iterator[str]:
     return (f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _draw(command: str, path: Path) -> None:
-    """The picture of what a command answers: places of devices where there are topologies, else a mosaic."""
+def _draw(command: str, picture: Path, report: Path | None) -> None:
+    """Draw what a command answers, places of devices where there are topologies, else a mosaic; write its report."""
     verb, *words = command.split()
     cluster = drasat.load(*(source for flag, source in pairwise(words) if flag == "-f"))
+    result: drasat.PlanResult | drasat.InventoryResult | drasat.AllocationResult
     if verb == "plan":
-        drasat.plan(cluster, buy="--buy" in words, only_new="--only-new" in words).plot.mosaic(path)
+        result = drasat.plan(cluster, buy="--buy" in words, only_new="--only-new" in words)
     elif verb == "show":
-        drasat.show(cluster).plot.mosaic(path)
+        result = drasat.show(cluster)
     elif verb == "allocate":
-        plots = drasat.allocate(cluster).plot
-        (plots.topology if cluster.topologies else plots.mosaic)(path)
+        result = drasat.allocate(cluster)
+    else:
+        return
+    (result.plot.topology if cluster.topologies else result.plot.mosaic)(picture)
+    if report:
+        result.report(report)

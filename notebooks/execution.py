@@ -13,6 +13,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from subprocess import DEVNULL
 from tempfile import NamedTemporaryFile
 from time import perf_counter
 
@@ -49,13 +50,9 @@ def executed(path: Path) -> Path:
     result = EXECUTED / f"{path.stem}-{key}.ipynb"
     if not result.exists():
         made = nbformat.reads(text, as_version=4)
-        NotebookClient(
-            made,
-            timeout=_CELL_LIMIT,
-            resources={"metadata": {"path": str(path.parent)}},
-            extra_arguments=["--log-level=ERROR"],
-            log=_LOG,
-        ).execute()
+        NotebookClient(made, timeout=_CELL_LIMIT, resources={"metadata": {"path": str(path.parent)}}, log=_LOG).execute(
+            stderr=DEVNULL
+        )  # What cells write goes another way; the kernel itself warns at its start and end.
         EXECUTED.mkdir(parents=True, exist_ok=True)
         for stale in EXECUTED.glob(f"{path.stem}-*.ipynb"):
             stale.unlink(missing_ok=True)

@@ -31,7 +31,8 @@ GREY, OTHER = "#8c9196", "#4d4d4d"
 # Half transparent, so that they can be seen on white and on black.
 FREE, UNUSABLE, HOLE = "rgba(128,128,128,0.22)", "rgba(128,128,128,0.55)", "rgba(128,128,128,0.45)"
 MARK, INK = "#D55E00", "#111111"
-_FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+# With the widths of the fonts that draw SVG files, so that words in them have the room that was measured.
+_FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
 _WIDTH, _BAR_STEP = 760, 30
 # Charts of more bars than these cannot be read. Axes to so small numbers have whole ones only.
 MOST_BARS, _FEW = 40, 12

@@ -47,5 +47,12 @@ def test_notebooks_are_shown_with_their_pictures():
         assert all((SITE / "notebooks" / picture).exists() for picture in pictures)
 
 
+@pytest.mark.parametrize("name", ["inventory", "mig-partitions", "plan-buy", "plan-queue", "torus-topology"])
+def test_examples_lead_to_their_reports(name):
+    page = (SITE / "examples" / name / "README.html").read_text(encoding="utf-8")
+    (report,) = re.findall(r'<a href="(../../reports/[\w-]+\.html)"', page)
+    assert "<html" in (SITE / "examples" / name / report).resolve().read_text(encoding="utf-8")
+
+
 def test_the_first_page_leads_to_the_index():
     assert "url=docs/index.html" in (SITE / "index.html").read_text(encoding="utf-8")
