@@ -41,8 +41,8 @@ class ControllerRun:
 
     def __init__(self, state: ProvisioningState, backoff: rules.Backoff) -> None:
         self.objects = state
+        self._given = state
         self._backoff = backoff
-        self._writes = 0
         self.now = state.now
         self.workloads = dict(state.workloads)
         self.requests = dict(state.requests)
@@ -50,8 +50,13 @@ class ControllerRun:
         self.check_status = dict(state.check_status)
         self.failures = dict(state.failures)
         self.looping = state.looping
-        self._created = state.created
         self.log: list[Occurrence] = []
+        self._created = state.created
+        # The workloads that a controller has to look at.
+        self._dirty: set[ObjectKey] = set(state.failures)
+        self._owned: dict[ObjectKey, dict[ObjectKey, None]] = {}
+        for key, request in state.requests.items():
+            self._owned.setdefault((key[0], request.owner), {})[key] = None
 
     @property
     def state(self) -> ProvisioningState:
@@ -70,15 +75,21 @@ class ControllerRun:
     def settle(self) -> None:
         """Run all controllers, round by round, until a round writes nothing; one that goes on and on is looping."""
         self._sync_check_status()
-        self.objects = replace(self.objects, check_status=self.check_status)
+        same = self.objects is self._given and self._given.settled
+        self.objects = replace(self.objects, check_status=self.check_status, settled=True)
+        if not same or self.check_status != self._given.check_status:
+            self._dirty |= self.workloads.keys()
+        # Others than these have nothing to do: nothing that they depend on has changed.
+        self._dirty |= {key for key, one in self.workloads.items() if one.requeue_at == self.now}
         for _ in range(_MOST_ROUNDS):
-            before = self._writes
-            for controller in (self._reconcile_workload, self._reconcile_requests):
-                for key in sorted(self.workloads):
-                    controller(key)
-            if self._writes == before:
+            due, self._dirty = sorted(self._dirty & self.workloads.keys()), set()
+            if not due:
                 return
+            for controller in (self._reconcile_workload, self._reconcile_requests):
+                for key in due:
+                    controller(key)
         self.looping = True
+        self.objects = replace(self.objects, settled=False)
 
     def record(self, key: ObjectKey, reason: str, message: str, type_: str = "Normal") -> None:
         """Note an event about a workload; an empty reason is for an error."""
@@ -89,8 +100,12 @@ class ControllerRun:
         if self.workloads.get(workload.key) == workload:
             return False
         self.workloads[workload.key] = workload
-        self._writes += 1
+        self._dirty.add(workload.key)
         return True
+
+    def look_at(self, request: AutoscalerRequest) -> None:
+        """Have the controllers look at the workload of a request that changed."""
+        self._dirty.add((request.namespace, request.owner))
 
     # --- AdmissionChecks -------------------------------------------------------------------------------------------
 
@@ -250,9 +265,11 @@ class ControllerRun:
         elif not gone and workload.is_true("QuotaReserved") and self.failures.get(key, 0) < _MOST_TRIES:
             try:
                 self._reconcile_reserved(workload)
+                self.failures.pop(key, None)
             except asked.RequestError as error:
                 self.failures[key] = self.failures.get(key, 0) + 1
-                self._writes += self.failures[key] < _MOST_TRIES
+                if self.failures[key] < _MOST_TRIES:
+                    self._dirty.add(key)
                 self.record(key, "", str(error), "Warning")
 
     def _reconcile_reserved(self, workload: SimulatedWorkload) -> None:
@@ -282,9 +299,8 @@ class ControllerRun:
             return []
         return asked.pod_sets_of_interest(workload.pod_sets, workload.reservation.assignments, config.spec)
 
-    def _owned(self, workload: SimulatedWorkload) -> list[AutoscalerRequest]:
-        namespace, name = workload.key
-        return [one for one in self.requests.values() if one.namespace == namespace and one.owner == name]
+    def _requests_of(self, workload: SimulatedWorkload) -> list[AutoscalerRequest]:
+        return [self.requests[key] for key in self._owned.get(workload.key, ())]
 
     def _active_request(
         self, workload: SimulatedWorkload, check: str, config: ProvisioningRequestConfig | None
@@ -292,7 +308,7 @@ class ControllerRun:
         """The request of the latest attempt that fits the configuration (3.3)."""
         attempts = {
             attempt: one
-            for one in self._owned(workload)
+            for one in self._requests_of(workload)
             if config is not None and _in_sync(one, config)
             for attempt in [asked.attempt_of(one.name, workload.key[1], check)]
             if attempt is not None
@@ -370,7 +386,6 @@ class ControllerRun:
                 content = asked.pod_template(pod_set, self.objects.flavors)
                 self._check_creation(workload, progress, "PodTemplate", entry.template)
                 self.templates[key] = RequestTemplate(*key, ("Workload", name), content)
-                self._writes += 1
         self._check_creation(workload, progress, "ProvisioningRequest", request)
         self._created += 1
         self.requests[namespace, request] = AutoscalerRequest(
@@ -382,7 +397,8 @@ class ControllerRun:
             pod_sets=entries,
             serial=self._created,
         )
-        self._writes += 1
+        self._owned.setdefault(workload.key, {})[namespace, request] = None
+        self._dirty.add(workload.key)
         self.record(workload.key, "ProvisioningRequestCreated", f'Created ProvisioningRequest: "{request}"')
         for entry in entries:
             key = (namespace, entry.template)
@@ -400,14 +416,17 @@ class ControllerRun:
 
     def _delete_requests(self, workload: SimulatedWorkload, kept: Iterable[ObjectKey]) -> None:
         """Delete the requests of a workload but for those that are kept, with their PodTemplates (3.5, 7)."""
-        for request in self._owned(workload):
+        for request in self._requests_of(workload):
             if request.key not in kept:
                 self.delete_request(request.key)
 
     def delete_request(self, key: ObjectKey) -> None:
         """Delete a request and the PodTemplates that it owns, if there is one of this name."""
-        if self.requests.pop(key, None) is not None:
-            self._writes += 1
+        request = self.requests.pop(key, None)
+        if request is not None:
+            owner_key = (request.namespace, request.owner)
+            self._owned.get(owner_key, {}).pop(key, None)
+            self._dirty.add(owner_key)
             namespace, name = key
             owner = ("ProvisioningRequest", name)
             gone = [place for place, one in self.templates.items() if place[0] == namespace and one.owner == owner]

@@ -134,7 +134,7 @@ def step(state: ProvisioningState, *events: ProvisioningEvent, backoff: Backoff 
     not in a state for it, changes nothing.
     """
     if not all(isinstance(event, SchedulerEvent) for event in events):
-        state = replace(state, failures={}, looping=False)
+        state = replace(state, failures=dict.fromkeys(state.failures, 0), looping=False)
     run = ControllerRun(state, backoff)
     for event in events:
         _HANDLERS[type(event)](run, event)
@@ -222,6 +222,7 @@ def _answer(run: ControllerRun, event: AnswerRequest) -> None:
     request = run.requests.get(event.request)
     if request is not None:
         run.requests[event.request] = request.with_answer(event.conditions, event.details)
+        run.look_at(request)
 
 
 def _finish(run: ControllerRun, event: FinishWorkload) -> None:

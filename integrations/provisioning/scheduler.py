@@ -114,12 +114,15 @@ class KueueScheduler:
 
     def _synchronised(self, state: ProvisioningState) -> _SchedulerState:
         """Give the scheduler's state with the objects and the quota that the machine has."""
-        described = self._described(state)
+        seen = (
+            [(one.spec, one.active) for one in state.workloads.values()],
+            *(state.cluster_queues, state.local_queues, state.flavors, state.checks, state.check_status),
+        )
         if self._queues is None:
-            self._queues = _SchedulerState(described)
-        elif described.integration_objects != self._seen:
-            self._queues.update(described)
-        self._seen = described.integration_objects
+            self._queues = _SchedulerState(self._described(state))
+        elif seen != self._seen:
+            self._queues.update(self._described(state))
+        self._seen = seen
         queues = self._queues
         for key, workload in state.workloads.items():
             known = queues.workloads["/".join(key)]

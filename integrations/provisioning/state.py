@@ -154,7 +154,7 @@ class ProvisioningState:
 
     ``refused`` are kinds whose creation fails, with the error. ``failures`` counts passes that ended with an error
     after the last event. ``cleanup`` is the feature gate CleanupProvisioningRequestsOnEviction. ``created`` counts the
-    requests that were made.
+    requests that were made. In a ``settled`` state the controllers have nothing left to do.
     """
 
     now: int = 0
@@ -172,6 +172,7 @@ class ProvisioningState:
     cleanup: bool = True
     looping: bool = False
     created: int = 0
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
