@@ -42,6 +42,7 @@ def command(
     skip_validation: options.SkipValidation = False,
     strict: options.Strict = False,
     max_input_size: options.MaxInputSize = None,
+    time_limit: options.TimeLimit = "60s",
     output: Annotated[Literal["table", "wide", "json", "yaml", "manifests"], options.PRINTED_AS] = "table",
 ) -> None:
     """Make the ProvisioningRequests that Kueue makes, and follow what becomes of them.
@@ -50,7 +51,7 @@ def command(
     ready for kubectl. With --events a timeline shows what the autoscaler's answers, preemptions and changes lead to:
     states of checks, retries, back-offs, evictions. With -o wide it has the texts of Kueue's events.
 
-    Exit codes: 0 done; 2 bad input or usage.
+    Exit codes: 0 done; 2 bad input or usage; 3 not all events happened within the limit.
     """
     from ..verbs.provision import provision
 
@@ -58,10 +59,10 @@ def command(
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
     cluster = load_cluster(filename, reading, gates)
     ask = partial(provision, cluster, events=events, quota=quota, backoff=backoff, max_input_size=max_input_size)
-    result, _ = run_verb(ask)
+    result, _ = run_verb(partial(ask, time_limit=options.parse_seconds(time_limit)))
     print_problems(*(f"warning: {line}" for line in result.reasons()))
     print_result(result, output, _PRINTERS)
-    raise typer.Exit(Exit.DONE)
+    raise typer.Exit(Exit.DONE if result.document.complete else Exit.UNDECIDED)
 
 
 def _print_tables(result: ProvisionResult, wide: bool = False) -> None:

@@ -70,6 +70,7 @@ def provision(
     quota: QuotaSource | None = None,
     backoff: records.BackoffReading = "as-coded",
     max_input_size: int | str | None = None,
+    time_limit: float | None = 60.0,
 ) -> ProvisionResult:
     """Make the ProvisioningRequests that Kueue makes for workloads with quota, and follow what becomes of them.
 
@@ -93,6 +94,8 @@ def provision(
         Pending, with the quota kept until then; ``intended`` is from the failure, without quota.
     max_input_size
         The most that the file of events may hold, in bytes or as a quantity.
+    time_limit
+        Seconds for everything; None for no limit. Events that did not happen in time are left out.
 
     Raises
     ------
@@ -106,7 +109,7 @@ def provision(
 
     read = [] if events is None else read_events(events, max_input_size)
     given = quota or ("events" if any(one.name == "reserve" for one in read) else "kueue")
-    state, document = run_timeline(cluster, read, _scheduler(cluster, given), backoff)
+    state, document = run_timeline(cluster, read, _scheduler(cluster, given), backoff, time_limit)
     return ProvisionResult(document, partial(request_manifests, state))
 
 

@@ -37,6 +37,8 @@ from .machine import EvictWorkload, KeepWaiting, ReserveQuota, SchedulerEvent
 from .reservation import priority_note
 from .state import ProvisioningState, QuotaReservation, SimulatedWorkload
 
+# So many cycles without a word are a circle, of workloads that are tried again and again.
+_MOST_SILENT_CYCLES = 100
 # The machine writes these reasons itself.
 _OF_CONTROLLERS = (SUSPENDED, PENDING_EVALUATION, DEACTIVATED)
 
@@ -105,12 +107,13 @@ class KueueScheduler:
     def __call__(self, state: ProvisioningState) -> Sequence[SchedulerEvent]:
         """Give the decisions of the next cycle that decides anything; nothing if none does."""
         queues = self._synchronised(state)
-        while True:
+        for _ in range(_MOST_SILENT_CYCLES):
             phase = queues.run(1)
             events = [event for record in phase.cycles for event in _events_of(record, queues.considered, state)]
             events += self._silent(queues, state, {event.workload for event in events})
             if events or phase.settled:
                 return events
+        return ()
 
     def _synchronised(self, state: ProvisioningState) -> _SchedulerState:
         """Give the scheduler's state with the objects and the quota that the machine has."""

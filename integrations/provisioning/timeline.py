@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from time import monotonic
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import InputError
@@ -27,9 +28,15 @@ REQUEST_KIND = "ProvisioningRequest"
 class ProvisioningTimeline:
     """Runs events through the simulation, and keeps what each led to; ``state`` is where it stands."""
 
-    def __init__(self, state: ProvisioningState, scheduler: Scheduler, backoff: records.BackoffReading) -> None:
-        self._simulation = ProvisioningSimulation(state, scheduler, backoff)
-        self._backoff = backoff
+    def __init__(
+        self,
+        state: ProvisioningState,
+        scheduler: Scheduler,
+        backoff: records.BackoffReading,
+        deadline: float | None = None,
+    ) -> None:
+        self._simulation = ProvisioningSimulation(state, scheduler, backoff, deadline=deadline)
+        self._backoff: records.BackoffReading = backoff
         self.entries: list[records.TimelineEntry] = []
 
     @property
@@ -37,8 +44,8 @@ class ProvisioningTimeline:
         """The state after everything so far."""
         return self._simulation.state
 
-    def run(self, events: Sequence[FileEvent]) -> None:
-        """Let the controllers look at what there is, then let events happen at their times.
+    def run(self, events: Sequence[FileEvent]) -> bool:
+        """Let the controllers look at what there is, then events happen at their times; False if time was too short.
 
         Raises
         ------
@@ -49,15 +56,31 @@ class ProvisioningTimeline:
         self._happen(_BEGIN, None)
         for event in events:
             self._advance(event.time)
+            if self._simulation.expired:
+                return False
             try:
                 resolved = event.resolve(self.state)
             except EventError as error:
                 raise InputError([event.problem(str(error))]) from None
             self._happen(str(event), event.line, *resolved)
+        return not self._simulation.expired
+
+    def document(self, complete: bool) -> records.ProvisionDocument:
+        """Give the document of everything so far."""
+        circles = ["the scheduler goes round in circles: the same decisions come back"]
+        return records.ProvisionDocument(
+            backoff=self._backoff,
+            time=self.state.now,
+            complete=complete,
+            requests=tuple(_request_record(self.state, one) for one in self.state.requests.values()),
+            workloads=tuple(_workload_record(self.state, one) for one in self.state.workloads.values()),
+            timeline=tuple(self.entries),
+            notices=(*notices(self.state), *(circles if self._simulation.repeating else ())),
+        )
 
     def _advance(self, time: int) -> None:
         """Let the clock move to a time; back-offs that end before are entries of their own."""
-        while self.state.now < time:
+        while self.state.now < time and not self._simulation.expired:
             due = next_wakeup(self.state)
             reached = time if due is None else min(due, time)
             waiting = [
@@ -85,7 +108,11 @@ class ProvisioningTimeline:
 
 
 def run_timeline(
-    cluster: Cluster, events: Sequence[FileEvent], scheduler: Scheduler, backoff: records.BackoffReading
+    cluster: Cluster,
+    events: Sequence[FileEvent],
+    scheduler: Scheduler,
+    backoff: records.BackoffReading,
+    time_limit: float | None = None,
 ) -> tuple[ProvisioningState, records.ProvisionDocument]:
     """Run events on the objects of a cluster; give the state at the end, and the document.
 
@@ -95,23 +122,10 @@ def run_timeline(
         For an event that cannot happen.
 
     """
-    timeline = ProvisioningTimeline(initial_state(cluster), scheduler, backoff)
-    timeline.run(events)
-    return timeline.state, document_of(timeline.state, timeline.entries, backoff)
-
-
-def document_of(
-    state: ProvisioningState, entries: Sequence[records.TimelineEntry], backoff: records.BackoffReading
-) -> records.ProvisionDocument:
-    """Give the document of a state and the entries that led to it."""
-    return records.ProvisionDocument(
-        backoff=backoff,
-        time=state.now,
-        requests=tuple(_request_record(state, one) for one in state.requests.values()),
-        workloads=tuple(_workload_record(state, one) for one in state.workloads.values()),
-        timeline=tuple(entries),
-        notices=tuple(notices(state)),
-    )
+    deadline = None if time_limit is None else monotonic() + time_limit
+    timeline = ProvisioningTimeline(initial_state(cluster), scheduler, backoff, deadline)
+    complete = timeline.run(events)
+    return timeline.state, timeline.document(complete)
 
 
 def _event_record(noted: Occurrence) -> records.KueueEvent:

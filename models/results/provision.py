@@ -95,12 +95,16 @@ class TimelineEntry(Model, omit_defaults=False):
 
 
 class ProvisionDocument(Model, kw_only=True, omit_defaults=False):
-    """Requests and workloads at the end, and how it came to that; times are seconds since the beginning."""
+    """Requests and workloads at the end, and how it came to that; times are seconds since the beginning.
+
+    It is ``complete`` unless the time limit ended before all events had happened.
+    """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
     kind: Literal["ProvisionResult"] = "ProvisionResult"
     backoff: BackoffReading
     time: int
+    complete: bool
     requests: tuple[RequestReport, ...]
     workloads: tuple[ProvisionedWorkload, ...]
     timeline: tuple[TimelineEntry, ...]

@@ -204,6 +204,14 @@ def test_files_that_hold_no_events_are_refused(drasat, stories, tmp_path, text):
     assert done.err
 
 
+def test_a_limit_that_ends_first_leaves_events_out(drasat, stories):
+    events = stories / "retries" / "events.yaml"
+    options = ("--events", events, "--time-limit", "0.000001", "-o", "json")
+    done = drasat("provision", "-f", stories / "cluster.yaml", *options)
+    document = json.loads(done.out)
+    assert (done.code, document["complete"], document["time"]) == (3, False, 0)
+
+
 def test_a_missing_file_of_events_is_named(drasat, stories):
     done = drasat("provision", "-f", stories / "cluster.yaml", "--events", stories / "none.yaml")
     assert done.code == 2
