@@ -96,7 +96,7 @@ class PeerOffering(Model, frozen=True, kw_only=True):
 
     requirements: Sequence[NodeSelectorRequirement] = ()
     price: float
-    available: bool = True
+    available: bool
     reservation_id: str = ""
     reservation_capacity: int = 0
     capacity: Mapping[str, QuantityText] = {}

@@ -59,7 +59,11 @@ def random_type(chance: random.Random, name: str) -> PeerInstanceType:
     places = [(zone, kind) for zone in ("z1", "z2") for kind in ("spot", "on-demand")]
     chosen = chance.sample(places, chance.randint(1, 4))
     offerings = [
-        PeerOffering(requirements=(is_in(ZONE, zone), is_in(CAPACITY_TYPE, kind)), price=chance.randint(1, 400) / 100)
+        PeerOffering(
+            requirements=(is_in(ZONE, zone), is_in(CAPACITY_TYPE, kind)),
+            price=chance.randint(1, 400) / 100,
+            available=True,
+        )
         for zone, kind in chosen
     ]
     requirements = (
