@@ -255,10 +255,12 @@ def test_options_reach_the_solver(solver):
         "mix": object(),
         "natural_gangs": True,
         "executor": object(),
-        "watch": print,
         "constraints": [{"matchAttribute": "d.x/numa"}],
     }
-    package.plan(priced(), budget="12.5", **given)
+    news = []
+    package.plan(priced(), budget="12.5", watch=lambda *progress: news.append(progress), **given)
+    solver.asked.pop("watch")("cost", 3.0, None)
+    assert news == [("cost", 3.0, None)]
     assert solver.asked == given | {"budget": Decimal("12.5")}
 
 
