@@ -27,8 +27,13 @@ def written_amount(resource: str, amount: int) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def hash_order(resource: str) -> int:
-    """The place of a resource in the order in which Kueue visits them: FNV-1a, 64 bits (kueue-dra, corrections 3)."""
+def visiting_order(resources: tuple[str, ...]) -> tuple[str, ...]:
+    """Resources in the order in which Kueue visits them, that of their hashes (kueue-dra, corrections 3)."""
+    return tuple(sorted(resources, key=_hash))
+
+
+def _hash(resource: str) -> int:
+    """FNV-1a with 64 bits."""
     found = 0xCBF29CE484222325
     for byte in resource.encode("utf-8", "surrogatepass"):
         found = (found ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF

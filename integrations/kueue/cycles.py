@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -91,7 +92,8 @@ class KueueState(KueueControllers):
                     break
                 before = self._signatures()
                 with _whole_cycles():
-                    heads = self._heads()
+                    heads = self._heads(watch.over)
+                    tried = [workload.tried and workload.tried.indices for workload, _ in heads]
                     record = self._cycle(phase.number + 1, heads) if heads else None
                     if record is not None:
                         phase.number += 1
@@ -100,9 +102,17 @@ class KueueState(KueueControllers):
                 if record is not None and on_cycle is not None:
                     on_cycle(record)
                 after = self._signatures()
-                phase.settled = record is None or after == before
-                phase.repeating = not phase.settled and watch.repeats(before, after, self._evictions)
+                phase.repeating = record is None and watch.circling
+                phase.settled = not phase.repeating and (record is None or after == before)
                 if phase.settled or phase.repeating:
+                    break
+                busy = {
+                    queue.node.root.name
+                    for (workload, queue), indices in zip(heads, tried, strict=True)
+                    if (workload.tried and workload.tried.indices) != indices
+                }
+                phase.repeating = watch.repeats(before, after, busy, self._evictions)
+                if phase.repeating:
                     break
         except KeyboardInterrupt:
             phase.interrupted = True
@@ -135,12 +145,13 @@ class KueueState(KueueControllers):
         nodes += [self.tree.cohorts[name] for name in cohorts]
         return {(node.name, node.is_queue): node.share() for node in nodes}
 
-    def _heads(self) -> list[tuple[WorkloadState, ClusterQueueState]]:
-        """The first workload of every queue that is active."""
+    def _heads(self, over: AbstractSet[str]) -> list[tuple[WorkloadState, ClusterQueueState]]:
+        """The first workload of every queue that is active, but for trees in which nothing happens any more."""
         found = []
         for name in sorted(self.queues):
             queue = self.queues[name]
-            head = queue.pending.pop() if queue.inactive is None else None
+            idle = queue.inactive is not None or queue.node.root.name in over
+            head = None if idle else queue.pending.pop()
             if head is not None:
                 found.append((head, queue))
         return found
@@ -196,22 +207,31 @@ class KueueState(KueueControllers):
 
 
 class _RepetitionWatch:
-    """Notices that every tree either rests or goes round in circles."""
+    """Notices trees that rest or go round in circles; they are left alone, since trees do not touch each other."""
 
     def __init__(self) -> None:
+        # The names of roots of trees in which nothing new happens any more.
+        self.over: set[str] = set()
+        self.circling = False
         self._whole: Counter[tuple[int, frozenset[tuple[str, int]]]] = Counter()
         self._trees: Counter[tuple[str, int]] = Counter()
 
-    def repeats(self, before: Mapping[str, int], after: Mapping[str, int], evictions: int) -> bool:
-        """Take the states of all trees before and after a cycle, and the number of evictions so far."""
+    def repeats(self, before: Mapping[str, int], after: Mapping[str, int], busy: set[str], evictions: int) -> bool:
+        """Take the states of all trees before and after a cycle; say whether the whole came back too often.
+
+        Heads of ``busy`` trees remember other flavors than before. ``evictions`` is their number so far.
+        """
+        for tree, mark in after.items():
+            if before.get(tree) == mark and tree not in busy:
+                self.over.add(tree)
+            elif tree not in self.over:
+                self._trees[tree, mark] += 1
+                if self._trees[tree, mark] >= _REPEATED_WITH_EVICTIONS:
+                    self.over.add(tree)
+                    self.circling = True
         whole = evictions, frozenset(after.items())
         self._whole[whole] += 1
-        self._trees.update(after.items())
-        circles = (
-            before.get(tree) == mark or self._trees[tree, mark] >= _REPEATED_WITH_EVICTIONS
-            for tree, mark in after.items()
-        )
-        return self._whole[whole] >= _REPEATED or all(circles)
+        return self._whole[whole] >= _REPEATED
 
 
 @contextmanager

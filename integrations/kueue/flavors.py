@@ -11,7 +11,7 @@ from ...models.cluster.node_fit import pod_fits, tolerates
 from ...models.kubernetes.core import Affinity, Node, NodeAffinity, NodeSelector, NodeSelectorTerm, PodSpec
 from ...models.kubernetes.kueue import KueuePodSet, ResourceFlavor
 from ...models.kubernetes.meta import ObjectMeta
-from .amounts import hash_order, written_amount
+from .amounts import visiting_order, written_amount
 from .counting import PodSetCharge
 from .queues import ClusterQueueState, ResourceGroup
 from .quota_tree import FlavorResource
@@ -231,7 +231,7 @@ class FlavorAssigner:
         reasons: list[str] = []
         attempts: list[FlavorAttempt] = []
         failed, blocker = False, Blocker.NONE
-        for resource in sorted(total, key=hash_order):
+        for resource in visiting_order(tuple(total)):
             group = queue.group_of.get(resource)
             if resource in flavors or (group is None and (total[resource] == 0 or self._ignore_undeclared)):
                 continue
@@ -283,7 +283,7 @@ class FlavorAssigner:
         used: Mapping[FlavorResource, int],
     ) -> _GroupChoice:
         """Walk the flavors of the group, from the one after that tried last."""
-        wanted = sorted((name for name in total if name in group.resources), key=hash_order)
+        wanted = [name for name in visiting_order(tuple(total)) if name in group.resources]
         start = workload.tried.next_index(members[0], resource) if workload.tried is not None else 0
         best: dict[str, FlavorChoice] | None = None
         best_mode = (FlavorMode.NO_FIT, 0)
