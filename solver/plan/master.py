@@ -7,7 +7,7 @@ the solver continues from its basis. ``solve_restricted_master`` solves it in wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
@@ -65,6 +65,10 @@ class LinearMaster:
         self._singles = [self._model.add_variable(lb=0, ub=unit.demand) for unit in instance.units]
         self._gangs = [self._model.add_variable(lb=0, ub=gang.demand) for gang in instance.gangs]
         self._amounts: list[mathopt.Variable] = []
+        self._instance = instance
+        self._restricted_gangs: set[int] = set()
+        # Rows that columns have a part in: those of quota have none.
+        self._column_rows: list[tuple[master_problem.CouplingRow, mathopt.LinearConstraint]] = []
         self._row_limits: list[mathopt.LinearConstraint] = []
         self._stage: master_problem.ObjectiveStage | None = None
         self._cover = [self._model.add_linear_constraint(lb=0) for _ in instance.units]
@@ -88,7 +92,7 @@ class LinearMaster:
         self._limits[column.node_class].set_coefficient(variable, 1)
         for unit, amount in column.counts:
             self._cover[unit].set_coefficient(variable, amount)
-        for row, limit in zip(self.rows, self._row_limits, strict=True):
+        for row, limit in self._column_rows:
             limit.set_coefficient(variable, row.terms.of_column(column))
         if self._stage:
             self._model.objective.set_linear_coefficient(variable, self._stage.terms.of_column(column))
@@ -102,6 +106,8 @@ class LinearMaster:
             limit.set_coefficient(variable, coefficient)
         self.rows.append(row)
         self._row_limits.append(limit)
+        if row.terms.nodes or row.terms.usage:
+            self._column_rows.append((row, limit))
 
     def set_objective(self, stage: master_problem.ObjectiveStage) -> None:
         """Change the objective."""
@@ -115,6 +121,8 @@ class LinearMaster:
     def _coefficients(self, terms: master_problem.Terms) -> list[tuple[mathopt.Variable, int]]:
         found = [(self._singles[index], coefficient) for index, coefficient in terms.units.items()]
         found += [(self._gangs[index], coefficient) for index, coefficient in terms.gangs.items()]
+        if not terms.nodes and not terms.usage:
+            return found
         amounts = zip(self._amounts, self.columns, strict=True)
         return found + [(amount, terms.of_column(column)) for amount, column in amounts]
 
@@ -122,10 +130,20 @@ class LinearMaster:
         """Let at least so many nodes take this column."""
         self._amounts[column].lower_bound = lower
 
+    def restrict_gang(self, gang: int, lower: int, upper: int) -> None:
+        """Place at least and at most so many gangs of a class."""
+        self._gangs[gang].lower_bound = lower
+        self._gangs[gang].upper_bound = upper
+        self._restricted_gangs.add(gang)
+
     def release(self) -> None:
-        """Lift the restrictions of all columns."""
+        """Lift the restrictions of all columns and gangs."""
         for amount in self._amounts:
             amount.lower_bound = 0
+        for gang in self._restricted_gangs:
+            self._gangs[gang].lower_bound = 0
+            self._gangs[gang].upper_bound = self._instance.gangs[gang].demand
+        self._restricted_gangs.clear()
 
     def solve(self, deadline: float | None = None) -> MasterRelaxation | None:
         """Solve; None where nothing is feasible, time is over, or the solver fails."""
@@ -172,9 +190,14 @@ def solve_restricted_master(
     choices: Sequence[ColumnBounds],
     hint: master_problem.IntegerPlan,
     limits: Limits,
+    kept: Container[int] = (),
 ) -> RestrictedMasterResult:
-    """Find the best plan over columns. Numbers that are too large for the solver leave it unknown."""
-    model = _RestrictedMasterModel(instance, choices)
+    """Find the best plan over columns. Numbers that are too large for the solver leave it unknown.
+
+    Gang classes that are ``kept`` are placed as often as in the hint.
+    """
+    fixed = {index: number for index, number in enumerate(hint.gangs) if index in kept}
+    model = _RestrictedMasterModel(instance, choices, fixed)
     try:
         model.post(rows)
         model.set_objective(stage)
@@ -186,7 +209,9 @@ def solve_restricted_master(
 
 
 class _RestrictedMasterModel:
-    def __init__(self, instance: master_problem.MasterProblem, choices: Sequence[ColumnBounds]) -> None:
+    def __init__(
+        self, instance: master_problem.MasterProblem, choices: Sequence[ColumnBounds], fixed: Mapping[int, int]
+    ) -> None:
         self.rows = CpSatRows()
         self.rows.has_packing_rows = True
         self._instance = instance
@@ -196,8 +221,10 @@ class _RestrictedMasterModel:
         pairs = zip(instance.units, room, strict=True)
         self._units = [self.rows.integer(0, min(unit.demand, most)) for unit, most in pairs]
         self._gangs = [
-            self.rows.integer(0, min([gang.demand, *(room[unit] // size for unit, size in gang.members)]))
-            for gang in instance.gangs
+            self.rows.integer(fixed[index], fixed[index])
+            if index in fixed
+            else self.rows.integer(0, min([gang.demand, *(room[unit] // size for unit, size in gang.members)]))
+            for index, gang in enumerate(instance.gangs)
         ]
 
     def post(self, rows: Sequence[master_problem.CouplingRow]) -> None:
@@ -226,6 +253,8 @@ class _RestrictedMasterModel:
     def _terms(self, terms: master_problem.Terms) -> list[tuple[int, int]]:
         found = [(self._units[index], value) for index, value in terms.units.items()]
         found += [(self._gangs[index], value) for index, value in terms.gangs.items()]
+        if not terms.nodes and not terms.usage:
+            return found
         amounts = zip(self._amounts, self._choices, strict=True)
         return found + [(variable, terms.of_column(choice.column)) for variable, choice in amounts]
 

@@ -111,6 +111,10 @@ class ObjectiveStage:
 class PlanCompletion(Protocol):
     """Chooses gangs in room that is there, so that the rows about them hold."""
 
+    @property
+    def decided(self) -> Sequence[Sequence[int]]:
+        """The gang classes that are chosen, in groups that compete; others that it is about follow from them."""
+
     def choose(self, room: list[int], stages: Sequence[ObjectiveStage], wished: Sequence[float]) -> dict[int, int]:
         """Return the number of each gang class that it is about, zeros included, and take their members out of room.
 

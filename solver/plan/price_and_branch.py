@@ -19,6 +19,7 @@ from math import floor, inf
 
 from ..engines.cp_sat import Limits, SolverStatus
 from . import column_generation, master_problem
+from .gang_dive import fill_for_gangs, improved_by_gangs, rounded_gangs
 from .heuristics import LargeNeighbourhoodSearch, fill_greedily, fill_whole_gangs, filling_deadline, plan_from_columns
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, Duals, LinearMaster, MasterRelaxation, solve_restricted_master
 
@@ -33,6 +34,9 @@ _DIVE_ROUNDS = 6
 # What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
 _STARTING_WORK = 0.5
 _SETTLING_WORK = 2.0
+# What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
+_ROUNDING_WORK = 0.5
+_FEW_GROUPS = 25
 # What a brief stage may take: rounds of pricing, and work of CP-SAT on the columns at the end.
 _BRIEF_ROUNDS = 20
 _BRIEF_WORK = 0.1
@@ -218,6 +222,11 @@ class _StageSolver:
         relaxation = generated.relaxation
         if relaxation is None:
             return bound
+        if self._instance.completion and not stage.brief:
+            self._round_gangs(stage, relaxation, bound)
+            self._note(stage, bound, generated.rounds)
+            if self._is_close(stage, bound):
+                return bound
         if len(self.master.columns) <= _FEW_COLUMNS:
             self._choose_from_all(stage, _BRIEF_WORK if stage.brief else _ALL_COLUMNS_WORK)
         if stage.brief:
@@ -245,6 +254,22 @@ class _StageSolver:
             self._keep_better(stage, completed.plan)
             bound = self._plan.value(stage.terms) if completed.proven else bound
         return bound
+
+    def _round_gangs(
+        self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
+    ) -> None:
+        """Make gangs whole where rows decide about them, fill nodes for these, and choose some of them anew."""
+        groups = self._instance.completion.decided if self._instance.completion else ()
+        among, deadline = frozenset(gang for own in groups for gang in own), self._limits.deadline
+        rounded = rounded_gangs(self._generator, relaxation, among, filling_deadline(deadline))
+        filled = fill_for_gangs(self._generator, stage, rounded, filling_deadline(deadline))
+        self._take(stage, filled, bound, _ROUNDING_WORK, rounded.gangs)
+        if len(groups) < _FEW_GROUPS or self._is_close(stage, bound):
+            return
+        for plan in improved_by_gangs(self._generator, stage, self._plan, groups, deadline):
+            self._plan = plan
+            if self._is_close(stage, bound):
+                break
 
     def _is_close(self, stage: master_problem.ObjectiveStage, bound: int | None) -> bool:
         return master_problem.is_close(self._plan.value(stage.terms), bound, stage.gap(self._limits.gap))

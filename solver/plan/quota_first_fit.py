@@ -16,6 +16,7 @@ from ...models.workload.quota import Admissions, AdmittedPodSet, QuotaQueue
 from ...models.workload.unit_classes import Gang
 from ..engines.engine import Session
 from .first_fit import AssignedUnits, FirstFit, FirstFitPolicy, SequentialScheduler, context_beside
+from .node_states import TimeOverError
 from .quota_ledger import QuotaLedger
 
 # So many ways to choose flavors for several groups of pod sets are tried.
@@ -37,7 +38,11 @@ def quota_first_fit(
 
     ``admissions`` are those of units that are ``placed`` already.
     """
-    return _QuotaFirstFit(session, queue, quota, arriving, deadline, placed or {}, admissions or {}, usable).run()
+    before, admitted = placed or {}, admissions or {}
+    try:
+        return _QuotaFirstFit(session, queue, quota, arriving, deadline, before, admitted, usable).run()
+    except TimeOverError:
+        return FirstFit(before, False), dict(admitted)
 
 
 class _QuotaFirstFit:

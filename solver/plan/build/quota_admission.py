@@ -32,6 +32,14 @@ class PlannedAdmissions:
     class_of: Mapping[int, UnitClass]
     roles: Mapping[tuple[int, Domain | None], int]
 
+    @property
+    def decided(self) -> Sequence[Sequence[int]]:
+        """The gang classes of the workloads of each queue, and not those that count their usage."""
+        found: dict[int | None, list[int]] = {}
+        for one in self.classes:
+            found.setdefault(one.like.queue, []).extend(_gang_numbers(one))
+        return list(found.values())
+
     def admitted(self, gangs: Sequence[int]) -> dict[int, AdmittedWorkload]:
         """What a plan with these numbers of gangs admits, by position of the workload."""
         return admitted_workloads(self.classes, gangs, self.class_of, self.roles)
@@ -54,6 +62,10 @@ def build_admissions(
     return PlannedAdmissions(quota.problem, builder.classes, gangs.gangs, rows.excess, class_of, roles)
 
 
+# Floating-point values this close to the next whole number are it.
+_WHOLE = 1e-6
+
+
 class _GreedyAdmission:
     """Takes admission classes in order, each as often as possible; strict queues end at the first that does not fit."""
 
@@ -71,16 +83,16 @@ class _GreedyAdmission:
         problem, classes = self._admissions.problem, self._admissions.classes
         for one in classes:
             self._found.update(dict.fromkeys(_gang_numbers(one), 0))
-        left = {id(one): len(one.entries) for one in classes}
+        left = {id(one): len(one.entries) - self._take_wished(one) for one in classes}
         strict = {place for place, node in enumerate(problem.nodes) if node.strict and problem.limited}
         waiting: dict[int, list[AdmissionClass]] = {}
         for one in sorted(classes, key=lambda one: -one.entries[0].workload):
             if one.like.queue in strict:
                 waiting.setdefault(one.like.queue or 0, []).append(one)
-        for one, amount in self._order():
+        for one in sorted(classes, key=self._key):
             queue = one.like.queue
             if queue is None or queue not in strict:
-                left[id(one)] -= self._take(one, min(left[id(one)], amount))
+                self._take(one, left[id(one)])
             elif waiting[queue] and not self._take(waiting[queue].pop(), 1):
                 # Nothing is admitted before what comes first.
                 waiting[queue].clear()
@@ -88,18 +100,36 @@ class _GreedyAdmission:
             self._found[variable.gang] = variable.value(self._found)
         return self._found
 
-    def _order(self) -> Iterator[tuple[AdmissionClass, int]]:
-        """Yield classes with how many workloads of each are tried: first what is wished for, then all."""
-        classes = sorted(self._admissions.classes, key=self._key)
-        nodes = self._admissions.problem.nodes
-        if self._wished:
-            for one in classes:
-                if one.like.queue is not None and nodes[one.like.queue].strict:
-                    continue
-                number = int(sum(self._wished[gang] for gang in _admitting_gangs(one)) + 1e-6)
-                if number:
-                    yield one, number
-        yield from ((one, len(one.entries)) for one in classes)
+    def _take_wished(self, one: AdmissionClass) -> int:
+        """Admit as many as are wished for, with the flavors that are; what has several groups is left for later."""
+        if not self._wished or len(one.groups) > 1 or self._is_strict(one):
+            return 0
+        taken = 0
+        for ways in one.ways:
+            for way in ways.groups[0]:
+                most = min(len(one.entries) - taken, int(self._wished[way.gang] + _WHOLE))
+                if way.counts:
+                    while most and self._take_way(one, way):
+                        taken, most = taken + 1, most - 1
+                elif most:
+                    number = self._whole_fits(one, 0, way, most)
+                    self._charge(one, 0, way, number)
+                    taken += number
+        return taken
+
+    def _take_way(self, one: AdmissionClass, way: FlavorWay) -> bool:
+        """Admit one workload of a single group in one way."""
+        if not self._whole_fits(one, 0, way, 1):
+            return False
+        self._charge(one, 0, way, 1)
+        if self._partial_counts(one, way) is not None:
+            return True
+        self._charge(one, 0, way, -1)
+        return False
+
+    def _is_strict(self, one: AdmissionClass) -> bool:
+        problem, queue = self._admissions.problem, one.like.queue
+        return queue is not None and problem.limited and problem.nodes[queue].strict
 
     def _key(self, one: AdmissionClass) -> tuple[object, ...]:
         """What counts most for each pod comes first, then what is small."""
@@ -194,11 +224,6 @@ class _GreedyAdmission:
             role, _ = self._admissions.gangs[gang].members[0]
             self._room[role] -= number * sign
             self._found[gang] += number * sign
-
-
-def _admitting_gangs(one: AdmissionClass) -> Iterator[int]:
-    for ways in one.ways:
-        yield from (way.gang for way in ways.groups[0])
 
 
 def _gang_numbers(one: AdmissionClass) -> Iterator[int]:

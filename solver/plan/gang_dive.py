@@ -1,0 +1,139 @@
+"""A dive over gangs: where rows of quota decide, it is gangs that must become whole, and columns follow easily.
+
+The relaxation is solved again and again over the columns that are there, while whole parts are fixed and the gangs that
+are nearly placed are rounded up. A rounding with which nothing is feasible is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import floor
+from random import Random
+
+from ..engines.cp_sat import Limits
+from . import master_problem
+from .column_generation import ColumnGenerator
+from .heuristics import fill_greedily
+from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
+
+# What part of the gangs in question is rounded up at once; if so few cannot be, none of them is.
+_ROUNDED_SHARE, _FEW = 0.1, 3
+# How often the relaxation is solved at most.
+_MOST_SOLVES = 80
+# Groups whose gangs are chosen anew at once, the work for that, and after how many rounds in vain it is over.
+_FREE_GROUPS, _ROUND_WORK, _ROUNDS_IN_VAIN = 24, 0.5, 8
+
+
+def rounded_gangs(
+    generator: ColumnGenerator, relaxation: MasterRelaxation, among: frozenset[int], deadline: float | None
+) -> MasterRelaxation:
+    """Return a relaxation in which gangs ``among`` these are whole, or as near to it as time and solves allow."""
+    try:
+        return _GangDive(generator, relaxation, among, deadline).run()
+    finally:
+        generator.master.release()
+
+
+def fill_for_gangs(
+    generator: ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    relaxation: MasterRelaxation,
+    deadline: float | None,
+) -> Iterator[tuple[master_problem.Column, int]]:
+    """Fill nodes at the duals with the members of the gangs of a relaxation, and what is left with all others."""
+    instance = generator.instance
+    prices = generator.stage_pricing(stage, relaxation.duals, floor=1).prices
+    left = [unit.demand for unit in instance.units]
+    for gang, amount in zip(instance.gangs, relaxation.gangs, strict=True):
+        for unit, size in gang.members:
+            left[unit] += size * floor(amount + INTEGRALITY_TOLERANCE)
+    yield from fill_greedily(generator, prices, deadline, left)
+
+
+def improved_by_gangs(
+    generator: ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    plan: master_problem.IntegerPlan,
+    groups: Sequence[Sequence[int]],
+    deadline: float | None,
+) -> Iterator[master_problem.IntegerPlan]:
+    """Yield ever better plans: each time the gangs of some groups are chosen anew, and all others stay.
+
+    Pseudo-random choices depend on the round alone.
+    """
+    counts = {node.index: node.count for node in generator.instance.nodes}
+    vain = number = 0
+    while vain < _ROUNDS_IN_VAIN and not master_problem.is_past(deadline):
+        number += 1
+        chosen = Random(number).sample(range(len(groups)), min(_FREE_GROUPS, len(groups)))
+        kept = frozenset(gang for index, own in enumerate(groups) if index not in chosen for gang in own)
+        choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in generator.master.columns]
+        limits = Limits(deadline=deadline, work=_ROUND_WORK)
+        rows = generator.master.rows
+        better = solve_restricted_master(generator.instance, rows, stage, choices, plan, limits, kept).plan
+        gain = stage.gain(better, plan) if better else 0
+        vain = 0 if gain > 0 else vain + 1
+        if better and gain >= 0:
+            plan = better
+            yield plan
+
+
+class _GangDive:
+    def __init__(
+        self, generator: ColumnGenerator, relaxation: MasterRelaxation, among: frozenset[int], deadline: float | None
+    ) -> None:
+        self._generator = generator
+        self._found = relaxation
+        self._lower = dict.fromkeys(sorted(among), 0)
+        self._upper = {gang: generator.instance.gangs[gang].demand for gang in self._lower}
+        self._deadline = deadline
+
+    def run(self) -> MasterRelaxation:
+        share = _ROUNDED_SHARE
+        for _ in range(_MOST_SOLVES):
+            parts = self._parts()
+            if not parts or master_problem.is_past(self._deadline):
+                break
+            number = max(1, int(len(parts) * share))
+            chosen = [gang for _, gang in parts[:number]]
+            if self._solve_with(chosen):
+                share = _ROUNDED_SHARE
+            elif number > _FEW:
+                share = share / 4
+            else:
+                for gang in chosen:
+                    self._upper[gang] = self._lower[gang]
+                    self._restrict(gang)
+                self._solve_with([])
+        return self._found
+
+    def _parts(self) -> list[tuple[float, int]]:
+        """Fix what is whole, and list the gangs that are not, those that are nearly placed first."""
+        parts: list[tuple[float, int]] = []
+        for gang, lower in self._lower.items():
+            amount = self._found.gangs[gang]
+            whole = floor(amount + INTEGRALITY_TOLERANCE)
+            if whole > lower:
+                self._lower[gang] = whole
+                self._restrict(gang)
+            part = amount - whole
+            if part > INTEGRALITY_TOLERANCE and whole < self._upper[gang]:
+                parts.append((-part, gang))
+        return sorted(parts)
+
+    def _restrict(self, gang: int) -> None:
+        self._generator.master.restrict_gang(gang, self._lower[gang], self._upper[gang])
+
+    def _solve_with(self, chosen: list[int]) -> bool:
+        """Round these up and solve; nothing is changed where that is not feasible."""
+        for gang in chosen:
+            self._lower[gang] += 1
+            self._restrict(gang)
+        found = self._generator.master.solve(self._deadline)
+        if found is not None:
+            self._found = found
+            return True
+        for gang in chosen:
+            self._lower[gang] -= 1
+            self._restrict(gang)
+        return False
