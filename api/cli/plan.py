@@ -63,6 +63,16 @@ Mix = Annotated[
         help="Let the stage fragmentation leave room for the units of these manifests. [default: the queue]",
     ),
 ]
+Quota = Annotated[
+    str,
+    typer.Option(
+        "--quota",
+        metavar="MODE",
+        autocompletion=options.complete_list(lambda: ("joint", "kueue", "ignore")),
+        help="Decide admission by Kueue's quota and placement at once (joint), place what Kueue's own cycles admit "
+        "(kueue), or ignore quota (ignore). [default: joint if there are ClusterQueues]",
+    ),
+]
 Workers = Annotated[
     int,
     typer.Option("--workers", metavar="N", min=1, help="Use this many threads; the plan is the same with any number."),
@@ -81,6 +91,7 @@ def command(
     budget: Budget = None,
     mix: Mix = None,
     natural_gangs: options.NaturalGangs = False,
+    quota: Quota = "",
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -113,7 +124,7 @@ def command(
     # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
     target = reading.load(mix, gates).cluster if mix else None
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
-    ask = partial(ask, natural_gangs=natural_gangs)
+    ask = partial(ask, natural_gangs=natural_gangs, quota=quota)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
     line = progress_line()
     ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=line and line.report_plan)
@@ -163,6 +174,8 @@ def _print_table(result: PlanResult, wide: bool = False) -> None:
         print_table(plan.NODE_HEADERS, nodes, below=True, wide=True)
     else:
         print_table(plan.HEADERS, plan.owner_cells(result.document))
+    for headers, cells in plan.quota_tables(result.document, wide=wide):
+        print_table(headers, cells, below=True, wide=wide)
     if result.document.bought:
         print_table(plan.BOUGHT_HEADERS, tables.display_cells(plan.bought_rows(result.document)), below=True, wide=wide)
     write_stdout_lines(["", plan.summary(result.document)], outcomes=True)

@@ -17,6 +17,8 @@ HEADERS = ("kind", "namespace", "name", "asked", "placed", "nodes")
 UNIT_HEADERS = ("kind", "namespace", "name", "unit", "gang", "node", "devices", "outcome", "reasons")
 NODE_HEADERS = ("node", "new", "devices", "used", "units")
 BOUGHT_HEADERS = ("template", "count", "price", "cost")
+WORKLOAD_HEADERS = ("namespace", "workload", "queue", "pods", "flavors", "outcome")
+QUEUE_HEADERS = ("queue", "flavor", "resource", "nominal", "used", "borrowed")
 STAGE_HEADERS = ("stage", "value", "bound", "gap", "proven", "sense")
 
 
@@ -58,6 +60,30 @@ def stage_rows(document: PlanDocument) -> Iterator[Row]:
     """One row a stage, under ``STAGE_HEADERS``."""
     for one in document.objective:
         yield one.stage, one.value, one.bound, one.gap, one.proven, one.sense
+
+
+def workload_rows(document: PlanDocument) -> Iterator[Row]:
+    """One row a workload that needs quota, under ``WORKLOAD_HEADERS``; ``flavors`` is a list."""
+    for one in document.workloads or ():
+        admitted, count = (sum(getattr(own, name) for own in one.pod_sets) for name in ("admitted", "count"))
+        flavors = list(dict.fromkeys(flavor for own in one.pod_sets for flavor in own.flavors.values()))
+        yield one.namespace, one.name, one.queue or None, f"{admitted}/{count}", flavors, one.outcome
+
+
+def queue_rows(document: PlanDocument) -> Iterator[Row]:
+    """One row for each queue, flavor and resource, under ``QUEUE_HEADERS``."""
+    for one in document.queues or ():
+        yield one.queue, one.flavor, one.resource, one.nominal, one.used, one.borrowed
+
+
+def quota_tables(document: PlanDocument, *, wide: bool) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+    """Yield headers and cells: the workloads, those that are not admitted first, and the queues that are in use."""
+    if not document.workloads:
+        return
+    rows = sorted(workload_rows(document), key=lambda row: row[WORKLOAD_HEADERS.index("outcome")] == "Admitted")
+    yield WORKLOAD_HEADERS, display_cells(rows)
+    used = (row for row in queue_rows(document) if wide or row[QUEUE_HEADERS.index("used")] != "0")
+    yield QUEUE_HEADERS, display_cells(used)
 
 
 def owner_cells(document: PlanDocument) -> list[list[str]]:
@@ -144,5 +170,7 @@ FRAMES: Mapping[str, tuple[Sequence[str], Callable[[PlanDocument], Iterator[Row]
     "nodes": (NODE_HEADERS, node_rows),
     "owners": (HEADERS, rows),
     "objective": (STAGE_HEADERS, stage_rows),
+    "workloads": (WORKLOAD_HEADERS, workload_rows),
+    "queues": (QUEUE_HEADERS, queue_rows),
 }
 """The columns and the rows of each table that a frame is made of."""

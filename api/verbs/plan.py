@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..models.workload.expansion import QueuedUnit
+    from ..models.workload.quota import QuotaProblem
     from ..reports.plots import MadeAllocation, PlotSource
     from ..solver.compare.figures import FragmentationPoint, MoreUnits, SchedulingContext
     from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
@@ -84,8 +85,10 @@ class PlanResult(ResultWithManifests[PlanDocument]):
         """How many nodes must be bought, by the name of their template."""
         return {one.template: one.count for one in self.document.bought}
 
-    def to_frame(self, table: Literal["units", "nodes", "owners", "objective"] = "units") -> pandas.DataFrame:
-        """One row a unit; or a node, a unit's owner, or a stage of the objective."""
+    def to_frame(
+        self, table: Literal["units", "nodes", "owners", "objective", "workloads", "queues"] = "units"
+    ) -> pandas.DataFrame:
+        """One row a unit; or a node, a unit's owner, a stage of the objective, a workload of Kueue, or quota in use."""
         from ..reports import plan as report
 
         columns, rows = report.FRAMES[table]
@@ -197,6 +200,7 @@ def plan(
     budget: Decimal | float | str | None = None,
     mix: Cluster | None = None,
     natural_gangs: bool = False,
+    quota: str = "",
     executor: Executor | None = None,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     timings: bool = False,
@@ -242,6 +246,10 @@ def plan(
     natural_gangs
         Pods that are of no use alone are placed together or not at all: a group of a LeaderWorkerSet, all pods of a
         JobSet, of a job of kubeflow.org or of a RayCluster (KND-8).
+    quota
+        Whether workloads need quota of Kueue: ``joint`` chooses what is admitted, with which flavors, and where it is
+        placed at once; ``kueue`` places what Kueue's own cycles admit; ``ignore`` places without quota. Default
+        ``joint`` where there are ClusterQueues. A workload is placed whole, or in part where Kueue may admit a part.
     executor
         Where parts of the work run side by side; threads serve best, for they share models. Any number of workers has
         the same plan.
@@ -263,12 +271,15 @@ def plan(
     from ..solver.engines.outcome import SearchInterrupted
     from ..solver.plan.plan import plan as solve
 
+    began = monotonic()
+    needed = _quota_problem(cluster, quota, time_limit)
     most = None if budget is None else _decimal_budget(budget)
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
-    ask = partial(ask, natural_gangs=natural_gangs)
+    ask = partial(ask, natural_gangs=natural_gangs, quota=needed)
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     progress: list[StageProgress] = []
-    began = monotonic()
+    if time_limit is not None and needed is not None:
+        time_limit = max(0.0, time_limit - (monotonic() - began))
 
     def record(stage: str, value: float, bound: float | None) -> None:
         progress.append(StageProgress(monotonic() - began, stage, value, bound))
@@ -285,6 +296,17 @@ def plan(
     except SearchInterrupted as interrupted:
         raise PlanInterrupted(made(interrupted.answer)) from None
     return made(found)
+
+
+def _quota_problem(cluster: Cluster, mode: str, time_limit: float | None) -> QuotaProblem | None:
+    """What Kueue's objects ask of the plan. Most clusters have no queues of Kueue: then nothing of it is loaded."""
+    from ..models.kubernetes.kueue import ClusterQueue
+
+    if not mode and not cluster.objects(ClusterQueue):
+        return None
+    from ..integrations.kueue.joint import quota_problem
+
+    return quota_problem(cluster, mode, time_limit)
 
 
 def _decimal_budget(budget: Decimal | float | str) -> Decimal:
@@ -315,6 +337,8 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
         verified=found.verified,
         statistics={api_name(name): count for name, count in dataclasses.asdict(found.statistics).items()},
         notices=found.notices,
+        workloads=msgspec.UNSET if found.workloads is None else found.workloads,
+        queues=msgspec.UNSET if found.workloads is None else found.queues,
         timings=dict(found.seconds) if timings else msgspec.UNSET,
     )
 

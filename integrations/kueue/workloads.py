@@ -45,12 +45,12 @@ from ...models.kubernetes.meta import (
 from ...models.kubernetes.quantity import NANO, Quantity
 from ...models.kubernetes.workloads import Deployment, Job, PodTemplateSpec, default_priority, priority_of
 from ...models.workload.controllers import ControllerReader, read_controllers
+from ...models.workload.pod_sets import QUEUE_LABEL
 from ...models.workload.units import is_finished_or_deleting
 from .configuration import kueue_configuration
 from .counting import PodSetCharge, WorkloadCharge, WorkloadCounter
 from .jobs import JOBS, pod_set
 
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
@@ -224,7 +224,7 @@ class _Maker:
         """Pods of kinds that Kueue has no integration for, and of Deployments, are managed one by one."""
         for (model, key), missing in read_controllers(self._cluster).missing.items():
             made = self._cluster.objects(model).get(key)
-            if made is None or model in JOBS or self._is_managed(made.metadata):
+            if made is None or model in JOBS or model is KueueWorkload or self._is_managed(made.metadata):
                 continue
             above = _label(made.metadata, QUEUE_LABEL) if model is Deployment else ""
             for one in missing.sets:

@@ -101,10 +101,48 @@ class BoughtNodes(Model, omit_defaults=False):
     cost: Number
 
 
+class PlannedPodSet(Model, kw_only=True, omit_defaults=False):
+    """A pod set of a workload: ``admitted`` of its ``count`` pods, with a flavor and the total charged by resource."""
+
+    name: str
+    count: int
+    admitted: int
+    flavors: dict[str, str]
+    usage: dict[str, str]
+
+
+class PlannedWorkload(Model, kw_only=True, omit_defaults=False):
+    """A workload that needs quota, with its ClusterQueue; unless it is admitted, it has reasons.
+
+    ``Stranded``: Kueue admits it, and its pods are not placed. Pod sets of one that is not admitted have no flavors.
+    """
+
+    namespace: str
+    name: str
+    queue: str
+    outcome: Literal["Admitted", "NotAdmitted", "Stranded"]
+    pod_sets: tuple[PlannedPodSet, ...]
+    reasons: tuple[Reason, ...]
+
+
+class QueueUsage(Model, kw_only=True, omit_defaults=False):
+    """The quota of a ClusterQueue of one resource in one flavor when the plan is carried out.
+
+    ``used`` has what was held before; ``borrowed`` is what of it is beyond the queue's own quota.
+    """
+
+    queue: str
+    flavor: str
+    resource: str
+    nominal: str
+    used: str
+    borrowed: str
+
+
 class PlanDocument(Model, kw_only=True, omit_defaults=False):
     """What ``plan -o json`` prints. ``asked`` and ``placed`` are numbers of units, ``gap`` is the one asked for.
 
-    ``notices`` say what of the question was left aside.
+    ``notices`` say what of the question was left aside. ``workloads`` and ``queues`` are there where quota counts.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -122,4 +160,6 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     verified: bool
     statistics: dict[str, int]
     notices: tuple[str, ...] = ()
+    workloads: tuple[PlannedWorkload, ...] | msgspec.UnsetType = msgspec.UNSET
+    queues: tuple[QueueUsage, ...] | msgspec.UnsetType = msgspec.UNSET
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

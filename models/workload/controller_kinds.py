@@ -20,13 +20,24 @@ from ..kubernetes import operators, serving, workloads
 from ..kubernetes.core import Container, Node, PodSpec, ResourceRequirements, Toleration
 from ..kubernetes.extensions import NODE_TEMPLATE_ANNOTATION
 from ..kubernetes.kinds import kind_of
+from ..kubernetes.kueue import KueueWorkload
 from ..kubernetes.meta import KubernetesObject, ObjectMeta, key_of
 from ..kubernetes.workloads import PodTemplateSpec
 from . import controller_runtimes as runtimes
-from .pod_sets import MOST_UNITS, Child, ControllerContext, KindGang, Maker, PodSet, child_metadata, count_or, maker_of
+from .pod_sets import (
+    MOST_UNITS,
+    SUSPENDED,
+    Child,
+    ControllerContext,
+    KindGang,
+    Maker,
+    PodSet,
+    child_metadata,
+    count_or,
+    maker_of,
+)
 
 Parts = Iterator[PodSet | Child]
-SUSPENDED = "suspended, so that its pods are not planned"
 FOREIGN = "left to what spec.managedBy names, so that its pods are not planned"
 BY_TIME = "makes pods at certain times only, so that they are not planned"
 
@@ -325,6 +336,28 @@ def _ray_service(made: operators.RayService, _reader: ControllerContext) -> Part
     yield Child(operators.RayCluster(metadata=metadata, spec=made.spec.ray_cluster_config), generated=True)
 
 
+POD_SET_LABEL = "kueue.x-k8s.io/podset"
+
+
+def _kueue_workload(made: KueueWorkload, reader: ControllerContext) -> Parts:
+    """The pods of a workload of Kueue whose job is not in the input, and has no pods there."""
+    namespace, name = key_of(made.metadata)
+    if not made.spec.active or any(
+        one.type == "Finished" and one.status == "True" for one in made.status.conditions or ()
+    ):
+        return
+    for owner in made.metadata.owner_references or ():
+        if owner.kind == "Pod" or reader.has_object(owner, namespace):
+            return
+    finished = {one.name: one.count for one in made.status.reclaimable_pods or ()}
+    admitted = made.status.admission.pod_set_assignments if made.status.admission else None
+    counts = {one.name: one.count for one in admitted or () if one.count is not None}
+    for one in made.spec.pod_sets or ():
+        count = counts.get(one.name, one.count) - finished.get(one.name, 0)
+        numbers = reader.counted(made, max(0, count))
+        yield PodSet(maker_of(made), one.template, numbers, f"{name}-{one.name}", labels={POD_SET_LABEL: one.name})
+
+
 _JOB_CONTROLLER, _JOB_SET_CONTROLLER = "kubernetes.io/job-controller", "jobset.sigs.k8s.io/jobset-controller"
 _TRAINER_CONTROLLER, _RAY_OPERATOR = "trainer.kubeflow.org/trainjob-controller", "ray.io/kuberay-operator"
 _TRAINING_OPERATOR = "kubeflow.org/training-operator"
@@ -355,5 +388,6 @@ CONTROLLERS: dict[type[KubernetesObject], ControllerRow] = {
     operators.RayService: ControllerRow(_ray_service, unless_suspended),
     operators.RayCronJob: ControllerRow(_nothing_now, unless_suspended),
     serving.PodCliqueSet: ControllerRow(runtimes.pod_clique_set),
+    KueueWorkload: ControllerRow(_kueue_workload),
     serving.LLMInferenceService: ControllerRow(runtimes.inference_service),
 }

@@ -15,9 +15,10 @@ from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod
 from ..kubernetes.kinds import GroupKind, group_of, kind_of
+from ..kubernetes.kueue import ClusterQueue, KueueWorkload
 from ..kubernetes.meta import KubernetesObject, ObjectKey, OwnerReference, key_of
 from ..kubernetes.serving import ComputeDomain
-from .pod_sets import MOST_UNITS, Child, KindGang, Maker, PodSet
+from .pod_sets import MOST_UNITS, QUEUE_LABEL, SUSPENDED, Child, KindGang, Maker, PodSet
 from .units import is_finished_or_deleting
 
 _LONGEST_CHAIN = 8
@@ -53,7 +54,7 @@ def read_controllers(cluster: Cluster, *, natural_gangs: bool = False) -> Contro
 
     With ``natural_gangs`` pods that are of no use alone, such as those of a LeaderWorkerSet's group, are a gang.
     """
-    if not cluster.workload_objects:
+    if not cluster.workload_objects and not cluster.objects(KueueWorkload):
         return ControllerReading()
     key = "controllers", natural_gangs
     return cluster.memo(key, lambda: ControllerReader(cluster, natural_gangs).read())
@@ -67,6 +68,7 @@ class ControllerReader:
         from .controller_kinds import CONTROLLERS
 
         self._rows = CONTROLLERS
+        self._has_queues = bool(cluster.objects(ClusterQueue))
         self.cluster = cluster
         self.natural_gangs = natural_gangs
         self._controllers: dict[Maker, KubernetesObject] = {
@@ -129,10 +131,20 @@ class ControllerReader:
         keys = self._pods_by_owner().get((kind_of(type(made)).name, *key_of(made.metadata)), ())
         return [self.cluster.pods[key] for key in keys]
 
-    def _expand(self, maker: Maker, made: KubernetesObject, gang: KindGang | None = None) -> Iterator[PodSet]:
+    def has_object(self, reference: OwnerReference, namespace: str) -> bool:
+        """Whether an object that another one names as its owner is in the input, or has pods there."""
+        if any(one in self._controllers for one in self._owners(namespace, (reference,))):
+            return True
+        return bool(self._pods_by_owner().get((reference.kind, namespace, reference.name)))
+
+    def _expand(
+        self, maker: Maker, made: KubernetesObject, gang: KindGang | None = None, *, is_queued: bool = False
+    ) -> Iterator[PodSet]:
         row = self._rows[type(made)]
         reason = row.why_not(made)
-        if reason:
+        # Kueue suspends what waits for quota.
+        is_queued |= self._has_queues and QUEUE_LABEL in (made.metadata.labels or ())
+        if reason and not (reason == SUSPENDED and is_queued):
             self.note(reason, made)
             return
         marks = made.metadata.annotations or {}
@@ -142,7 +154,7 @@ class ControllerReader:
                 continue
             below = self._adopt(maker, part)
             child = self._controllers.get(below, part.made)
-            for one in self._expand(below, child, gang or part.gang):
+            for one in self._expand(below, child, gang or part.gang, is_queued=is_queued):
                 yield one._replace(annotations={**marks, **one.annotations})
 
     def _adopt(self, parent: Maker, child: Child) -> Maker:

@@ -8,11 +8,15 @@ from typing import NamedTuple, Protocol
 from ..cluster.cluster import Cluster
 from ..kubernetes.core import Pod
 from ..kubernetes.kinds import GroupKind, kind_of
-from ..kubernetes.meta import KubernetesObject, ObjectMeta, key_of
+from ..kubernetes.meta import KubernetesObject, ObjectMeta, OwnerReference, key_of
 from ..kubernetes.workloads import PodTemplateSpec
 
 MOST_UNITS = 1_000_000
 """More units than so many are not planned: each of them is an object, and a manifest may ask for any number."""
+
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""Names the queue of Kueue in which an object waits for quota."""
+SUSPENDED = "suspended, so that its pods are not planned"
 
 
 class Maker(NamedTuple):
@@ -91,6 +95,9 @@ class ControllerContext(Protocol):
 
     def counted(self, made: KubernetesObject, count: int) -> range:
         """The numbers of objects that another one makes. Raises ``ValueError`` for too many in all; one line."""
+
+    def has_object(self, reference: OwnerReference, namespace: str) -> bool:
+        """Whether an object that another one names as its owner is in the input, or has pods there."""
 
     def pods_of(self, made: KubernetesObject) -> list[Pod]:
         """The pods that name this object as their controller."""

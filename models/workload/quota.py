@@ -7,8 +7,8 @@ flavor choices, which decides what is charged and restricts the nodes.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +25,7 @@ FlavorResource: TypeAlias = tuple[str, str]
 Amounts: TypeAlias = Mapping[FlavorResource, int]
 UNLIMITED = (1 << 63) - 1
 """Amounts from here on are no limit, as in Kueue."""
+_MOST_DIGITS = 10
 WORKLOAD_GANG = "Workload.kueue.x-k8s.io"
 OwnerKey: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of what owns units of the queue."""
@@ -71,8 +72,9 @@ class FlavorOption:
 class QuotaPodSet:
     """A pod set: ``charge`` is what each of its ``count`` pods is charged, by resource.
 
-    ``minimum`` is the least count with which it may be admitted, None for all. Pod sets with the same ``group`` have
-    equally many choices and get the same one of them. ``template`` tells units of the same owner apart.
+    ``minimum`` is the least count with which it may be admitted, None for all, and ``maximum`` the most, None for all.
+    Pod sets with the same ``group`` have equally many choices and get the same one of them. ``template`` tells units of
+    the same owner apart.
     """
 
     name: str
@@ -82,6 +84,12 @@ class QuotaPodSet:
     minimum: int | None = None
     group: str = ""
     template: PodSpec | None = None
+    maximum: int | None = None
+
+    @property
+    def most(self) -> int:
+        """The most pods that may be admitted."""
+        return self.count if self.maximum is None else min(self.count, self.maximum)
 
     def usage(self, choice: FlavorOption, count: int) -> dict[FlavorResource, int]:
         """What so many pods are charged with a choice."""
@@ -124,11 +132,14 @@ class QuotaProblem:
     """The tree, a cohort before its children, and the workloads in the order in which a greedy admission takes them.
 
     Without ``limited`` the admissions are given: workloads have one choice each, and amounts are counted only.
+    ``complete``: no way to choose flavors is left out. ``notices`` say what of the question is left aside.
     """
 
     nodes: tuple[QuotaHolder, ...]
     workloads: tuple[QuotaWorkload, ...]
     limited: bool = True
+    complete: bool = True
+    notices: tuple[str, ...] = ()
 
     @cached_property
     def children(self) -> Sequence[Sequence[int]]:
@@ -168,18 +179,25 @@ Admissions: TypeAlias = Mapping[int, tuple[AdmittedPodSet, ...]]
 """By position of the workload: what is admitted of each of its pod sets."""
 
 
+_SetKey: TypeAlias = tuple[str, str, str, int]
+"""Kind, namespace and name of the owner, and the first replica: these tell a set from others."""
+_Piece: TypeAlias = tuple[UnitSet, int]
+"""Some replicas of a set, and the position of their workload."""
+
+
 class QuotaQueue:
     """The sets of a queue with their workloads: those of one workload are a gang with its priority."""
 
     def __init__(self, problem: QuotaProblem, sets: Iterable[UnitSet]) -> None:
         self.problem = problem
         self.problems: dict[int, str] = {place: one.problem for place, one in enumerate(problem.workloads)}
-        self._owners = {owner: place for place, one in enumerate(problem.workloads) for owner in one.owners}
-        self._members: dict[tuple[str, str, str, int], QuotaMember] = {}
+        self._owned: dict[OwnerKey, list[int]] = defaultdict(list)
+        for place, one in enumerate(problem.workloads):
+            for owner in one.owners:
+                self._owned[owner].append(place)
+        self._members: dict[_SetKey, QuotaMember] = {}
         self._shapes: dict[tuple[bytes, int], UnitShape] = {}
-        listed = list(sets)
-        self._join(listed)
-        self.sets = tuple(self._with_workload(one) for one in listed)
+        self.sets = tuple(self._with_workload(one) for one in self._joined(list(sets)))
         self._restricted = UnitRestriction()
 
     def member(self, planned: QueuedUnit) -> QuotaMember | None:
@@ -205,34 +223,73 @@ class QuotaQueue:
             found.append(self.restricted(planned, admitted[member.pod_set].choice) if member and admitted else planned)
         return found
 
-    def _join(self, sets: Sequence[UnitSet]) -> None:
-        """Find the pod set of each set: the first with its template and enough pods left, or with enough pods left."""
+    def _joined(self, sets: Sequence[UnitSet]) -> list[UnitSet]:
+        """Find the pod set of each set; sets are divided where replicas are of different workloads or pod sets."""
+        pieces: list[UnitSet | _Piece] = [piece for one in sets for piece in self._pieces(one)]
+        left: dict[int, list[int]] = {}
         own: dict[int, list[UnitSet]] = defaultdict(list)
-        for one in sets:
-            place = self._owners.get((one.kind, one.namespace, one.name))
-            if place is not None:
-                own[place].append(one)
-        for place, listed in own.items():
-            pod_sets = self.problem.workloads[place].pod_sets
-            left = [one.count for one in pod_sets]
-            for one in listed:
-                spec = one.pod.spec if one.pod else None
-                fits = [number for number, room in enumerate(left) if one.replicas <= room]
-                alike = [number for number in fits if pod_sets[number].template == spec]
-                chosen = next(iter(alike or fits), None)
-                if chosen is None:
-                    self._spoil(place, "its pods are not those of its pod sets")
-                else:
-                    left[chosen] -= one.replicas
-                self._members[_set_key(one)] = QuotaMember(place, chosen or 0)
-            if any(left):
-                self._spoil(place, "some of its pods are not waiting")
-            domains = {one.gang.domain for one in listed if one.gang}
-            if len(domains) > 1 or (domains - {None} and any(one.gang is None for one in listed)):
-                self._spoil(place, "its pods are bound to different domains")
+        found: list[UnitSet] = []
+        for piece in pieces:
+            if isinstance(piece, UnitSet):
+                found.append(piece)
+                continue
+            one, place = piece
+            room = left.setdefault(place, [pod_set.count for pod_set in self.problem.workloads[place].pod_sets])
+            for part, pod_set in self._dealt(one, place, room):
+                self._members[_set_key(part)] = QuotaMember(place, pod_set)
+                own[place].append(part)
+                found.append(part)
         for place, workload in enumerate(self.problem.workloads):
-            if place not in own and workload.pod_sets:
-                self._spoil(place, "none of its pods is waiting")
+            if place not in own:
+                if workload.pod_sets:
+                    self._spoil(place, "none of its pods is waiting")
+                continue
+            if any(left[place]):
+                self._spoil(place, "some of its pods are not waiting")
+            domains = {one.gang.domain if one.gang else None for one in own[place]}
+            if len(domains) > 1:
+                self._spoil(place, "its pods are bound to different domains")
+        return found
+
+    def _pieces(self, one: UnitSet) -> Iterator[UnitSet | _Piece]:
+        """Divide a set among workloads: an owner may have one, one for each of its copies, or one for each pod."""
+        owned = self._owned.get((one.kind, one.namespace, one.name))
+        if owned is not None and len(owned) == 1:
+            yield one, owned[0]
+            return
+        by_pod = owned is None and bool(self._owned) and one.kind != "Pod"
+        if owned is None and not by_pod:
+            yield one
+            return
+        runs: list[tuple[int | None, list[int]]] = []
+        for number in one.numbers:
+            if owned is None:
+                place = next(iter(self._owned.get(("Pod", one.namespace, one.unit_name(number)), ())), None)
+            else:
+                copy = _copy_number(one.unit_name(number), one.name)
+                place = owned[copy] if copy is not None and copy < len(owned) else None
+            if not runs or runs[-1][0] != place:
+                runs.append((place, []))
+            runs[-1][1].append(number)
+        for place, numbers in runs:
+            part = one if len(numbers) == len(one.numbers) else one._replace(numbers=tuple(numbers))
+            yield part if place is None else (part, place)
+
+    def _dealt(self, one: UnitSet, place: int, room: list[int]) -> Iterator[tuple[UnitSet, int]]:
+        """Deal replicas to pod sets with their template, or else to any, while these have room."""
+        pod_sets = self.problem.workloads[place].pod_sets
+        spec = one.pod.spec if one.pod else None
+        alike = [number for number, pod_set in enumerate(pod_sets) if pod_set.template == spec]
+        numbers = list(one.numbers)
+        for pod_set in (*alike, *(number for number in range(len(pod_sets)) if number not in alike)):
+            taken, numbers = numbers[: room[pod_set]], numbers[room[pod_set] :]
+            if taken:
+                room[pod_set] -= len(taken)
+                whole = len(taken) == len(one.numbers)
+                yield (one if whole else one._replace(numbers=tuple(taken))), pod_set
+        if numbers:
+            self._spoil(place, "its pods are not those of its pod sets")
+            yield one._replace(numbers=tuple(numbers)), 0
 
     def _spoil(self, workload: int, text: str) -> None:
         self.problems[workload] = self.problems[workload] or text
@@ -264,8 +321,13 @@ class QuotaQueue:
         return self._shapes[key]
 
 
-def _set_key(one: UnitSet) -> tuple[str, str, str, int]:
-    """The first of its replicas tells a set from others of its owner."""
+def _copy_number(unit: str, owner: str) -> int | None:
+    """The number behind the name of the owner in that of a unit, as leaders and workers of a group have it."""
+    text = unit.removeprefix(f"{owner}-").partition("-")[0]
+    return int(text) if text.isdecimal() and len(text) < _MOST_DIGITS else None
+
+
+def _set_key(one: UnitSet) -> _SetKey:
     return one.kind, one.namespace, one.name, one.numbers[0] if one.numbers else -1
 
 
@@ -312,14 +374,3 @@ def restricted_spec(spec: PodSpec, choice: FlavorOption) -> PodSpec:
     labels = {**(spec.node_selector or {}), **choice.labels} or None
     tolerations = (*(spec.tolerations or ()), *choice.tolerations) or None
     return replace_fields(spec, node_selector=labels, tolerations=tolerations)
-
-
-def admitted_usage(problem: QuotaProblem, admissions: Admissions) -> dict[int, Counter[FlavorResource]]:
-    """What admissions charge each queue, without what is held already."""
-    found: dict[int, Counter[FlavorResource]] = defaultdict(Counter)
-    for place, pod_sets in admissions.items():
-        workload = problem.workloads[place]
-        for one, admitted in zip(workload.pod_sets, pod_sets, strict=True):
-            if workload.queue is not None and admitted.count:
-                found[workload.queue].update(one.usage(one.choices[admitted.choice], admitted.count))
-    return found

@@ -51,6 +51,7 @@ ControllerKind = Literal[
     "RayCronJob",
     "PodCliqueSet",
     "LLMInferenceService",
+    "Workload",
 ]
 OwnerKind = ControllerKind | Literal["Pod", "ResourceClaim"]
 # Who says that units are a gang: an annotation of ours, an object of a scheduler, or the kind of what makes the pods.

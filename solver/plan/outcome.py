@@ -13,9 +13,9 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason
-from ...models.results.plan import PlannedNode, PlanStage
+from ...models.results.plan import PlannedNode, PlannedWorkload, PlanStage, QueueUsage
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
+from ...models.workload.quota import Admissions, QuotaProblem
 from ...models.workload.unit_classes import OwnerKind
 from ...models.workload.units import ClaimRef, Unit
 from ..allocate.check import VerificationError
@@ -89,7 +89,8 @@ class PlanOutcome:
 
     ``units`` are in the order of the queue, ``nodes`` in the cluster's, with those to be bought behind them; ``bought``
     are these as objects, by the name of their template. ``seconds`` are wall times of the phases.
-    ``admissions`` are those of the workloads of ``quota``.
+    ``workloads`` that need quota and ``queues`` are there where quota counts; ``admissions`` are by place of the
+    workload in the question.
     """
 
     outcome: str
@@ -104,7 +105,8 @@ class PlanOutcome:
     statistics: PlanStatistics = field(default_factory=PlanStatistics)
     seconds: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
-    quota: QuotaQueue | None = None
+    workloads: tuple[PlannedWorkload, ...] | None = None
+    queues: tuple[QueueUsage, ...] = ()
     admissions: Admissions = field(default_factory=dict)
 
     @property

@@ -161,7 +161,7 @@ def plan(
     why = {**reasons, **refused}
     answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds)
     said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
-    answer = replace(answer, notices=(*dropped, *said))
+    answer = replace(answer, notices=(*dropped, *(quota.notices if quota else ()), *said))
     check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
     check = partial(check, natural_gangs=natural_gangs, quota=quota)
     try:

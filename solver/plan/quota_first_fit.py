@@ -178,7 +178,7 @@ class _QuotaFirstFit:
                 fits = self._ledger.most(workload, pod_set.usage(choice, pod_set.count), 1) * pod_set.count
                 least = pod_set.count
             else:
-                fits = self._ledger.most(workload, pod_set.usage(choice, 1), pod_set.count)
+                fits = self._ledger.most(workload, pod_set.usage(choice, 1), pod_set.most)
                 least = pod_set.minimum
             if fits < least:
                 self._charge(place, choice_of, counts, -1)

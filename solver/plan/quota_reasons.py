@@ -100,13 +100,13 @@ def _shortage_text(ledger: QuotaLedger, pod_set: str, short: QuotaShortage) -> s
     flavor, resource = short.pair
     asked, left, most = (_amount(resource, number) for number in (short.asked, max(0, short.left), short.most))
     node = ledger.problem.nodes[short.queue]
-    where = node.label
-    if node.parent is not None and ledger.share_of_cohort(short.queue, short.pair) <= 0:
-        where = f"{node.label} and {ledger.problem.nodes[node.parent].label}"
     text = f"pod set {pod_set} asks for {asked} of {resource} in flavor {flavor}"
     if short.asked > short.most:
         return f"{text}: {node.label} can use {most} at most"
-    return f"{text}: {where} has {left} left beside the plan"
+    text = f"{text}: {node.label} has {left} left beside the plan"
+    if node.parent is None or ledger.available(node.parent, short.pair) > 0:
+        return text
+    return f"{text}, and {ledger.problem.nodes[node.parent].label} has nothing left"
 
 
 def _amount(resource: str, amount: int) -> str:

@@ -89,8 +89,10 @@ def _count_findings(
             yield Finding("PLAN-FLAVOR", f"{name}: there is no such choice of flavors")
             continue
         least = one.count if one.minimum is None else one.minimum
-        if not least <= admitted.count <= one.count:
-            yield Finding("PLAN-COUNT", f"{name}: {admitted.count} of {one.count} pods are admitted, {least} at least")
+        most = one.count if one.maximum is None else min(one.count, one.maximum)
+        if not least <= admitted.count <= most:
+            limits = f"{least} at least and {most} at most"
+            yield Finding("PLAN-COUNT", f"{name}: {admitted.count} of {one.count} pods are admitted, {limits}")
         if placed.get(number, 0) != admitted.count:
             there = placed.get(number, 0)
             yield Finding("PLAN-COUNT", f"{name}: {admitted.count} pods are admitted and {there} are placed")

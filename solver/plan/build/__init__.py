@@ -134,6 +134,7 @@ class _PlanInstanceBuilder:
         self._entries: list[QuotaEntries] = []
         self._refused: dict[int, str] = {}
         self._narrowed = bool(request.earlier.coupled) or request.node_names is not None
+        self._narrowed |= request.quota is not None and not request.quota.problem.complete
         offers = request.catalogue.offers if request.catalogue else {}
         there = (node for name, node in self._cluster.nodes.items() if name not in offers and self._may_use(name))
         self._busy = busy_nodes(self._cluster, session.gates, there)

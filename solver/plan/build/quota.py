@@ -153,6 +153,7 @@ class AdmissionBuilder:
                 tuple(sorted(pod_set.charge.items())),
                 pod_set.count,
                 pod_set.minimum,
+                pod_set.maximum,
                 pod_set.group,
                 tuple(tuple(sorted(choice.flavors.items())) for choice in pod_set.choices),
                 tuple(tuple(sorted(counts.items())) for counts in by_choice),
@@ -216,6 +217,8 @@ class AdmissionBuilder:
                 self.gangs.rows.append(CouplingRow(Terms(gangs={own[index]: 1, gang: -most}), upper=0))
             pods = dict.fromkeys(own.values(), 1)
             self.gangs.rows.append(CouplingRow(Terms(gangs={**pods, gang: -(pod_set.minimum or 0)}), lower=0))
+            if pod_set.most < pod_set.count:
+                self.gangs.rows.append(CouplingRow(Terms(gangs={**pods, gang: -pod_set.most}), upper=0))
             counts[place] = own
         return FlavorWay(choice, gang, counts)
 
@@ -300,6 +303,6 @@ def _deal(
             least = pod_set.count if counts is None else pod_set.minimum or 0
             spare = 0 if counts is None else sum(gangs[index] for index in counts.values()) - least * len(own)
             for admitted in own:
-                more = min(pod_set.count - least, spare)
+                more = min(pod_set.most - least, spare)
                 spare -= more
                 admitted[place] = AdmittedPodSet(least + more, way.choice), way

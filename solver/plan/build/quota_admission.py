@@ -207,7 +207,7 @@ class _GreedyAdmission:
             pod_set, usage, placed = one.like.pod_sets[place], one.pod_usage(place, way), 0
             for index, gang in own.items():
                 role, _ = self._admissions.gangs[gang].members[0]
-                room = max(0, min(self._room[role], one.members[place][way.choice][index]))
+                room = max(0, min(self._room[role], one.members[place][way.choice][index], pod_set.most - placed))
                 number = self._ledger.most(one.like, usage, room)
                 self._charge_pods(one, way, {gang: number}, 1)
                 done[gang] = number

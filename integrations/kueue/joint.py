@@ -1,0 +1,278 @@
+"""Quota for plans: queues, cohorts and waiting workloads of a cluster as the records that the planner knows.
+
+``joint`` leaves the choice of workloads and flavors to the plan. ``kueue`` runs Kueue's cycles, and the plan keeps to
+what they admit. Workloads that hold quota already keep it; pods of theirs that wait are placed with their flavors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, product
+from math import prod
+from time import monotonic
+from typing import Literal
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.core import Toleration
+from ...models.kubernetes.kinds import kind_of
+from ...models.kubernetes.kueue import ClusterQueue, KueueWorkload, ResourceFlavor
+from ...models.kubernetes.meta import key_of
+from ...models.workload.quota import FlavorOption, OwnerKey, QuotaHolder, QuotaPodSet, QuotaProblem, QuotaWorkload
+from .configuration import kueue_configuration
+from .cycles import KueueState
+from .flavors import PODS, flavor_misfit
+from .queues import STRICT_FIFO, ClusterQueueState, ResourceGroup
+from .quota_tree import QuotaNode
+from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, requests_above_limits
+from .workload_state import QUOTA_RESERVED, QuotaGrant, WorkloadState
+from .workloads import kueue_workloads
+
+QuotaMode = Literal["joint", "kueue", "ignore"]
+QUOTA_MODES: tuple[QuotaMode, ...] = ("joint", "kueue", "ignore")
+# With more ways to choose flavors for a pod set, the first are looked at.
+_MOST_OPTIONS = 64
+_SHARE_OF_CYCLES = 0.5
+_UNSETTLED = "Kueue's cycles did not come to rest: the admissions are those by then"
+_CHECKS = "admission checks of ClusterQueues are taken as passed"
+_TOPOLOGY = "topology requests of Kueue's workloads are not planned"
+
+
+def quota_problem(cluster: Cluster, mode: str = "", time_limit: float | None = None) -> QuotaProblem | None:
+    """The quota for a plan of a cluster; None where it has no ClusterQueues, or with ``ignore``.
+
+    ``mode`` is one of ``QUOTA_MODES``; empty: ``joint``. Cycles take half of ``time_limit`` seconds at most. Raises
+    ``ValueError``, one line, for another mode.
+    """
+    if mode and mode not in QUOTA_MODES:
+        raise ValueError(f"unknown quota mode {mode!r}, known are: {', '.join(QUOTA_MODES)}")
+    if mode == "ignore" or not cluster.objects(ClusterQueue):
+        return None
+    made = {key_of(one.metadata): one for one in kueue_workloads(cluster)}
+    whole = replace(cluster, integration_objects={**cluster.integration_objects, KueueWorkload: made})
+    deadline = None if time_limit is None else monotonic() + time_limit * _SHARE_OF_CYCLES
+    return _QuotaReader(whole).problem(by_cycles=mode == "kueue", deadline=deadline)
+
+
+class _QuotaReader:
+    """Reads the state of Kueue into records."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        configuration = kueue_configuration(cluster)
+        self._state = KueueState(cluster, configuration)
+        self._flavors = {one.metadata.name: one for one in cluster.objects(ResourceFlavor).values()}
+        self._namespaces = {name: one.metadata.labels or {} for name, one in cluster.namespaces.items()}
+        self._ignores_undeclared = configuration.quota_check_strategy == "IgnoreUndeclared"
+        self._complete = True
+        self._options: dict[object, tuple[FlavorOption, ...] | str] = {}
+        self._numbers: dict[QuotaNode, int] = {}
+
+    def problem(self, *, by_cycles: bool, deadline: float | None = None) -> QuotaProblem:
+        """Read everything; with ``by_cycles`` the admissions are those of Kueue's cycles until the deadline."""
+        state = self._state
+        held = {key for key, one in state.workloads.items() if one.reserved}
+        holders = tuple(self._holders())
+        notices: list[str] = []
+        if by_cycles and not state.run(deadline=deadline).settled:
+            notices.append(_UNSETTLED)
+        waiting = [one for one in state.workloads.values() if not one.finished]
+        waiting.sort(key=lambda one: (-one.priority, one.queued_since, one.uid, one.key))
+        workloads = []
+        for one in waiting:
+            if one.key in held and one.reserved and one.grant is not None:
+                workloads.append(self._started(one, one.grant))
+            elif by_cycles:
+                workloads.append(self._given(one))
+            else:
+                workloads.append(self._pending(one))
+        return QuotaProblem(
+            holders, tuple(workloads), not by_cycles, self._complete, (*notices, *self._notices(waiting))
+        )
+
+    def _notices(self, waiting: Sequence[WorkloadState]) -> Iterator[str]:
+        if any(queue.checks for queue in self._state.queues.values()):
+            yield _CHECKS
+        if any(pods.topology_request for one in waiting for pods in one.pod_sets if not one.reserved):
+            yield _TOPOLOGY
+
+    def _holders(self) -> Iterator[QuotaHolder]:
+        """The tree, a cohort before its children."""
+        nodes = list(self._state.tree.nodes())
+        waiting = [node for node in nodes if node.parent is None]
+        while waiting:
+            node = waiting.pop(0)
+            self._numbers[node] = len(self._numbers)
+            waiting += [*node.cohorts, *node.queues]
+            yield self._holder(node)
+
+    def _holder(self, node: QuotaNode) -> QuotaHolder:
+        queue = self._state.queues.get(node.name) if node.is_queue else None
+        limits = node.limits if node.parent is not None else {}
+        return QuotaHolder(
+            node.name,
+            None if node.parent is None else self._numbers[node.parent],
+            not node.is_queue,
+            {pair: one.nominal for pair, one in node.limits.items()},
+            {pair: one.borrowing for pair, one in limits.items() if one.borrowing is not None},
+            {pair: one.lending for pair, one in limits.items() if one.lending is not None},
+            {pair: amount for pair, amount in node.usage.items() if amount} if node.is_queue else {},
+            node.weight,
+            queue is not None and queue.spec.queueing_strategy == STRICT_FIFO,
+        )
+
+    def _started(self, workload: WorkloadState, grant: QuotaGrant) -> QuotaWorkload:
+        """One that holds its quota: pods that it still has to start get the flavors that it has, as many as there are.
+
+        Jobs have them in their templates already.
+        """
+        counts = {one.name: one for one in grant.pod_sets}
+        pod_sets = []
+        for one in workload.pod_sets:
+            own = counts.get(one.name)
+            flavors = own.flavors if own is not None else {}
+            count = max(0, (own.count if own is not None else one.count) - workload.reclaimed.get(one.name, 0))
+            option = self._option(flavors) or FlavorOption(flavors)
+            pod_sets.append(QuotaPodSet(one.name, count, {}, (option,), 0, "", one.template.spec))
+        owners = (("Workload", workload.namespace, workload.name),)
+        return QuotaWorkload(
+            workload.namespace, workload.name, None, owners, tuple(pod_sets), workload.object.spec.priority
+        )
+
+    def _given(self, workload: WorkloadState) -> QuotaWorkload:
+        """One that Kueue admits now, with its flavors and counts, or does not admit."""
+        grant = workload.grant
+        if not workload.reserved or grant is None:
+            said = f"Kueue does not admit it: {_message(workload) or 'it waits in no queue'}"
+            return self._refused(workload, said)
+        queue = self._state.queues[grant.cluster_queue]
+        pod_sets = []
+        for one, own in zip(workload.pod_sets, grant.pod_sets, strict=True):
+            option = self._option(own.flavors)
+            if option is None:
+                return self._refused(workload, f"the flavors of pod set {one.name} exclude each other")
+            charge = {name: amount // own.count for name, amount in own.usage.items()} if own.count else {}
+            count = max(0, one.count - workload.reclaimed.get(one.name, 0))
+            granted = min(own.count, count)
+            least = granted if granted < count else None
+            pod_sets.append(QuotaPodSet(one.name, count, charge, (option,), least, "", one.template.spec, least))
+        return self._record(workload, queue, pod_sets)
+
+    def _pending(self, workload: WorkloadState) -> QuotaWorkload:
+        """One that waits, with all flavors that it may have."""
+        place = self._state.place(workload)
+        queue = self._state.queues[place[0]] if place is not None else None
+        if queue is None:
+            return self._refused(workload, _message(workload) or "it waits in no queue")
+        problem = ""
+        if queue.inactive is not None:
+            problem = f"ClusterQueue {queue.name} is inactive: {queue.inactive[1]}"
+        elif not queue.takes(self._namespaces.get(workload.namespace, {})):
+            problem = NAMESPACE_MISMATCH
+        elif above := requests_above_limits(workload.pod_sets):
+            problem = f"{ABOVE_LIMITS}{above}"
+        if problem:
+            return self._refused(workload, problem)
+        groups: dict[str, list[int]] = {}
+        for number, one in enumerate(workload.pod_sets):
+            name = one.topology_request.pod_set_group_name if one.topology_request else None
+            groups.setdefault(f"/{number}" if name is None else name, []).append(number)
+        pod_sets: dict[int, QuotaPodSet] = {}
+        for name, members in groups.items():
+            options = self._options_of(workload, queue, members)
+            if isinstance(options, str):
+                return self._refused(workload, options)
+            for number in members:
+                one, charge = workload.pod_sets[number], workload.charged[number]
+                requests = {resource: amount // charge.count for resource, amount in charge.requests.items() if amount}
+                if PODS in queue.group_of:
+                    requests[PODS] = 1
+                declared = {resource: amount for resource, amount in requests.items() if resource in queue.group_of}
+                group = "" if name.startswith("/") else name
+                least = None if one.min_count is None else min(one.min_count, charge.count)
+                pod_sets[number] = QuotaPodSet(
+                    one.name, charge.count, declared, options, least, group, one.template.spec
+                )
+        return self._record(workload, queue, [pod_sets[number] for number in sorted(pod_sets)])
+
+    def _record(
+        self, workload: WorkloadState, queue: ClusterQueueState, pod_sets: Sequence[QuotaPodSet]
+    ) -> QuotaWorkload:
+        number = self._numbers[queue.node]
+        priority = workload.object.spec.priority
+        return QuotaWorkload(workload.namespace, workload.name, number, _owners(workload), tuple(pod_sets), priority)
+
+    def _refused(self, workload: WorkloadState, problem: str) -> QuotaWorkload:
+        pod_sets = tuple(QuotaPodSet(one.name, one.count, {}, ()) for one in workload.pod_sets)
+        priority = workload.object.spec.priority
+        return QuotaWorkload(workload.namespace, workload.name, None, _owners(workload), pod_sets, priority, problem)
+
+    def _options_of(
+        self, workload: WorkloadState, queue: ClusterQueueState, members: Sequence[int]
+    ) -> tuple[FlavorOption, ...] | str:
+        """The ways to choose flavors for pod sets that are decided together, or why there is none."""
+        asked: dict[str, int] = {}
+        for number in members:
+            for resource, amount in workload.charged[number].requests.items():
+                asked[resource] = asked.get(resource, 0) + amount
+        if PODS in queue.group_of:
+            asked[PODS] = 1
+        missing = [name for name, amount in sorted(asked.items()) if amount and name not in queue.group_of]
+        first = workload.pod_sets[members[0]]
+        if missing and not self._ignores_undeclared:
+            said = ", ".join(f"resource {name} unavailable in ClusterQueue" for name in missing)
+            return f"couldn't assign flavors to pod set {first.name}: {said}"
+        choices: list[list[tuple[ResourceGroup, str]]] = []
+        for group in queue.groups:
+            if group.resources.isdisjoint(asked):
+                continue
+            misfits = {name: self._misfit(workload, members, name) for name in group.flavors}
+            fitting = [(group, name) for name in group.flavors if misfits[name] is None]
+            if not fitting:
+                said = ", ".join(sorted(text for text in misfits.values() if text))
+                return f"couldn't assign flavors to pod set {first.name}: {said}"
+            choices.append(fitting)
+        key = tuple(tuple(name for _, name in fitting) for fitting in choices), frozenset(asked), queue.name
+        if key not in self._options:
+            self._complete &= prod(map(len, choices)) <= _MOST_OPTIONS
+            found = []
+            for chosen in islice(product(*choices), _MOST_OPTIONS):
+                flavors = {name: flavor for group, flavor in chosen for name in asked if name in group.resources}
+                option = self._option(flavors)
+                if option is not None:
+                    found.append(option)
+            self._options[key] = tuple(found) or f"the flavors of pod set {first.name} exclude each other"
+        return self._options[key]
+
+    def _misfit(self, workload: WorkloadState, members: Sequence[int], flavor: str) -> str | None:
+        for number in members:
+            place = number, flavor
+            if place not in workload.misfits:
+                workload.misfits[place] = flavor_misfit(workload.pod_sets[number], flavor, self._flavors.get(flavor))
+            if workload.misfits[place] is not None:
+                return workload.misfits[place]
+        return None
+
+    def _option(self, flavors: Mapping[str, str]) -> FlavorOption | None:
+        """What these flavors add to pods; None if no node can have the labels of all of them."""
+        labels: dict[str, str] = {}
+        tolerations: dict[Toleration, None] = {}
+        for name in dict.fromkeys(flavors.values()):
+            flavor = self._flavors.get(name)
+            for key, value in ((flavor.spec.node_labels if flavor else None) or {}).items():
+                if labels.setdefault(key, value) != value:
+                    return None
+            tolerations.update(dict.fromkeys((flavor.spec.tolerations if flavor else None) or ()))
+        return FlavorOption(dict(sorted(flavors.items())), labels, tuple(tolerations))
+
+
+def _message(workload: WorkloadState) -> str:
+    """What the workload's condition says of its quota."""
+    found = workload.conditions.get(QUOTA_RESERVED)
+    return found.message if found is not None else ""
+
+
+def _owners(workload: WorkloadState) -> tuple[OwnerKey, ...]:
+    """What may own the pods: the job, the pods of a group, or the workload itself."""
+    references = workload.object.metadata.owner_references or ()
+    own = (kind_of(KueueWorkload).name, workload.namespace, workload.name)
+    return (*((one.kind, workload.namespace, one.name) for one in references), own)
