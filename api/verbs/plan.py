@@ -275,7 +275,7 @@ def plan(
     needed = _quota_problem(cluster, quota, time_limit)
     most = None if budget is None else _decimal_budget(budget)
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
-    ask = partial(ask, natural_gangs=natural_gangs, quota=needed)
+    ask = partial(ask, natural_gangs=natural_gangs, **({"quota": needed} if needed else {}))
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     progress: list[StageProgress] = []
     if time_limit is not None and needed is not None:
@@ -337,8 +337,8 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
         verified=found.verified,
         statistics={api_name(name): count for name, count in dataclasses.asdict(found.statistics).items()},
         notices=found.notices,
-        workloads=msgspec.UNSET if found.workloads is None else found.workloads,
-        queues=msgspec.UNSET if found.workloads is None else found.queues,
+        workloads=found.quota.workloads if found.quota else msgspec.UNSET,
+        queues=found.quota.queues if found.quota else msgspec.UNSET,
         timings=dict(found.seconds) if timings else msgspec.UNSET,
     )
 

@@ -19,7 +19,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.common import Reason
-from ...models.results.plan import PlannedNode, PlannedWorkload, PlanStage, QueueUsage, plan_stage
+from ...models.results.plan import PlannedNode, PlanStage, plan_stage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import plugin_classes, unknown_room_notices
 from ...models.workload.quota import Admissions
@@ -41,6 +41,7 @@ from .master_problem import IntegerPlan, PlanSolution, StageResult, is_close
 from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, UNKNOWN, PlannedUnitOutcome, PlanOutcome, PlanStatistics
 from .pricing.bundle import SPREAD, Bundle, BundleQuestion, BundleUnit, Picks
 from .pricing.consumption import ConsumptionMeasure
+from .quota_outcome import planned_quota
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -362,28 +363,8 @@ def build_plan_outcome(
         bought=assignment.bought,
         statistics=statistics,
         notices=(*_unknown_rooms(request), *request.earlier.notices),
-        workloads=_workloads(request, assignment, reasons),
-        queues=_queues(request, assignment),
-        admissions=assignment.admissions,
+        quota=planned_quota(request.quota, request.queue, assignment.admissions, reasons) if request.quota else None,
     )
-
-
-def _workloads(
-    request: PlanRequest, assignment: PlanAssignment, reasons: Mapping[int, tuple[Reason, ...]]
-) -> tuple[PlannedWorkload, ...] | None:
-    if request.quota is None:
-        return None
-    from .quota_outcome import planned_workloads
-
-    return tuple(planned_workloads(request.quota, request.queue, assignment.admissions, reasons))
-
-
-def _queues(request: PlanRequest, assignment: PlanAssignment) -> tuple[QueueUsage, ...]:
-    if request.quota is None:
-        return ()
-    from .quota_outcome import queue_usages
-
-    return tuple(queue_usages(request.quota.problem, assignment.admissions))
 
 
 def _unknown_rooms(request: PlanRequest) -> tuple[str, ...]:

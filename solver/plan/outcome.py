@@ -71,6 +71,15 @@ class PlannedUnitOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedQuota:
+    """What is admitted, by place of the workload in the question, and the records of workloads and queues."""
+
+    admissions: Admissions
+    workloads: tuple[PlannedWorkload, ...]
+    queues: tuple[QueueUsage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PlanStatistics:
     """Sizes: units and nodes, the classes they fall into, columns generated, rounds of pricing."""
 
@@ -89,8 +98,7 @@ class PlanOutcome:
 
     ``units`` are in the order of the queue, ``nodes`` in the cluster's, with those to be bought behind them; ``bought``
     are these as objects, by the name of their template. ``seconds`` are wall times of the phases.
-    ``workloads`` that need quota and ``queues`` are there where quota counts; ``admissions`` are by place of the
-    workload in the question.
+    ``quota`` is there where quota counts.
     """
 
     outcome: str
@@ -105,9 +113,7 @@ class PlanOutcome:
     statistics: PlanStatistics = field(default_factory=PlanStatistics)
     seconds: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
-    workloads: tuple[PlannedWorkload, ...] | None = None
-    queues: tuple[QueueUsage, ...] = ()
-    admissions: Admissions = field(default_factory=dict)
+    quota: PlannedQuota | None = None
 
     @property
     def asked(self) -> int:

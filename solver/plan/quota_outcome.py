@@ -10,13 +10,22 @@ from ...models.results.plan import PlannedPodSet, PlannedWorkload, QueueUsage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.quota import Admissions, AdmittedPodSet, QuotaPodSet, QuotaProblem, QuotaQueue, QuotaWorkload
 from ...models.workload.requests import format_amount
+from .outcome import PlannedQuota
 from .quota_ledger import QuotaLedger
 
 
-def planned_workloads(
+def planned_quota(
+    quota: QuotaQueue, queue: Sequence[QueuedUnit], admissions: Admissions, reasons: Mapping[int, tuple[Reason, ...]]
+) -> PlannedQuota:
+    """Write down what a plan admits; ``reasons`` are by place in the queue."""
+    workloads = tuple(_planned_workloads(quota, queue, admissions, reasons))
+    return PlannedQuota(admissions, workloads, tuple(_queue_usages(quota.problem, admissions)))
+
+
+def _planned_workloads(
     quota: QuotaQueue, queue: Sequence[QueuedUnit], admissions: Admissions, reasons: Mapping[int, tuple[Reason, ...]]
 ) -> Iterator[PlannedWorkload]:
-    """Yield the workloads that have units in the queue; ``reasons`` are by place there."""
+    """Yield the workloads that have units in the queue."""
     own: dict[int, tuple[Reason, ...]] = {}
     for place, planned in enumerate(queue):
         member = quota.member(planned)
@@ -54,7 +63,7 @@ def _pod_set(one: QuotaPodSet, admitted: AdmittedPodSet | None) -> PlannedPodSet
     return PlannedPodSet(name=one.name, count=one.count, admitted=count, flavors=flavors, usage=usage)
 
 
-def queue_usages(problem: QuotaProblem, admissions: Admissions) -> Iterator[QueueUsage]:
+def _queue_usages(problem: QuotaProblem, admissions: Admissions) -> Iterator[QueueUsage]:
     """Yield what each ClusterQueue has and uses, by queue, flavor and resource."""
     if not problem.limited:
         # Quota is held by what cannot be placed, too.

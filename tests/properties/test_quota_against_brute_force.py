@@ -31,7 +31,7 @@ def check(seed):
     found = scene.plan(objective=stages, gap=0.0)
     values = {stage.stage: stage.value for stage in found.objective}
     assert found.outcome == "Optimal", (seed, stages, found.objective)
-    assert [values[name] for name in force.names] == force.best, (seed, stages, found.admissions, force.names)
+    assert [values[name] for name in force.names] == force.best, (seed, stages, found.quota.admissions, force.names)
     assert all(stage.proven for stage in found.objective), seed
     return True
 

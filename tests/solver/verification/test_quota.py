@@ -43,7 +43,7 @@ def found(given, change=lambda admissions: admissions, units=None):
         plan.units if units is None else units(plan.units),
         ALL,
         quota=given.problem,
-        admissions=change(dict(plan.admissions)),
+        admissions=change(dict(plan.quota.admissions)),
     )
     return sorted({one.rule for one in broken})
 
@@ -90,7 +90,9 @@ def test_a_plan_may_use_what_is_available_and_not_one_more(nodes, jobs):
     assert more.plan(objective=("admitted",)).placed == 0
     free = replace(more.problem, nodes=tuple(replace(node, borrowing_limit={}) for node in more.problem.nodes))
     placed = QuotaScene(BIG, more.jobs, replace(free, limited=False)).plan(objective=("admitted",))
-    broken = plan_violations(read(more.documents), placed.units, ALL, quota=more.problem, admissions=placed.admissions)
+    broken = plan_violations(
+        read(more.documents), placed.units, ALL, quota=more.problem, admissions=placed.quota.admissions
+    )
     assert {one.rule for one in broken} == {"PLAN-QUOTA"}
 
 
@@ -103,7 +105,7 @@ def test_a_workload_that_cannot_be_admitted_has_no_pods_placed():
     given = scene(queue("q", 9), w0=2)
     spoilt = replace(given.problem, workloads=(replace(given.problem.workloads[0], problem="its queue is held"),))
     plan = given.plan(objective=("admitted",))
-    broken = plan_violations(read(given.documents), plan.units, ALL, quota=spoilt, admissions=plan.admissions)
+    broken = plan_violations(read(given.documents), plan.units, ALL, quota=spoilt, admissions=plan.quota.admissions)
     assert {one.rule for one in broken} == {"PLAN-QUOTA"}
     refused = QuotaScene(BIG, given.jobs, spoilt).plan()
     assert {reason.message for unit in refused.units for reason in unit.reasons} == {"its queue is held"}
@@ -140,12 +142,14 @@ def test_a_strict_queue_admits_in_its_order():
     relaxed = scene(queue("q", 2), w0=3, v0=1)
     plan = relaxed.plan()
     assert plan.placed == 1
-    broken = plan_violations(read(given.documents), plan.units, ALL, quota=given.problem, admissions=plan.admissions)
+    broken = plan_violations(
+        read(given.documents), plan.units, ALL, quota=given.problem, admissions=plan.quota.admissions
+    )
     assert [one.rule for one in broken] == ["PLAN-QUOTA"]
 
 
 def test_a_sound_plan_passes_as_a_whole():
     given = scene(cohort("c"), queue("a", 2, 0), queue("b", 4, 0), w1=3, w2=2)
     plan = given.plan()
-    check_plan(read(given.documents), plan.units, ALL, "strict", quota=given.problem, admissions=plan.admissions)
+    check_plan(read(given.documents), plan.units, ALL, "strict", quota=given.problem, admissions=plan.quota.admissions)
     assert plan.placed == 5
