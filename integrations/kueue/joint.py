@@ -6,6 +6,7 @@ what they admit. Workloads that hold quota already keep it; pods of theirs that 
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
@@ -23,7 +24,7 @@ from .configuration import kueue_configuration
 from .cycles import KueueState
 from .flavors import PODS, flavor_misfit
 from .queues import STRICT_FIFO, ClusterQueueState, ResourceGroup
-from .quota_tree import QuotaNode
+from .quota_tree import FlavorResource, QuotaNode
 from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, requests_above_limits
 from .workload_state import QUOTA_RESERVED, QuotaGrant, WorkloadState
 from .workloads import kueue_workloads
@@ -71,16 +72,20 @@ class _QuotaReader:
         """Read everything; with ``by_cycles`` the admissions are those of Kueue's cycles until the deadline."""
         state = self._state
         held = {key for key, one in state.workloads.items() if one.reserved}
-        holders = tuple(self._holders())
         notices: list[str] = []
         if by_cycles and not state.run(deadline=deadline).settled:
             notices.append(_UNSETTLED)
         waiting = [one for one in state.workloads.values() if not one.finished]
         waiting.sort(key=lambda one: (-one.priority, one.queued_since, one.uid, one.key))
+        usage: dict[str, Counter[FlavorResource]] = defaultdict(Counter)
+        for one in waiting:
+            if one.key in held and one.reserved and one.grant is not None:
+                usage[one.grant.cluster_queue].update(one.held)
+        holders = tuple(self._holders(usage))
         workloads = []
         for one in waiting:
             if one.key in held and one.reserved and one.grant is not None:
-                workloads.append(self._started(one, one.grant))
+                workloads.append(self._holding(one, one.grant))
             elif by_cycles:
                 workloads.append(self._given(one))
             else:
@@ -95,17 +100,17 @@ class _QuotaReader:
         if any(pods.topology_request for one in waiting for pods in one.pod_sets if not one.reserved):
             yield _TOPOLOGY
 
-    def _holders(self) -> Iterator[QuotaHolder]:
-        """The tree, a cohort before its children."""
+    def _holders(self, usage: Mapping[str, Mapping[FlavorResource, int]]) -> Iterator[QuotaHolder]:
+        """The tree, a cohort before its children; ``usage`` is what is held of each queue."""
         nodes = list(self._state.tree.nodes())
         waiting = [node for node in nodes if node.parent is None]
         while waiting:
             node = waiting.pop(0)
             self._numbers[node] = len(self._numbers)
             waiting += [*node.cohorts, *node.queues]
-            yield self._holder(node)
+            yield self._holder(node, usage.get(node.name, {}) if node.is_queue else {})
 
-    def _holder(self, node: QuotaNode) -> QuotaHolder:
+    def _holder(self, node: QuotaNode, held: Mapping[FlavorResource, int]) -> QuotaHolder:
         queue = self._state.queues.get(node.name) if node.is_queue else None
         limits = node.limits if node.parent is not None else {}
         return QuotaHolder(
@@ -115,12 +120,12 @@ class _QuotaReader:
             {pair: one.nominal for pair, one in node.limits.items()},
             {pair: one.borrowing for pair, one in limits.items() if one.borrowing is not None},
             {pair: one.lending for pair, one in limits.items() if one.lending is not None},
-            {pair: amount for pair, amount in node.usage.items() if amount} if node.is_queue else {},
+            {pair: amount for pair, amount in held.items() if amount},
             node.weight,
             queue is not None and queue.spec.queueing_strategy == STRICT_FIFO,
         )
 
-    def _started(self, workload: WorkloadState, grant: QuotaGrant) -> QuotaWorkload:
+    def _holding(self, workload: WorkloadState, grant: QuotaGrant) -> QuotaWorkload:
         """One that holds its quota: pods that it still has to start get the flavors that it has, as many as there are.
 
         Jobs have them in their templates already.
@@ -133,10 +138,8 @@ class _QuotaReader:
             count = max(0, (own.count if own is not None else one.count) - workload.reclaimed.get(one.name, 0))
             option = self._option(flavors) or FlavorOption(flavors)
             pod_sets.append(QuotaPodSet(one.name, count, {}, (option,), 0, "", one.template.spec))
-        owners = (("Workload", workload.namespace, workload.name),)
-        return QuotaWorkload(
-            workload.namespace, workload.name, None, owners, tuple(pod_sets), workload.object.spec.priority
-        )
+        own_pods = (_itself(workload),)
+        return self._record(workload, grant.cluster_queue, pod_sets, owners=own_pods, grant="held")
 
     def _given(self, workload: WorkloadState) -> QuotaWorkload:
         """One that Kueue admits now, with its flavors and counts, or does not admit."""
@@ -144,18 +147,18 @@ class _QuotaReader:
         if not workload.reserved or grant is None:
             said = f"Kueue does not admit it: {_message(workload) or 'it waits in no queue'}"
             return self._refused(workload, said)
-        queue = self._state.queues[grant.cluster_queue]
-        pod_sets = []
+        pod_sets, problem = [], ""
         for one, own in zip(workload.pod_sets, grant.pod_sets, strict=True):
             option = self._option(own.flavors)
             if option is None:
-                return self._refused(workload, f"the flavors of pod set {one.name} exclude each other")
+                problem = f"the flavors of pod set {one.name} exclude each other"
+                option = FlavorOption(own.flavors)
             charge = {name: amount // own.count for name, amount in own.usage.items()} if own.count else {}
             count = max(0, one.count - workload.reclaimed.get(one.name, 0))
             granted = min(own.count, count)
             least = granted if granted < count else None
             pod_sets.append(QuotaPodSet(one.name, count, charge, (option,), least, "", one.template.spec, least))
-        return self._record(workload, queue, pod_sets)
+        return self._record(workload, grant.cluster_queue, pod_sets, problem, grant="given")
 
     def _pending(self, workload: WorkloadState) -> QuotaWorkload:
         """One that waits, with all flavors that it may have."""
@@ -192,19 +195,34 @@ class _QuotaReader:
                 pod_sets[number] = QuotaPodSet(
                     one.name, charge.count, declared, options, least, group, one.template.spec
                 )
-        return self._record(workload, queue, [pod_sets[number] for number in sorted(pod_sets)])
-
-    def _record(
-        self, workload: WorkloadState, queue: ClusterQueueState, pod_sets: Sequence[QuotaPodSet]
-    ) -> QuotaWorkload:
-        number = self._numbers[queue.node]
-        priority = workload.object.spec.priority
-        return QuotaWorkload(workload.namespace, workload.name, number, _owners(workload), tuple(pod_sets), priority)
+        return self._record(workload, queue.name, [pod_sets[number] for number in sorted(pod_sets)])
 
     def _refused(self, workload: WorkloadState, problem: str) -> QuotaWorkload:
-        pod_sets = tuple(QuotaPodSet(one.name, one.count, {}, ()) for one in workload.pod_sets)
-        priority = workload.object.spec.priority
-        return QuotaWorkload(workload.namespace, workload.name, None, _owners(workload), pod_sets, priority, problem)
+        pod_sets = [QuotaPodSet(one.name, one.count, {}, ()) for one in workload.pod_sets]
+        place = self._state.place(workload)
+        return self._record(workload, place[0] if place is not None else "", pod_sets, problem)
+
+    def _record(
+        self,
+        workload: WorkloadState,
+        queue: str,
+        pod_sets: Sequence[QuotaPodSet],
+        problem: str = "",
+        *,
+        owners: tuple[OwnerKey, ...] | None = None,
+        grant: Literal["", "held", "given"] = "",
+    ) -> QuotaWorkload:
+        state = self._state.queues.get(queue)
+        return QuotaWorkload(
+            workload.namespace,
+            workload.name,
+            None if state is None else self._numbers[state.node],
+            _owners(workload) if owners is None else owners,
+            tuple(pod_sets),
+            workload.object.spec.priority,
+            problem,
+            grant,
+        )
 
     def _options_of(
         self, workload: WorkloadState, queue: ClusterQueueState, members: Sequence[int]
@@ -274,5 +292,8 @@ def _message(workload: WorkloadState) -> str:
 def _owners(workload: WorkloadState) -> tuple[OwnerKey, ...]:
     """What may own the pods: the job, the pods of a group, or the workload itself."""
     references = workload.object.metadata.owner_references or ()
-    own = (kind_of(KueueWorkload).name, workload.namespace, workload.name)
-    return (*((one.kind, workload.namespace, one.name) for one in references), own)
+    return (*((one.kind, workload.namespace, one.name) for one in references), _itself(workload))
+
+
+def _itself(workload: WorkloadState) -> OwnerKey:
+    return kind_of(KueueWorkload).name, workload.namespace, workload.name

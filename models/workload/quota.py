@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace as replace_fields
 
@@ -99,10 +99,11 @@ class QuotaPodSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuotaWorkload:
-    """A workload that is not admitted yet; ``queue`` is the position of its ClusterQueue in the tree.
+    """A workload; ``queue`` is the position of its ClusterQueue in the tree.
 
-    ``owners`` own its pods. ``problem`` says why it cannot be admitted whatever quota there is; then nothing else
-    counts. ``priority`` is that of its pods in the plan, None for their own.
+    ``owners`` own its pods. ``problem`` says why none of its pods can be placed, whatever quota there is. ``priority``
+    is that of its pods in the plan, None for their own. ``grant`` says that it has quota, with the only choice of each
+    pod set: ``held`` for that which it had before, which is not charged again, ``given`` for what Kueue gives it now.
     """
 
     namespace: str
@@ -112,6 +113,12 @@ class QuotaWorkload:
     pod_sets: tuple[QuotaPodSet, ...] = ()
     priority: int | None = None
     problem: str = ""
+    grant: Literal["", "held", "given"] = ""
+
+    @property
+    def granted(self) -> tuple[AdmittedPodSet, ...] | None:
+        """What it is granted of each pod set; None for one that waits."""
+        return tuple(AdmittedPodSet(one.most, 0) for one in self.pod_sets) if self.grant else None
 
     @property
     def label(self) -> str:

@@ -87,11 +87,11 @@ class _QuotaFirstFit:
                 if isinstance(item, list):
                     self._scheduler.run([self._known(place, self._queue[place]) for place in item])
                     continue
-                queue = self._quota.problem.workloads[item].queue
-                if queue is not None and queue in blocked:
-                    continue
-                if not self._admit(item) and queue is not None and self._is_strict(queue):
-                    blocked.add(queue)
+                queue = self._strict_queue(item)
+                if queue is None or queue not in blocked:
+                    is_admitted = self._admit(item)
+                    if queue is not None and not is_admitted:
+                        blocked.add(queue)
         except KeyboardInterrupt:
             interrupted = True
         found = {self._positions[id(unit.unit)]: (name, own) for unit, name, own in self._scheduler.placements()}
@@ -104,8 +104,13 @@ class _QuotaFirstFit:
         member = self._quota.member(self._queue[place])
         return member is None or member.workload in self._admissions
 
-    def _is_strict(self, queue: int) -> bool:
-        return self._quota.problem.limited and self._quota.problem.nodes[queue].strict
+    def _strict_queue(self, place: int) -> int | None:
+        """The queue of a workload that must not be admitted before others."""
+        problem = self._quota.problem
+        workload = problem.workloads[place]
+        if workload.queue is None or workload.grant or not problem.limited:
+            return None
+        return workload.queue if problem.nodes[workload.queue].strict else None
 
     def _variants(self) -> Iterator[QueuedUnit]:
         """Yield a unit of each set with each choice of flavors."""

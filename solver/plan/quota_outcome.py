@@ -8,7 +8,7 @@ from typing import Literal
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedPodSet, PlannedWorkload, QueueUsage
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.quota import Admissions, AdmittedPodSet, QuotaPodSet, QuotaProblem, QuotaQueue, QuotaWorkload
+from ...models.workload.quota import Admissions, AdmittedPodSet, QuotaPodSet, QuotaProblem, QuotaQueue
 from ...models.workload.requests import format_amount
 from .outcome import PlannedQuota
 from .quota_ledger import QuotaLedger
@@ -33,10 +33,9 @@ def _planned_workloads(
             own.setdefault(member.workload, reasons.get(place, ()))
     for number, workload in enumerate(quota.problem.workloads):
         admitted = admissions.get(number)
-        given = None if quota.problem.limited or quota.problems[number] else given_admission(workload)
         if number in own:
-            got = admitted or given or (None,) * len(workload.pod_sets)
-            missed: Literal["NotAdmitted", "Stranded"] = "NotAdmitted" if given is None else "Stranded"
+            got = admitted or workload.granted or (None,) * len(workload.pod_sets)
+            missed: Literal["NotAdmitted", "Stranded"] = "Stranded" if workload.grant else "NotAdmitted"
             yield PlannedWorkload(
                 namespace=workload.namespace,
                 name=workload.name,
@@ -45,11 +44,6 @@ def _planned_workloads(
                 pod_sets=tuple(_pod_set(*pair) for pair in zip(workload.pod_sets, got, strict=True)),
                 reasons=own[number] if admitted is None else (),
             )
-
-
-def given_admission(workload: QuotaWorkload) -> tuple[AdmittedPodSet, ...]:
-    """What Kueue admits of a workload whose admission is given."""
-    return tuple(AdmittedPodSet(one.most, 0) for one in workload.pod_sets)
 
 
 def _pod_set(one: QuotaPodSet, admitted: AdmittedPodSet | None) -> PlannedPodSet:
@@ -67,8 +61,8 @@ def _queue_usages(problem: QuotaProblem, admissions: Admissions) -> Iterator[Que
     """Yield what each ClusterQueue has and uses, by queue, flavor and resource."""
     if not problem.limited:
         # Quota is held by what cannot be placed, too.
-        given = enumerate(problem.workloads)
-        admissions = {place: given_admission(one) for place, one in given if not one.problem}
+        granted = ((place, one.granted) for place, one in enumerate(problem.workloads))
+        admissions = {place: own for place, own in granted if own is not None}
     ledger = QuotaLedger(problem, admissions)
     held = {pair for node in problem.nodes for pair in node.held}
     pairs = sorted({*held, *ledger.usage, *(pair for node in problem.nodes for pair in node.nominal)})

@@ -110,7 +110,7 @@ def _order_findings(quota: QuotaQueue, admissions: Admissions) -> Iterator[Findi
     waiting: dict[int, QuotaWorkload] = {}
     for place, workload in enumerate(quota.problem.workloads):
         queue = workload.queue
-        if queue is None or quota.problems[place] or not quota.problem.nodes[queue].strict:
+        if queue is None or workload.grant or quota.problems[place] or not quota.problem.nodes[queue].strict:
             continue
         if place not in admissions:
             waiting.setdefault(queue, workload)

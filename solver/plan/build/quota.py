@@ -134,7 +134,8 @@ class AdmissionBuilder:
             self._add(own, class_of)
         for queue in sorted({one.like.queue for one in self.classes if one.like.queue is not None}):
             if self.quota.problem.nodes[queue].strict and self.quota.problem.limited:
-                self._in_order([one for one in self.classes if one.like.queue == queue])
+                waiting = [one for one in self.classes if one.like.queue == queue and not one.like.grant]
+                self._in_order(waiting)
 
     def _key(self, one: QuotaEntries, class_of: Mapping[int, UnitClass]) -> object:
         """Equal for workloads that are interchangeable."""

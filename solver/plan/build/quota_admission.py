@@ -87,11 +87,11 @@ class _GreedyAdmission:
         strict = {place for place, node in enumerate(problem.nodes) if node.strict and problem.limited}
         waiting: dict[int, list[AdmissionClass]] = {}
         for one in sorted(classes, key=lambda one: -one.entries[0].workload):
-            if one.like.queue in strict:
+            if one.like.queue in strict and not one.like.grant:
                 waiting.setdefault(one.like.queue or 0, []).append(one)
         for one in sorted(classes, key=self._key):
             queue = one.like.queue
-            if queue is None or queue not in strict:
+            if queue is None or queue not in strict or one.like.grant:
                 self._take(one, left[id(one)])
             elif waiting[queue] and not self._take(waiting[queue].pop(), 1):
                 # Nothing is admitted before what comes first.
@@ -129,7 +129,7 @@ class _GreedyAdmission:
 
     def _is_strict(self, one: AdmissionClass) -> bool:
         problem, queue = self._admissions.problem, one.like.queue
-        return queue is not None and problem.limited and problem.nodes[queue].strict
+        return queue is not None and problem.limited and problem.nodes[queue].strict and not one.like.grant
 
     def _key(self, one: AdmissionClass) -> tuple[object, ...]:
         """What counts most for each pod comes first, then what is small."""

@@ -1,0 +1,259 @@
+"""Plans that admit workloads of Kueue: what of Kueue's objects the planner gets, and what comes of it."""
+
+import pytest
+from support.manifests import container, device_class, entry, obj
+from support.plan_scene import gpus
+
+import drasat
+
+KUEUE = "kueue.x-k8s.io/v1beta2"
+QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def flavor(name, pool=None, taint=None):
+    spec = {"nodeLabels": {"pool": pool}} if pool else {}
+    if taint:
+        spec["nodeTaints"] = [{"key": "pool", "value": taint, "effect": "NoSchedule"}]
+        spec["tolerations"] = [{"key": "pool", "operator": "Exists"}]
+    return obj("ResourceFlavor", name, spec, api_version=KUEUE) | {"apiVersion": KUEUE}
+
+
+def queue(name, *groups, cohort="", **spec):
+    """A ClusterQueue, and the LocalQueue of its name; a group has a mapping from flavor to amounts by resource."""
+    made = [
+        {
+            "coveredResources": list(next(iter(flavors.values()))),
+            "flavors": [
+                {"name": one, "resources": [{"name": key, "nominalQuota": n} for key, n in own.items()]}
+                for one, own in flavors.items()
+            ],
+        }
+        for flavors in groups
+    ]
+    whole = {"namespaceSelector": {}, "resourceGroups": made, **({"cohortName": cohort} if cohort else {}), **spec}
+    return [
+        {"apiVersion": KUEUE, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": whole},
+        {
+            "apiVersion": KUEUE,
+            "kind": "LocalQueue",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"clusterQueue": name},
+        },
+    ]
+
+
+CONFIGURATION = {
+    "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+    "kind": "Configuration",
+    "resources": {"deviceClassMappings": [{"name": "gpus", "deviceClassNames": ["gpu"]}]},
+}
+TEMPLATE = obj(
+    "ResourceClaimTemplate",
+    "t",
+    {"spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}},
+    namespace="default",
+)
+
+
+def node(name, count, pool=None, tainted=False):
+    spec = {"taints": [{"key": "pool", "value": pool, "effect": "NoSchedule"}]} if tainted else {}
+    amounts = {"cpu": "16", "pods": "20"}
+    made = obj("Node", name, spec, labels={"pool": pool} if pool else None, status={"allocatable": amounts})
+    return [made, gpus(name, count)]
+
+
+def pods():
+    return {"containers": [container("1")], "resourceClaims": [entry("g", template="t")]}
+
+
+def job(name, count, own, *, least=None, suspend=True, **labels):
+    marks = {"kueue.x-k8s.io/job-min-parallelism": str(least)} if least else None
+    spec = {"restartPolicy": "Never", **pods()}
+    whole = {"parallelism": count, "completions": count, "suspend": suspend, "template": {"spec": spec}}
+    made = obj(
+        "Job", name, whole, namespace="default", labels={QUEUE: own, **labels}, meta={"annotations": marks or {}}
+    )
+    return made | {"apiVersion": "batch/v1"}
+
+
+def workload(name, count, own, **fields):
+    sets = [{"name": "main", "count": count, "template": {"spec": pods()}}]
+    spec = {"queueName": own, "podSets": sets, **fields}
+    return {"apiVersion": KUEUE, "kind": "Workload", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def cluster(*parts):
+    listed = [device_class(), TEMPLATE, CONFIGURATION]
+    for part in parts:
+        listed += part if isinstance(part, list) else [part]
+    return drasat.load(listed)
+
+
+def test_a_suspended_job_waits_for_quota_and_is_admitted_with_its_flavor():
+    given = cluster(
+        flavor("a", "a"), queue("q", {"a": {"cpu": 4, "gpus": 2}}), node("n1", 2), node("n2", 2, "a"), job("j", 2, "q")
+    )
+    result = drasat.plan(given)
+    (one,) = result.document.workloads
+    assert (one.outcome, one.queue, one.pod_sets[0].flavors) == ("Admitted", "q", {"cpu": "a", "gpus": "a"})
+    assert {unit.node for unit in result.units} == {"n2"}
+    assert [(use.resource, use.used, use.borrowed) for use in result.document.queues] == [
+        ("cpu", "2", "0"),
+        ("gpus", "2", "0"),
+    ]
+
+
+def test_suspended_jobs_without_queues_are_not_planned():
+    assert drasat.plan(cluster(node("n1", 2), job("j", 2, "q"))).document.asked == 0
+
+
+def test_the_plan_chooses_the_flavor_with_which_more_fits():
+    """Kueue takes the first flavor that has quota (4.3), and strands the job that could be there alone."""
+    given = cluster(
+        flavor("a", "a"),
+        flavor("b", "b", taint="b"),
+        queue("q", {"a": {"cpu": 8, "gpus": 2}, "b": {"cpu": 8, "gpus": 2}}, cohort="c"),
+        queue("other", {"a": {"cpu": 8, "gpus": 2}}, cohort="c"),
+        node("n1", 3, "a"),
+        node("n2", 2, "b", tainted=True),
+        job("wide", 3, "q"),
+        workload("early", 2, "q", priority=1),
+    )
+    joint, kueue = drasat.plan(given), drasat.plan(given, quota="kueue")
+    assert (joint.placed, kueue.placed) == (5, 2)
+    assert {one.outcome for one in joint.document.workloads} == {"Admitted"}
+    assert {one.outcome for one in kueue.document.workloads} == {"Admitted", "NotAdmitted"}
+
+
+def test_what_kueue_admits_and_nobody_can_place_is_stranded():
+    given = cluster(flavor("a"), queue("q", {"a": {"cpu": 9, "gpus": 9}}), node("n1", 2), job("j", 3, "q"))
+    (one,) = drasat.plan(given, quota="kueue").document.workloads
+    assert (one.outcome, one.pod_sets[0].admitted) == ("Stranded", 3)
+    (use,) = [use for use in drasat.plan(given, quota="kueue").document.queues if use.resource == "gpus"]
+    assert use.used == "3"
+    (other,) = drasat.plan(given).document.workloads
+    assert other.outcome == "NotAdmitted"
+
+
+def test_quota_may_be_ignored():
+    given = cluster(flavor("a"), queue("q", {"a": {"cpu": 9, "gpus": 1}}), node("n1", 4), job("j", 3, "q"))
+    assert drasat.plan(given).placed == 0
+    result = drasat.plan(given, quota="ignore")
+    assert (result.placed, result.document.workloads) == (3, drasat.plan(cluster()).document.workloads)
+
+
+def test_a_job_may_be_admitted_in_part():
+    """``minCount`` (4.5)."""
+    given = cluster(flavor("a"), queue("q", {"a": {"cpu": 9, "gpus": 3}}), node("n1", 9), job("j", 5, "q", least=2))
+    for mode in ("joint", "kueue"):
+        result = drasat.plan(given, quota=mode)
+        (one,) = result.document.workloads
+        assert (result.placed, one.pod_sets[0].admitted, one.pod_sets[0].count) == (3, 3, 5)
+
+
+HELD = {
+    "admission": {
+        "clusterQueue": "q",
+        "podSetAssignments": [{"name": "main", "flavors": {"gpus": "a"}, "resourceUsage": {"gpus": 2}, "count": 2}],
+    },
+    "conditions": [
+        {
+            "type": "QuotaReserved",
+            "status": "True",
+            "reason": "x",
+            "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        },
+        {
+            "type": "Admitted",
+            "status": "True",
+            "reason": "x",
+            "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("mode", ["joint", "kueue"])
+def test_admitted_workloads_hold_their_quota_and_their_pods_keep_their_flavors(mode):
+    given = cluster(
+        flavor("a", "a"),
+        queue("q", {"a": {"cpu": 9, "gpus": 3}}),
+        node("n1", 5),
+        node("n2", 5, "a"),
+        {**workload("held", 2, "q"), "status": HELD},
+        workload("new", 2, "q"),
+    )
+    result = drasat.plan(given, quota=mode)
+    found = {one.name: one.outcome for one in result.document.workloads}
+    assert found["held"] == "Admitted"
+    assert found["new"] == "NotAdmitted"
+    assert {unit.node for unit in result.units if unit.name == "held"} == {"n2"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"stopPolicy": "Hold"}, "ClusterQueue q is inactive"),
+        ({"namespaceSelector": {"matchLabels": {"team": "x"}}}, "namespace doesn't match"),
+        ({"resourceGroups": []}, "resource cpu unavailable in ClusterQueue"),
+    ],
+)
+def test_workloads_that_no_quota_admits_say_why(change, said):
+    """Stop policies, namespaces and resources without quota (4.1, 4.3)."""
+    given = cluster(flavor("a"), queue("q", {"a": {"cpu": 9, "gpus": 9}}, **change), node("n1", 9), job("j", 1, "q"))
+    result = drasat.plan(given)
+    (one,) = result.document.workloads
+    assert one.outcome == "NotAdmitted"
+    assert said in one.reasons[0].message
+
+
+def test_reasons_name_the_quota_that_is_missing():
+    given = cluster(flavor("a"), queue("q", {"a": {"cpu": 9, "gpus": 1}}), node("n1", 9), job("j", 2, "q"))
+    (one,) = drasat.plan(given).document.workloads
+    said = "pod set main asks for 2 of gpus in flavor a: ClusterQueue q can use 1 at most"
+    assert [reason.message for reason in one.reasons] == [said]
+
+
+def test_pods_of_a_deployment_are_admitted_one_by_one():
+    template = {"metadata": {"labels": {"app": "d", QUEUE: "q"}}, "spec": pods()}
+    spec = {"replicas": 3, "selector": {"matchLabels": {"app": "d"}}, "template": template}
+    made = obj("Deployment", "d", spec, namespace="default", labels={QUEUE: "q"}) | {"apiVersion": "apps/v1"}
+    given = cluster(flavor("a"), queue("q", {"a": {"cpu": 9, "gpus": 2}}), node("n1", 9), made)
+    result = drasat.plan(given)
+    assert result.placed == 2
+    assert sorted(one.outcome for one in result.document.workloads) == ["Admitted", "Admitted", "NotAdmitted"]
+
+
+def test_a_group_of_pods_is_one_workload():
+    labels = {QUEUE: "q", "kueue.x-k8s.io/pod-group-name": "g"}
+    marks = {"annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}
+    made = [obj("Pod", name, pods(), namespace="default", labels=labels, meta=marks) for name in ("p0", "p1")]
+    quota = queue("q", {"a": {"cpu": 9, "gpus": 2}})
+    assert drasat.plan(cluster(flavor("a"), quota, node("n1", 2), made)).placed == 2
+    assert drasat.plan(cluster(flavor("a"), quota, node("n1", 1), made)).placed == 0
+
+
+def test_groups_of_a_leader_worker_set_are_workloads_of_their_own():
+    template = {"size": 2, "workerTemplate": {"spec": pods()}}
+    spec = {"replicas": 3, "leaderWorkerTemplate": template}
+    made = obj("LeaderWorkerSet", "l", spec, namespace="default", labels={QUEUE: "q"})
+    made |= {"apiVersion": "leaderworkerset.x-k8s.io/v1"}
+    given = cluster(flavor("a"), queue("q", {"a": {"cpu": 9, "gpus": 5}}), node("n1", 9), made)
+    result = drasat.plan(given)
+    assert result.placed == 4
+    placed = {unit.unit for unit in result.units if unit.node}
+    assert len({name.split("-")[1] for name in placed}) == 2
+
+
+def test_an_unknown_mode_is_refused():
+    with pytest.raises(ValueError, match="unknown quota mode 'maybe'"):
+        drasat.plan(cluster(), quota="maybe")
+
+
+def test_equal_plans_have_equal_bytes():
+    given = cluster(
+        flavor("a"), queue("q", {"a": {"cpu": 9, "gpus": 5}}), node("n1", 9), *(job(f"j{n}", 2, "q") for n in range(4))
+    )
+    assert len({drasat.plan(given).to_json() for _ in range(2)}) == 1
