@@ -151,7 +151,7 @@ def plan(
         ends = time.reasons_end([queue[place] for place in assigned])
         there: Sequence[QueuedUnit] = queue
         if charged:
-            from .quota_reasons import quota_reasons
+            from .quota_outcome import quota_reasons
 
             stopped, there = quota_reasons(charged, queue, assigned, assignment.admissions, refused)
             refused.update(stopped)

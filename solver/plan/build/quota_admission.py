@@ -13,11 +13,12 @@ from .quota import (
     AdmissionClass,
     AdmissionWays,
     AdmittedWorkload,
+    ExcessVariable,
     FlavorWay,
     QuotaEntries,
+    QuotaRows,
     admitted_workloads,
 )
-from .quota_rows import ExcessVariable, QuotaRows
 from .units import Domain, GangBuilder, UnitClass
 
 
