@@ -13,7 +13,7 @@ from typing import Literal
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedPodSet, PlannedWorkload, QueueUsage
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.quota import Admissions, AdmittedPodSet, QuotaPodSet, QuotaProblem, QuotaQueue
+from ...models.workload.quota import Admissions, AdmittedPodSet, QuotaPodSet, QuotaProblem, QuotaQueue, QuotaWorkload
 from ...models.workload.requests import format_amount
 from .outcome import PlannedQuota
 from .quota_ledger import QuotaLedger, QuotaShortage
