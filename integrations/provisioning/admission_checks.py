@@ -73,17 +73,40 @@ def checks_of_workload(state: ProvisioningState, workload: SimulatedWorkload) ->
     return names
 
 
-def why_queue_is_inactive(state: ProvisioningState, workload: SimulatedWorkload) -> str | None:
-    """Say that the queue of a workload takes no part in scheduling; None if it does, or if there is none."""
-    queue = queue_of(state, workload)
+def why_out_of_queue(state: ProvisioningState, workload: SimulatedWorkload) -> tuple[str, str] | None:
+    """Say why a workload cannot wait in a queue, as QuotaReserved=False does: reason and message; None if it can."""
+    namespace, name = workload.key[0], workload.spec.spec.queue_name
+    local = state.local_queues.get((namespace, name))
+    if local is None:
+        return "Misconfigured", f"LocalQueue {name} doesn't exist"
+    if local.spec.stop_policy != "None":
+        return "Suspended", f"LocalQueue {name} is inactive"
+    queue = state.cluster_queues.get(local.spec.cluster_queue)
     if queue is None:
-        return None
+        return "Misconfigured", f"ClusterQueue {local.spec.cluster_queue} doesn't exist"
+    return None if _is_active(state, queue) else ("Suspended", f"ClusterQueue {queue.metadata.name} is inactive")
+
+
+def _is_active(state: ProvisioningState, queue: ClusterQueue) -> bool:
+    """Whether a queue takes part in scheduling: it is not stopped, and its flavors and checks are there and active."""
     strategy = queue.spec.admission_checks_strategy
     flavors = {flavor.name for group in queue.spec.resource_groups or () for flavor in group.flavors or ()}
-    checks = [rule.name for rule in (strategy.admission_checks or ()) if strategy] if strategy else []
-    active = (
+    checks = [rule.name for rule in (strategy.admission_checks or ())] if strategy else []
+    return (
         queue.spec.stop_policy == "None"
         and flavors <= state.flavors.keys()
         and all(name in state.check_status and state.check_status[name].status == "True" for name in checks)
     )
-    return None if active else f"ClusterQueue {queue.metadata.name} is inactive"
+
+
+DRAIN = "HoldAndDrain"
+STOPPED_QUEUES = ("LocalQueue", "ClusterQueue")
+"""The kinds of queues that may be stopped; reasons of conditions begin with them."""
+
+
+def draining_queue(state: ProvisioningState, workload: SimulatedWorkload) -> str:
+    """The kind of the queue that takes the quota of its workloads back; empty if none does."""
+    local = state.local_queues.get((workload.key[0], workload.spec.spec.queue_name))
+    queue = queue_of(state, workload)
+    stopped = (local and local.spec.stop_policy, queue and queue.spec.stop_policy)
+    return next((kind for kind, policy in zip(STOPPED_QUEUES, stopped, strict=True) if policy == DRAIN), "")

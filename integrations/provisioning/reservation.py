@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes.kueue import ClusterQueue, KueuePodSet, PodSetAssignment
 from ...models.kubernetes.quantity import Quantity
-from .admission_checks import queue_of, why_queue_is_inactive
+from .admission_checks import queue_of, why_out_of_queue
 from .machine import ReserveQuota, SchedulerEvent
 from .state import ProvisioningState, QuotaReservation, SimulatedWorkload
 
@@ -70,11 +70,7 @@ def _usage(pod_set: KueuePodSet, count: int) -> dict[str, int]:
 def give_free_quota(state: ProvisioningState) -> Sequence[SchedulerEvent]:
     """Give every workload in an active queue its quota at once: a scheduler of queues that are never full."""
     for key, workload in state.workloads.items():
-        if (
-            workload.in_queue(state.now)
-            and queue_of(state, workload) is not None
-            and why_queue_is_inactive(state, workload) is None
-        ):
+        if workload.in_queue(state.now) and why_out_of_queue(state, workload) is None:
             return [ReserveQuota(key, default_reservation(state, workload))]
     return ()
 

@@ -612,3 +612,36 @@ def test_workloads_of_one_name_in_two_namespaces_are_apart():
     assert set(play.state.requests) == {("team", "wl-check1-1"), ("other", "wl-check1-1")}
     play.finish()
     assert set(play.state.requests) == {("other", "wl-check1-1")}
+
+
+def local_queue(policy="None"):
+    return kueue("LocalQueue", "lq", {"clusterQueue": "cq", "stopPolicy": policy}, namespace="team")
+
+
+@pytest.mark.parametrize(
+    ("kind", "stopped", "running"),
+    [
+        ("ClusterQueue", queue(stopPolicy="HoldAndDrain"), queue()),
+        ("LocalQueue", local_queue("HoldAndDrain"), local_queue()),
+    ],
+)
+def test_a_drained_queue_evicts_admitted_workloads_until_it_goes_on(kind, stopped, running):
+    play = Play()
+    play.answer("Provisioned")
+    assert play.apply(stopped) == [f"EvictedDueTo{kind}Stopped"]
+    assert (play.requests, play.one.conditions["Requeued"].status) == ({}, "False")
+    assert play.one.conditions["QuotaReserved"].message.endswith("is inactive")
+    play.apply(running)
+    assert play.one.conditions["Requeued"].reason == f"{kind}Restarted"
+    assert set(play.requests) == {"wl-check1-1"}
+
+
+def test_a_name_that_another_workload_took_is_an_error_without_an_event():
+    """Workload ``wl`` with check ``a-b``, and workload ``wl-a`` with check ``b``, ask by one name."""
+    play = Play(config(), check("a-b"), check("b"), queue("a-b", "b"))
+    taken = set(play.requests)
+    log = play.apply(workload(*STANDARD, name="wl-a"))
+    assert log.count("") == 2
+    assert 'provisioningrequests.autoscaling.x-k8s.io "wl-a-b-1" already exists' in play.messages
+    assert play.requests["wl-a-b-1"].owner == "wl"
+    assert taken <= set(play.requests)
