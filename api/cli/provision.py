@@ -10,7 +10,16 @@ import typer
 
 from . import options
 from .options import load_cluster
-from .output import Exit, print_manifests, print_problems, print_result, print_table, run_verb, write_stdout_lines
+from .output import (
+    Exit,
+    check_report,
+    print_manifests,
+    print_problems,
+    print_result,
+    print_table,
+    run_verb,
+    write_stdout_lines,
+)
 
 if TYPE_CHECKING:
     from ..verbs.provision import ProvisionResult
@@ -43,6 +52,7 @@ def command(
     strict: options.Strict = False,
     max_input_size: options.MaxInputSize = None,
     time_limit: options.TimeLimit = "60s",
+    report: options.Report = None,
     output: Annotated[Literal["table", "wide", "json", "yaml", "manifests"], options.PRINTED_AS] = "table",
 ) -> None:
     """Make the ProvisioningRequests that Kueue makes, and follow what becomes of them.
@@ -55,13 +65,14 @@ def command(
     """
     from ..verbs.provision import provision
 
+    check_report(report)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
     cluster = load_cluster(filename, reading, gates)
     ask = partial(provision, cluster, events=events, quota=quota, backoff=backoff, max_input_size=max_input_size)
     result, _ = run_verb(partial(ask, time_limit=options.parse_seconds(time_limit)))
     print_problems(*(f"warning: {line}" for line in result.reasons()))
-    print_result(result, output, _PRINTERS)
+    print_result(result, output, _PRINTERS, report)
     raise typer.Exit(Exit.DONE if result.document.complete else Exit.UNDECIDED)
 
 

@@ -12,6 +12,7 @@ from . import options
 from .options import load_cluster
 from .output import (
     Exit,
+    check_report,
     print_manifests,
     print_problems,
     print_result,
@@ -37,6 +38,7 @@ def command(
     strict: options.Strict = False,
     max_input_size: options.MaxInputSize = None,
     time_limit: options.TimeLimit = "60s",
+    report: options.Report = None,
     output: options.ManifestOutput = "table",
 ) -> None:
     """Say which workloads Kueue admits, in which flavors, whom it evicts for them, and why others wait.
@@ -49,6 +51,7 @@ def command(
     """
     from ..verbs.quota import quota
 
+    check_report(report)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     seconds = options.parse_seconds(time_limit)
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
@@ -62,7 +65,7 @@ def command(
     result, interrupted = run_verb(partial(quota, cluster, cycles=cycles, time_limit=seconds, on_cycle=show))
     document = result.document
     print_problems(*(f"warning: ClusterQueue {name}: {text}" for name, text in document.inactive.items()))
-    print_result(result, output, _PRINTERS)
+    print_result(result, output, _PRINTERS, report)
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)
     if not (document.settled or document.repeating):

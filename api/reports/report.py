@@ -38,6 +38,8 @@ _TITLES = {
     "InventoryResult": "Inventory",
     "TopologyResult": "Topologies",
     "SweepResult": "Sweep",
+    "ProvisionResult": "Provisioning",
+    "QuotaResult": "Quota",
 }
 
 

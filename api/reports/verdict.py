@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import capacity, comparison, inventory, plan
+from . import capacity, comparison, inventory, plan, provision, quota
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -66,6 +66,14 @@ def _placed(document: Any) -> tuple[str, str]:
     return f"{sum(len(one.instances) for one in document.topologies)} instances of topologies", GOOD
 
 
+def _provisioned(document: Any) -> tuple[str, str]:
+    return provision.summary(document), GOOD
+
+
+def _with_quota(document: Any) -> tuple[str, str]:
+    return quota.summary(document), GOOD if document.settled else OPEN
+
+
 def _swept(document: Any) -> tuple[str, str]:
     return f"Sweep of {document.sweep}: {len(document.points)} sizes", GOOD if document.same_verdict else BAD
 
@@ -80,6 +88,8 @@ _VERDICTS = {
     "InventoryDocument": _shown,
     "TopologyDocument": _placed,
     "SweepDocument": _swept,
+    "ProvisionDocument": _provisioned,
+    "QuotaDocument": _with_quota,
 }
 
 

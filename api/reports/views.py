@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..models.results.common import filter_words
-from . import capacity, comparison, inventory, plan
+from . import capacity, comparison, inventory, plan, provision, quota
 from .plots import PlotSource, draw
 from .tables import display_names, display_unit
 
@@ -458,6 +458,52 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
         SOURCES,
     ),
     "TopologyDocument": (TOPOLOGY,),
+    "ProvisionDocument": (
+        ReportView(
+            "requests",
+            "Requests",
+            "The ProvisioningRequests at the end, with their pod sets.",
+            table=table_of(provision.REQUEST_HEADERS, provision.request_rows),
+        ),
+        ReportView(
+            "workloads",
+            "Workloads",
+            "The checks of each workload at the end.",
+            table=table_of(provision.WORKLOAD_HEADERS, provision.workload_rows),
+        ),
+        ReportView(
+            "timeline",
+            "Timeline",
+            "What each event led to.",
+            table=table_of(provision.TIMELINE_HEADERS, provision.timeline_rows),
+        ),
+        ReportView(
+            "events",
+            "Events",
+            "The events of Kubernetes that Kueue would record.",
+            table=table_of(provision.EVENT_HEADERS, provision.event_rows),
+        ),
+    ),
+    "QuotaDocument": (
+        ReportView(
+            "workloads",
+            "Workloads",
+            "Which workloads get quota, in which cycle and flavors, and why others wait.",
+            table=table_of(quota.WORKLOAD_HEADERS, quota.workload_rows),
+        ),
+        ReportView(
+            "quota",
+            "Quota",
+            "What each queue and cohort has, uses, borrows and can still get.",
+            table=table_of(quota.QUOTA_HEADERS, quota.quota_rows),
+        ),
+        ReportView(
+            "evictions",
+            "Evictions",
+            "Workloads that lost their quota, in the order of cycles.",
+            table=table_of(quota.EVICTION_HEADERS, quota.eviction_rows),
+        ),
+    ),
 }
 """By the class of a document, its views in order."""
 

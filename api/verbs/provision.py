@@ -110,7 +110,7 @@ def provision(
     read = [] if events is None else read_events(events, max_input_size)
     given = quota or ("events" if any(one.name == "reserve" for one in read) else "kueue")
     state, document = run_timeline(cluster, read, _scheduler(cluster, given), backoff, time_limit)
-    return ProvisionResult(document, partial(request_manifests, state))
+    return ProvisionResult(document, partial(request_manifests, state), cluster)
 
 
 def _scheduler(cluster: Cluster, quota: QuotaSource) -> Scheduler:

@@ -38,6 +38,8 @@ COMMANDS = {
     "explain": ["explain", "-f", EXAMPLES / "plan-queue"],
     "capacity": ["capacity", "-f", EXAMPLES / "whole-gpus", "--pod", "ml/training"],
     "show": ["show", "-f", EXAMPLES / "inventory"],
+    "quota": ["quota", "-f", EXAMPLES / "kueue" / "a-lending"],
+    "provision": ["provision", "-f", EXAMPLES / "provisioning"],
 }
 
 
