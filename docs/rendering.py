@@ -25,7 +25,8 @@ from drasat import __main__ as command_line
 ROOT = execution.ROOT
 RENDERED = ROOT / "build" / "examples"
 _COMMANDS = re.compile(r"^drasat (.*?)(?:  *#.*)?$", re.MULTILINE)
-_VERBS = {"inventory": "show"}
+# By the folder of an example, or the one above it.
+_VERBS = {"inventory": "show", "kueue": "quota"}
 # A report has about a megabyte, so that only some examples have one.
 _WITH_REPORT = ("inventory", "mig-partitions", "plan-buy", "plan-queue", "torus-topology")
 
@@ -35,9 +36,10 @@ def commands(folder: Path) -> list[str]:
     text = (folder / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     named = [command for block in blocks for command in _COMMANDS.findall(block)]
-    if named or "```console" in text or not ((folder / "claims.yaml").exists() or folder.name in _VERBS):
+    if named or "```console" in text or not any(folder.glob("*.yaml")):
         return named
-    return [f"{_VERBS.get(folder.name, 'allocate')} -f {folder.relative_to(ROOT).as_posix()}"]
+    verb = _VERBS.get(folder.name) or _VERBS.get(folder.parent.name) or "allocate"
+    return [f"{verb} -f {folder.relative_to(ROOT).as_posix()}"]
 
 
 class Rendered(NamedTuple):
@@ -81,16 +83,14 @@ def _stripped(text: str) -> Iterator[str]:
 def _draw(command: str, picture: Path, report: Path | None) -> None:
     """Draw what a command answers, places of devices where there are topologies, else a mosaic; write its report."""
     verb, *words = command.split()
+    if verb not in ("allocate", "plan", "show"):
+        return
     cluster = drasat.load(*(source for flag, source in pairwise(words) if flag == "-f"))
     result: drasat.PlanResult | drasat.InventoryResult | drasat.AllocationResult
     if verb == "plan":
         result = drasat.plan(cluster, buy="--buy" in words, only_new="--only-new" in words)
-    elif verb == "show":
-        result = drasat.show(cluster)
-    elif verb == "allocate":
-        result = drasat.allocate(cluster)
     else:
-        return
+        result = drasat.show(cluster) if verb == "show" else drasat.allocate(cluster)
     (result.plot.topology if cluster.topologies else result.plot.mosaic)(picture)
     if report:
         result.report(report)

@@ -74,11 +74,19 @@ def test_every_example_has_its_output_and_a_picture(site):
     assert {"mla-0", "mla-7"} <= {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")}
 
 
-def test_commands_that_an_example_names_are_run(site):
-    assert site.rendering.commands(ROOT / "examples/rails") == [
-        "allocate -f examples/rails",
-        "allocate -f examples/rails --node rail-1",
-    ]
+@pytest.mark.parametrize(
+    ("example", "commands"),
+    [
+        ("rails", ["allocate -f examples/rails", "allocate -f examples/rails --node rail-1"]),
+        ("whole-gpus", ["allocate -f examples/whole-gpus"]),
+        ("kueue/c-borrowing", ["quota -f examples/kueue/c-borrowing"]),
+        ("kueue", []),
+        ("overlays", []),
+    ],
+    ids=["its own", "the usual one", "that of its group", "no files", "shown on the page"],
+)
+def test_commands_of_examples_are_run(site, example, commands):
+    assert site.rendering.commands(ROOT / "examples" / example) == commands
 
 
 def test_a_link_to_a_folder_leads_to_its_page(site):
