@@ -32,6 +32,9 @@ def command(
     cycles: Annotated[
         int | None, typer.Option("--cycles", metavar="N", help="Run at most N cycles. [default: until nothing changes]")
     ] = None,
+    limits: Annotated[
+        bool, typer.Option("--limits", help="Say what limits waiting workloads, and which quota would admit them.")
+    ] = False,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -62,7 +65,9 @@ def command(
         if line is not None:
             line.report("cycles", f"{number}, the last admitted {admitted} and evicted {evicted}")
 
-    result, interrupted = run_verb(partial(quota, cluster, cycles=cycles, time_limit=seconds, on_cycle=show))
+    result, interrupted = run_verb(
+        partial(quota, cluster, cycles=cycles, limits=limits, time_limit=seconds, on_cycle=show)
+    )
     document = result.document
     print_problems(*(f"warning: ClusterQueue {name}: {text}" for name, text in document.inactive.items()))
     print_result(result, output, _PRINTERS, report)

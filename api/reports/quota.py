@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from ..models.results.quota import QuotaDocument, WorkloadQuota
+    from ..models.results.quota import MissingQuota, QuotaDocument, WorkloadQuota
 
 Row: TypeAlias = tuple[object, ...]
 WORKLOAD_HEADERS = ("workload", "queue", "priority", "state", "cycle", "charge", "flavors", "reason", "message")
 QUOTA_HEADERS = ("node", "kind", "flavor", "resource", "nominal", "used", "borrowed", "available", "lendable")
 EVICTION_HEADERS = ("workload", "cycle", "reason", "message")
+LIMIT_HEADERS = ("waits", "alike", "lacks", "change of", "field", "amounts")
+PRICE_HEADERS = ("more", "of", "field", "admits", "workloads", "loses")
 
 
 def workload_rows(document: QuotaDocument) -> Iterator[Row]:
@@ -56,10 +58,45 @@ def eviction_rows(document: QuotaDocument) -> Iterator[Row]:
         yield name, cycle, gone.preempted or gone.reason, gone.message
 
 
+def limit_rows(document: QuotaDocument) -> Iterator[Row]:
+    """One row a change that admits a workload, or a row for one that none admits, under ``LIMIT_HEADERS``."""
+    for one in document.limits.workloads if document.limits else ():
+        name, alike = one.workloads[0], len(one.workloads)
+        lacks = "; ".join(
+            f"{short.resource} in {short.flavor}: {short.available} of {short.asked} left by {_field(short)}"
+            for short in one.missing
+        )
+        for change in one.changes:
+            amounts = ", ".join(
+                f"{made.resource} in {made.flavor} {made.before} -> {made.after}" for made in change.amounts
+            )
+            yield name, alike, lacks, _owner(change.owner, change.cohort), change.field, amounts
+        if not one.changes:
+            yield name, alike, lacks, "", "", "no more quota of one owner helps"
+
+
+def price_rows(document: QuotaDocument) -> Iterator[Row]:
+    """One row an amount of which more admits workloads, under ``PRICE_HEADERS``."""
+    for one in document.limits.prices if document.limits else ():
+        what = f"{one.more} {one.resource} in {one.flavor}"
+        names, lost = ", ".join(one.admitted), ", ".join(one.lost)
+        yield what, _owner(one.owner, one.cohort), one.field, len(one.admitted), names, lost
+
+
+def _owner(name: str, cohort: bool) -> str:
+    return f"{'Cohort' if cohort else 'ClusterQueue'} {name}"
+
+
+def _field(short: MissingQuota) -> str:
+    return f"{short.field} of {_owner(short.node, short.cohort)}"
+
+
 FRAMES: Mapping[str, tuple[tuple[str, ...], Callable[[QuotaDocument], Iterable[Row]]]] = {
     "workloads": (WORKLOAD_HEADERS, workload_rows),
     "quota": (QUOTA_HEADERS, quota_rows),
     "evictions": (EVICTION_HEADERS, eviction_rows),
+    "limits": (LIMIT_HEADERS, limit_rows),
+    "prices": (PRICE_HEADERS, price_rows),
 }
 
 
@@ -91,3 +128,5 @@ def reasons(document: QuotaDocument) -> Iterator[str]:
     for name, text in document.inactive.items():
         yield f"ClusterQueue {name}: {text}"
     yield from document.notices
+    if document.limits and not document.limits.complete:
+        yield "the time limit left no time to say what limits all workloads"

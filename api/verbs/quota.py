@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from ..models.cluster.cluster import Cluster
 from ..models.results import quota as records
 from . import Interrupted, ResultWithManifests
@@ -33,8 +35,10 @@ class QuotaResult(ResultWithManifests[records.QuotaDocument]):
         """Whether every workload that is not finished has its quota."""
         return all(one.state != "pending" for one in self.workloads)
 
-    def to_frame(self, table: Literal["workloads", "quota", "evictions"] = "workloads") -> pandas.DataFrame:
-        """One row a workload; or a flavor and resource of a queue or cohort, or an eviction."""
+    def to_frame(
+        self, table: Literal["workloads", "quota", "evictions", "limits", "prices"] = "workloads"
+    ) -> pandas.DataFrame:
+        """One row a workload; or an amount of a queue or cohort, an eviction, a change of quota, a price."""
         from ..reports import quota as report
 
         columns, rows = report.FRAMES[table]
@@ -67,6 +71,7 @@ def quota(
     cluster: Cluster,
     *,
     cycles: int | None = None,
+    limits: bool = False,
     time_limit: float | None = 60.0,
     on_cycle: Callable[[int, int, int], None] | None = None,
 ) -> QuotaResult:
@@ -83,8 +88,11 @@ def quota(
         workloads ask for; see ``load``.
     cycles
         Run this many cycles at most; None for no such limit.
+    limits
+        Say what limits the workloads that wait: which quota they lack, the least change of quota that admits each of
+        them, and what one more of an amount admits. Each change is judged by running the cycles again.
     time_limit
-        Seconds for everything; None for no limit. The result holds the cycles that ended by then.
+        Seconds for everything; None for no limit. The result holds what was known by then.
     on_cycle
         Called after each cycle with its number, and how many workloads it admitted and evicted.
 
@@ -118,7 +126,13 @@ def quota(
     except DeadlineExceededError:
         raise ValueError("the time limit passed before the workloads were counted") from None
     phase = state.run(cycles, deadline=deadline, on_cycle=report)
-    result = QuotaResult(quota_document(state, phase), partial(workload_manifests, cluster, state), cluster)
+    document = quota_document(state, phase)
+    if limits and not phase.interrupted:
+        from ..integrations.kueue.quota_changes import quota_limits
+
+        found = quota_limits(cluster, configuration, state, max_cycles=cycles, deadline=deadline)
+        document = msgspec.structs.replace(document, limits=found)
+    result = QuotaResult(document, partial(workload_manifests, cluster, state), cluster)
     if phase.interrupted:
         raise QuotaInterrupted(result)
     return result

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from ..formats.decode import Model
 from .common import API_VERSION
 
 QuotaState = Literal["pending", "quotaReserved", "admitted", "finished"]
 QueuePlace = Literal["", "active", "parked"]
+QuotaField = Literal["nominalQuota", "borrowingLimit", "lendingLimit"]
 
 
 class ChargedPodSet(Model, kw_only=False, omit_defaults=False):
@@ -94,11 +97,80 @@ class QuotaCycle(Model, kw_only=False, omit_defaults=False):
     waiting: tuple[str, ...]
 
 
+class MissingQuota(Model, kw_only=False, omit_defaults=False):
+    """A workload asks for so much of a flavor's resource, and less is available.
+
+    ``node``, a queue or cohort, has no more: all ``nominalQuota`` of it and below it is in use, or its
+    ``borrowingLimit`` is reached.
+    """
+
+    flavor: str
+    resource: str
+    asked: str
+    available: str
+    node: str
+    cohort: bool
+    field: QuotaField
+
+
+class ChangedAmount(Model, kw_only=False, omit_defaults=False):
+    """An amount that is raised by ``more``."""
+
+    flavor: str
+    resource: str
+    before: str
+    after: str
+    more: str
+
+
+class QuotaChange(Model, kw_only=False, omit_defaults=False):
+    """Amounts of one field of a queue or cohort; with any of them less by one the workload waits."""
+
+    owner: str
+    cohort: bool
+    field: QuotaField
+    amounts: tuple[ChangedAmount, ...]
+
+
+class WorkloadLimit(Model, kw_only=False, omit_defaults=False):
+    """What the first of equal workloads lacks, and the changes that admit it: the least first, one for each field.
+
+    Every change is judged by Kueue's cycles. Without changes no more quota of one owner helps.
+    """
+
+    workloads: tuple[str, ...]
+    cluster_queue: str
+    message: str
+    missing: tuple[MissingQuota, ...]
+    changes: tuple[QuotaChange, ...]
+
+
+class QuotaPrice(Model, kw_only=False, omit_defaults=False):
+    """With so much more of an amount these workloads have quota as well, and those that are ``lost`` no longer."""
+
+    owner: str
+    cohort: bool
+    field: QuotaField
+    flavor: str
+    resource: str
+    more: str
+    admitted: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+class QuotaLimitReport(Model, kw_only=False, omit_defaults=False):
+    """What limits the workloads that wait. It is not ``complete`` if the time limit passed."""
+
+    workloads: tuple[WorkloadLimit, ...]
+    prices: tuple[QuotaPrice, ...]
+    complete: bool
+
+
 class QuotaDocument(Model, kw_only=True, omit_defaults=False):
     """What Kueue does with the workloads. ``settled``: nothing more happens; ``repeating``: the same states come back.
 
     ``cycles_run`` counts all cycles, ``cycles`` has those in which something changed. ``inactive`` has the queues that
-    admit nothing, with the reason. ``shares`` is empty without fair sharing.
+    admit nothing, with the reason. ``shares`` is empty without fair sharing. ``limits`` is there if asked for.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -112,3 +184,4 @@ class QuotaDocument(Model, kw_only=True, omit_defaults=False):
     cycles: tuple[QuotaCycle, ...]
     inactive: dict[str, str]
     notices: tuple[str, ...]
+    limits: QuotaLimitReport | msgspec.UnsetType = msgspec.UNSET
