@@ -528,8 +528,11 @@ def drawn_views(source: PlotSource) -> Iterator[DrawnView]:
                 note = str(error)
         table = None
         if view.table and (chart is not None or not _is_nothing(note) or not view.picture):
-            table = view.table(source)
-            table = ReportTable(table.headers, [list(row) for row in table.rows])
+            try:
+                headers, rows = view.table(source)
+                table = ReportTable(headers, [list(row) for row in rows])
+            except ValueError as error:
+                note = note or str(error)
         if chart is not None or (table and table.rows) or (note and not _is_nothing(note)):
             yield DrawnView(view, chart, table if table and table.rows else None, note)
 

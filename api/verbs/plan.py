@@ -167,6 +167,8 @@ class _PicturedPlan:
         ask = partial(scheduling_input, whole, gates=self.found.gates, cel_errors=self.found.cel_errors, seed=self.seed)
         ask = partial(ask, namespace=self.namespace, selector=self.selector, natural_gangs=self.natural_gangs)
         inputs = ask()
+        if [one.unit.name for one in inputs.units] != [one.unit.name for one in self.found.units]:
+            raise ValueError("there is nothing to draw: quota changed the queue of the plan")
         return SchedulingContext(inputs, monotonic() + CURVE_SECONDS), inputs.units
 
 
