@@ -18,8 +18,9 @@ from ..formats.errors import Severity, one_line
 from ..kubernetes import meta as object_meta
 from ..kubernetes.quantity import Quantity
 
-# What a message quotes is cut here; the API server quotes all of it.
+# What a message quotes is cut here; the API server quotes all of it. What programs show whole is cut there.
 _QUOTED = 200
+_WHOLE = 1000
 _GO_ESCAPES = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\v": r"\v"}
 # A limit can be lifted, for allocation still has a meaning without it; a structure cannot.
 Category = Literal["limit", "structure"]
@@ -52,8 +53,8 @@ NameRule = Callable[[str], object_meta.Complaints]
 Path = tuple[str | int, ...]
 
 
-def _truncated(text: str) -> str:
-    return text if len(text) <= _QUOTED else text[:_QUOTED] + "..."
+def _truncated(text: str, most: int = _QUOTED) -> str:
+    return text if len(text) <= most else text[:most] + "..."
 
 
 def _printable(text: str) -> str:
@@ -68,6 +69,11 @@ def _to_json_value(value: Any) -> Any:
 def compact_json(value: Any) -> str:
     """Write a value as JSON without blanks; endures what JSON cannot hold, such as lone surrogates."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_to_json_value, skipkeys=True)
+
+
+def show_json(value: Any) -> str:
+    """Show a value as programs do, as JSON: one line of up to 1000 characters."""
+    return _printable(_truncated(compact_json(value), _WHOLE))
 
 
 def quote(value: Any) -> str:
@@ -86,8 +92,9 @@ def quote_whole(value: Any) -> str:
 def render_path(path: Path) -> str:
     """Spell the path: ``spec.devices[0].attributes[model].string``."""
     text = "".join(
-        f"[{_printable(_truncated(str(segment)))}]" if isinstance(segment, int | MapKey) else f".{segment}"
+        f"[{shown}]" if isinstance(segment, int | MapKey) else f".{shown}"
         for segment in path
+        for shown in (_printable(_truncated(str(segment))),)
     )
     return text.removeprefix(".")
 
@@ -297,7 +304,7 @@ class WholeFindings(Findings):
 
     def invalid(self, path: Path, value: Any, detail: str, category: Category = LIMIT) -> None:
         """Report a value that breaks a rule."""
-        self.error(path, f"Invalid value: {compact_json(value)}: {detail}", category)
+        self.error(path, f"Invalid value: {show_json(value)}: {detail}", category)
 
     def joined_invalid(self, path: Path, value: str, details: Iterable[str]) -> None:
         """Report a value that breaks several rules in one error."""
@@ -306,12 +313,12 @@ class WholeFindings(Findings):
 
     def duplicate(self, path: Path, value: Any, category: Category = LIMIT) -> None:
         """Report the second of two equal entries."""
-        self.error(path, f"Duplicate value: {compact_json(value)}", category)
+        self.error(path, f"Duplicate value: {show_json(value)}", category)
 
     def not_supported(self, path: Path, value: Any, supported: Iterable[str]) -> None:
         """Report a value that is none of the choices."""
-        listed = ", ".join(map(compact_json, supported))
-        self.error(path, f"Unsupported value: {compact_json(value)}: supported values: {listed}")
+        listed = ", ".join(map(show_json, supported))
+        self.error(path, f"Unsupported value: {show_json(value)}: supported values: {listed}")
 
 
 # Typed, for True is no quantity but equals 1.

@@ -17,7 +17,7 @@ from ..kubernetes.kinds import kind_of
 from ..kubernetes.kueue_configuration import Configuration
 from ..kubernetes.meta import label_key_complaints, label_value_complaints
 from ..kubernetes.quantity import NANO, Quantity
-from .findings import STRUCTURE, FieldProblem, Findings, MapKey, Path, WholeFindings, compact_json, parse_nano
+from .findings import STRUCTURE, FieldProblem, Findings, MapKey, Path, WholeFindings, parse_nano, show_json
 from .kueue_configuration import configuration_problems
 
 _MOST_RESOURCES, _MOST_FLAVORS, _MOST_PAIRS = 256, 256, 512
@@ -162,7 +162,7 @@ def _check_cluster_queue(found: WholeFindings, queue: kueue.ClusterQueue) -> Non
     fungibility = spec.flavor_fungibility
     policies = {fungibility.when_can_borrow, fungibility.when_can_preempt}
     if fungibility.preference is not None and policies != {"TryNextFlavor"}:
-        shown = compact_json(fungibility.preference)
+        shown = show_json(fungibility.preference)
         detail = f"preference {shown} requires both whenCanBorrow and whenCanPreempt to be TryNextFlavor"
         found.invalid(("spec", "flavorFungibility", "preference"), fungibility.preference, detail)
     _check_weight(found, spec.fair_sharing)
@@ -198,7 +198,7 @@ def _check_flavor(found: WholeFindings, flavor: kueue.ResourceFlavor) -> None:
         if complaints := label_value_complaints(taint.value):
             found.invalid((*path, "value"), taint.value, ";".join(complaints))
         if (taint.key, taint.effect) in seen:
-            text = f"Duplicate value: {compact_json(_taint(taint))}: taints must be unique by key and effect pair"
+            text = f"Duplicate value: {show_json(_taint(taint))}: taints must be unique by key and effect pair"
             found.error(path, text)
         seen.add((taint.key, taint.effect))
 
@@ -249,7 +249,7 @@ def _check_admission(found: WholeFindings, pod_sets: tuple[kueue.KueuePodSet, ..
         found.error(path, "Invalid value: must have the same number of podSets as the spec")
     for index, one in enumerate(assignments):
         if one.name not in names:
-            found.error((*path, index, "name"), f"Not found: {compact_json(one.name)}")
+            found.error((*path, index, "name"), f"Not found: {show_json(one.name)}")
         for resource, amount in (one.resource_usage or {}).items():
             nano = parse_nano(amount)
             unit = NANO // 1000 if resource == "cpu" else NANO

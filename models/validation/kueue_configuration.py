@@ -17,7 +17,7 @@ from ..kubernetes.kueue_configuration import (
     DeviceClassMapping,
     ResourceTransformation,
 )
-from .findings import STRUCTURE, FieldProblem, Path, WholeFindings, compact_json
+from .findings import STRUCTURE, FieldProblem, Path, WholeFindings, show_json
 
 _MOST_MAPPINGS, _MOST_CLASSES = 16, 8
 _MAPPINGS: Path = ("resources", "deviceClassMappings")
@@ -146,7 +146,7 @@ class _MappingChecks:
             if counter and counters and counter not in counters:
                 known.counters.add(counter)
             elif counter and counters:
-                text = compact_json(counter)
+                text = show_json(counter)
                 found.invalid(place, name, f"device class already has a counter source for counter {text}")
             elif known.resource != mapping.name:
                 found.invalid(place, name, f"device class already mapped to resource {known.resource}")

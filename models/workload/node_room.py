@@ -7,9 +7,9 @@ the other. Amounts are those of ``requests``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 
@@ -27,6 +27,7 @@ from .requests import (
     CPU,
     PODS,
     Amounts,
+    DeviceLimit,
     Requests,
     add_requests,
     backed_resources,
@@ -34,6 +35,7 @@ from .requests import (
     format_amount,
     integer_amounts,
     pod_level_headroom,
+    pod_level_limits,
     sum_requests,
 )
 from .units import ClaimRef, PodClaims, Unit, has_finished, is_finished_or_deleting, made_extended_claim
@@ -138,11 +140,23 @@ def missing_resources(requests: Mapping[str, int], free: Mapping[str, int] | Non
 class PodDemand:
     """What a pod takes of a node; pods that take the same share one object.
 
-    ``headroom`` is what its requests as a whole leave for its devices, of resources that they name (NAR-6).
+    ``headroom`` is what its requests as a whole leave for its devices, of resources that they name, and ``limits``, by
+    their texts, what its limits leave (NAR-6).
     """
 
     requests: Requests
     headroom: Requests
+    limits: Mapping[str, DeviceLimit]
+
+    def with_limits(self, take: Callable[[int], Requests], users: Counter[str]) -> Requests:
+        """What devices of a claim take for references from these containers, and what of it counts for each limit."""
+        found = take(users.total())
+        once = take(1) if self.limits else {}
+        for text, limit in self.limits.items():
+            counted = once if limit.container in users else {} if limit.container else found
+            if amount := counted.get(limit.resource):
+                found[text] = amount
+        return found
 
 
 class NodeResourceError(ValueError):
@@ -239,35 +253,43 @@ def recorded_requests(pod: Pod, gates: FeatureGates | None = None) -> Requests:
 class DeviceBudget:
     """What devices of a pod's claims may take of one node beside the pod's requests.
 
-    ``references`` are for each claim that needs devices how often containers refer to it. ``given`` is what its other
-    claims take, in billionths.
+    ``users`` are for each claim that needs devices the containers that refer to it, and how often. ``given`` is what
+    its other claims take. Amounts are billionths, by resource and by the texts of the demand's limits.
     """
 
     rooms: NodeRooms
     demand: PodDemand
     node: str
-    references: Sequence[int]
+    users: Sequence[Counter[str]]
     given: Requests
 
-    def left(self, resource: str) -> int | None:
-        """What may still be taken of a resource, in billionths; None: anything."""
-        limit = self.rooms.device_limit(self.demand, self.node, resource)
+    def left(self, name: str) -> int | None:
+        """What may still be taken of a resource, or of what a limit leaves; None: anything."""
+        limit = self.rooms.device_limit(self.demand, self.node, name)
         if limit is None:
             return None
-        return limit * (NANO // 1000 if resource == CPU else NANO) - self.given.get(resource, 0)
+        resource = self.demand.limits[name].resource if name in self.demand.limits else name
+        return limit * (NANO // 1000 if resource == CPU else NANO) - self.given.get(name, 0)
 
     def draws(self, claim: int, device: DeviceId, consumed: Amounts | None) -> Requests:
-        """What a device takes for one of the claims, in billionths. Raises ``NodeResourceError``."""
-        return self.rooms.devices.of_device(device, consumed, self.references[claim])
+        """What a device takes for one of the claims. Raises ``NodeResourceError``."""
+        return self.demand.with_limits(partial(self.rooms.devices.of_device, device, consumed), self.users[claim])
 
     def total(self, allocations: Iterable[AllocationResult]) -> Requests:
-        """What all claims of the pod take, in billionths. Raises ``NodeResourceError``."""
-        pairs = zip(allocations, self.references, strict=True)
-        return sum_requests((self.given, *(self.rooms.devices.of_allocation(made, count) for made, count in pairs)))
+        """What all claims of the pod take. Raises ``NodeResourceError``."""
+        taken = (
+            self.demand.with_limits(partial(self.rooms.devices.of_allocation, made), users)
+            for made, users in zip(allocations, self.users, strict=True)
+        )
+        return sum_requests((self.given, *taken))
 
     def misfit(self, allocations: Iterable[AllocationResult]) -> Misfit | None:
         """Say what the node has too little of for these devices (NAR-6, NAR-7). Raises ``NodeResourceError``."""
-        for resource, nano in sorted(self.total(allocations).items()):
+        total = self.total(allocations)
+        for text, one in self.demand.limits.items():
+            if _whole_amount(one.resource, total.pop(text, 0)) > one.left:
+                return Misfit(ROOM, text, one.resource)
+        for resource, nano in sorted(total.items()):
             amount, limit = _whole_amount(resource, nano), self.rooms.device_limit(self.demand, self.node, resource)
             if limit is None or amount <= limit:
                 continue
@@ -299,7 +321,9 @@ class NodeRooms:
         key = _counted_fields(spec)
         found = self._demands.get(key)
         if found is None:
-            found = self._demands[key] = PodDemand(effective_requests(spec, self._uncounted), pod_level_headroom(spec))
+            limits = {str(limit): limit for limit in pod_level_limits(spec)}
+            requests = effective_requests(spec, self._uncounted)
+            found = self._demands[key] = PodDemand(requests, pod_level_headroom(spec), limits)
         return found
 
     def misfit(self, demand: PodDemand | None, node: str, after: int = 0) -> Misfit | None:
@@ -353,7 +377,9 @@ class NodeRooms:
         return min(counts, default=None)
 
     def device_limit(self, demand: PodDemand, node: str, resource: str) -> int | None:
-        """What devices of the pod may take of a resource of the node; None: anything (NAR-6, NAR-7)."""
+        """What devices of the pod may take of a resource of the node, or of a limit; None: anything (NAR-6, NAR-7)."""
+        if resource in demand.limits:
+            return demand.limits[resource].left
         if resource in demand.headroom:
             return demand.headroom[resource]
         free = self._free.get(node)
@@ -364,8 +390,8 @@ class NodeRooms:
         if demand is not None:
             self.changes += 1
             subtract_requests(self._free.get(node), demand.requests)
-            added = {name: _whole_amount(name, nano) for name, nano in (devices or {}).items()}
-            counted = {name: amount for name, amount in added.items() if name not in demand.headroom}
+            apart = {*demand.headroom, *demand.limits}
+            counted = {name: _whole_amount(name, nano) for name, nano in (devices or {}).items() if name not in apart}
             subtract_requests(self._free.get(node), counted)
 
     def device_budget(
@@ -379,15 +405,15 @@ class NodeRooms:
         if demand is None or not self.devices.devices:
             return None
         given = sum_requests(
-            self.devices.of_allocation(held[ref.key], claim_references(unit, ref))
+            demand.with_limits(partial(self.devices.of_allocation, held[ref.key]), claim_users(unit, ref))
             for ref in unit.claims
             if ref.key in held
         )
-        return DeviceBudget(self, demand, node, [claim_references(unit, ref) for ref in requested], given)
+        return DeviceBudget(self, demand, node, [claim_users(unit, ref) for ref in requested], given)
 
 
-def claim_references(unit: Unit, claim: ClaimRef) -> int:
-    """How often containers of the pod refer to a claim: each entry of ``resources.claims`` counts (NAR-3)."""
+def claim_users(unit: Unit, claim: ClaimRef) -> Counter[str]:
+    """The containers that refer to a claim, by name, and how often: each ``resources.claims`` entry counts (NAR-3)."""
     spec = unit.pod.spec if unit.pod else PodSpec()
     names = {claim.entry} | {
         one.name
@@ -395,8 +421,8 @@ def claim_references(unit: Unit, claim: ClaimRef) -> int:
         if one.resource_claim_name and one.resource_claim_name == claim.name
     }
     containers = (*(spec.containers or ()), *(spec.init_containers or ()))
-    used = (one.name for container in containers if container.resources for one in container.resources.claims or ())
-    return sum(name in names for name in used)
+    uses = ((one, entry) for one in containers if one.resources for entry in one.resources.claims or ())
+    return Counter(container.name for container, entry in uses if entry.name in names)
 
 
 ROOM = "room"

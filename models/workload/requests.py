@@ -10,6 +10,7 @@ not counted on the node.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -69,6 +70,42 @@ def pod_level_headroom(spec: PodSpec) -> Requests:
     containers = _containers_requests(spec, integer_amounts)
     named = _pod_level_requests(spec.resources, containers, integer_amounts)
     return {name: amount - containers.get(name, 0) for name, amount in named.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceLimit:
+    """What a limit of the pod as a whole leaves for devices beside a limit of its containers (NAR-6).
+
+    It is that of one container, whose claims count, or ("") that of all together, where all claims of the pod do.
+    """
+
+    resource: str
+    container: str
+    left: int
+
+    def __str__(self) -> str:
+        covered = f"limit and DRA overhead for container {self.container}"
+        if not self.container:
+            covered = "aggregated container and node-allocatable DRA limits"
+        return f"pod level limit for {self.resource} is insufficient to cover the {covered}"
+
+
+def pod_level_limits(spec: PodSpec) -> tuple[DeviceLimit, ...]:
+    """What limits of the pod as a whole leave for devices: of huge pages in all, of the rest for each container."""
+    limits = integer_amounts(spec.resources.limits) if spec.resources is not None else {}
+    return tuple(_device_limits(spec, _pod_level_resources(limits)))
+
+
+def _device_limits(spec: PodSpec, limits: Requests) -> Iterator[DeviceLimit]:
+    together = _containers_requests(spec, integer_amounts)
+    for resource, most in limits.items():
+        if resource.startswith(_HUGE_PAGES):
+            yield DeviceLimit(resource, "", most - together.get(resource, 0))
+            continue
+        for container in (*(spec.init_containers or ()), *(spec.containers or ())):
+            own = integer_amounts(container.resources.limits) if container.resources is not None else {}
+            if resource in own:
+                yield DeviceLimit(resource, container.name, most - own[resource])
 
 
 def container_requests(container: Container) -> Amounts:

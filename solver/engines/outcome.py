@@ -321,7 +321,7 @@ class _OtherNode:
 
 
 # How messages begin that say what the node has too little of for the devices (NAR-6, NAR-7).
-DEVICE_ROOM_TEXTS = ("Insufficient ", "pod level request ")
+DEVICE_ROOM_TEXTS = ("Insufficient ", "pod level ")
 # The id of a reason where no filter takes devices away: there are too few to begin with.
 DEVICES_REASON = "devices"
 

@@ -22,13 +22,18 @@ from drasat.models.validation.findings import FieldProblem
 from drasat.models.validation.validate import validate_object
 
 DROP = "<drop>"
-# What kinds of Kueue must have.
-QUOTA_SPECS = {
+# What kinds of Kueue and Karpenter must have.
+INTEGRATION_SPECS = {
     "AdmissionCheck": {"controllerName": "example.com/check"},
     "ProvisioningRequestConfig": {"provisioningClassName": "class"},
     "ProvisioningRequest": {
         "provisioningClassName": "class",
         "podSets": [{"podTemplateRef": {"name": "pods"}, "count": 1}],
+    },
+    "NodeOverlay": {"requirements": [{"key": "zone", "operator": "In", "values": ["a"]}], "price": "1.5"},
+    "DRAConfig": {"driver": "gpu.example.com"},
+    "InstanceType": {
+        "offerings": [{"requirements": [{"key": "zone", "operator": "In", "values": ["a"]}], "price": "1.5"}]
     },
 }
 Edits = dict[str, Any]
@@ -183,7 +188,7 @@ BASES: dict[str, dict[str, Any]] = {
         }
         for model, (spec, *_) in {
             **SPECS,
-            **{one.__name__: (QUOTA_SPECS.get(one.__name__, {}),) for one in INTEGRATION_MODELS},
+            **{one.__name__: (INTEGRATION_SPECS.get(one.__name__, {}),) for one in INTEGRATION_MODELS},
         }.items()
     },
     "Job": JOB,

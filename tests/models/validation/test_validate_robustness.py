@@ -93,7 +93,8 @@ def test_any_key_is_endured(text):
 
 
 def test_empty_object_of_every_kind_is_endured():
-    for kind in BASES:
+    # A Configuration is a file, which has no name.
+    for kind in BASES.keys() - {"Configuration"}:
         assert any(problem.path == "metadata.name" for problem in validate_object(typed(kind, {})))
 
 

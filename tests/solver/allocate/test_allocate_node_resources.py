@@ -158,6 +158,58 @@ def test_requests_of_the_whole_pod_must_cover_its_devices(engine):
     assert (one.outcome, [text in reason.message for reason in one.reasons]) == ("Unallocatable", [True])
 
 
+def limited(name, *claims, **limits):
+    used = {"claims": [{"name": one} for one in claims]} if claims else {}
+    return {"name": name, "resources": {"limits": limits, **used}}
+
+
+FOUR = mapped(cpu="4")
+HUGE = {"hugepages-2Mi": "2Mi"}
+LIMITS = {
+    "device of the container": (FOUR, {"cpu": "6"}, [limited("m", "c", cpu="2")], None),
+    "less than container and device": (FOUR, {"cpu": "5"}, [limited("m", "c", cpu="2")], "cpu"),
+    "device of another container": (FOUR, {"cpu": "5"}, [limited("m", cpu="2"), container("k", "c")], None),
+    "device of no container": (FOUR, {"cpu": "5"}, [limited("m", cpu="2")], None),
+    "both containers": (FOUR, {"cpu": "6"}, [limited("m", "c", cpu="2"), limited("k", "c", cpu="2")], None),
+    "one reference": (overhead("cpu", "1", "2"), {"cpu": "5"}, [limited("m", "c", cpu="2"), container("k", "c")], None),
+    "init container": (FOUR, {"cpu": "5"}, [limited("m", cpu="1"), limited("i", "c", cpu="2")], "cpu"),
+    "all huge pages": (mapped(**HUGE), {"hugepages-2Mi": "4Mi"}, [limited("m", **HUGE)], None),
+    "too many huge pages": (
+        mapped(**HUGE),
+        {"hugepages-2Mi": "4Mi"},
+        [limited("m", **HUGE), limited("k", **HUGE)],
+        "hugepages-2Mi",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ["auto", "cp-sat", "backtracking"])
+@pytest.mark.parametrize(("terms", "limits", "containers", "short"), LIMITS.values(), ids=LIMITS)
+def test_limits_of_the_whole_pod_must_cover_containers_and_devices(terms, limits, containers, short, engine):
+    """NAR-6"""
+    later = [one for one in containers if one["name"] == "i"]
+    pod = user(
+        "p", *(one for one in containers if one not in later), init=later, spec={"resources": {"limits": limits}}
+    )
+    given = [published("n", device("x", **terms)), pod]
+    answer = asked(*given, engine=engine, room={**ON, "hugepages-2Mi": "1Gi"})
+    (one,) = answer.units
+    if short is None:
+        assert one.outcome == "Allocated"
+    else:
+        assert one.outcome == "Unallocatable"
+        assert f"pod level limit for {short} is insufficient to cover the" in one.reasons[0].message
+
+
+def test_a_limit_of_the_whole_pod_may_leave_room_for_other_devices():
+    """NAR-6, NAR-9: of two devices the one whose cpu the limit covers."""
+    devices = [device("a", **mapped(cpu="4")), device("b", **mapped(cpu="3"))]
+    pod = user("p", limited("m", "c", cpu="2"), spec={"resources": {"limits": {"cpu": "5"}}})
+    for engine, outcome in (("auto", "Allocated"), ("backtracking", "Unallocatable")):
+        (one,) = asked(published("n", *devices), pod, engine=engine).units
+        assert one.outcome == outcome
+
+
 BIG_OR_SMALL = [
     device("big", kind="big", **overhead("memory", "64Gi")),
     device("small", kind="small", **overhead("memory", "16Gi")),
@@ -315,3 +367,18 @@ def test_the_verifier_refuses_a_mapped_claim_of_two_pods():
         Placement(made.nodes["n"], (), made.pods["default", "b"], (claim,)),
     ]
     assert [found.rule for found in verify(made, placements, FeatureGates.all_on())] == ["NAR-8"]
+
+
+def test_the_verifier_adds_devices_to_limits_of_the_whole_pod():
+    """NAR-6: with the devices of a pod without limits, one with limits is refused."""
+    for number, (terms, limits, containers, short) in enumerate(LIMITS.values()):
+        pod = user("p", *containers)
+        slice_ = published("n", device("x", **terms))
+        room = {**ON, "hugepages-2Mi": "1Gi"}
+        (one,) = asked(slice_, pod, room=room).units
+        limited_pod = {**pod, "spec": {**pod["spec"], "resources": {"limits": limits}}}
+        made = cluster(*classes(), node("n", **room), slice_, limited_pod)
+        pairs = tuple((ref.claim, allocation) for ref, allocation in one.allocations)
+        placement = Placement(made.nodes["n"], pairs, made.pods["default", "p"])
+        found = {found.rule for found in verify(made, [placement], FeatureGates.all_on())}
+        assert found == ({"NAR-6"} if short else set()), list(LIMITS)[number]

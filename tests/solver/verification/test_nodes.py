@@ -6,7 +6,7 @@ from support.gates import ALL
 from support.manifests import asking, cluster, device_class, node, pod
 
 from drasat.models.workload.requests import effective_requests
-from drasat.solver.verification.nodes import pod_takes
+from drasat.solver.verification.pod_amounts import pod_takes
 from drasat.solver.verification.verify import Placement, verify
 
 GPU = "example.com/gpu"
