@@ -227,9 +227,17 @@ def _semantic(value: Any, key: str = "") -> Any:
     """Give a value that is equal for whatever the API takes as equal: empty is absent, amounts count by value."""
     if isinstance(value, Mapping):
         if key in _AMOUNTS:
-            return {name: Quantity.parse(amount).nano for name, amount in value.items()}
+            return {name: _amount(amount) for name, amount in value.items()}
         parts = ((name, _semantic(inner, name)) for name, inner in value.items())
         return {name: inner for name, inner in parts if inner not in (None, "", {}, [])}
     if isinstance(value, list | tuple):
         return [_semantic(inner) for inner in value]
     return value
+
+
+def _amount(value: Any) -> Any:
+    """An amount in units of 10^-9; what is none stays, for such maps may stand in fields that are not read here."""
+    try:
+        return Quantity.parse(value).nano
+    except ValueError:
+        return _semantic(value)

@@ -1,10 +1,13 @@
 """``drasat.provision``: the state of a cluster goes on, events as mappings, who gives quota, frames."""
 
+import random
+
 import pytest
 import yaml
 from support.provisioning_play import STANDARD, check, config, flavor, kueue, queue, workload
 
 import drasat
+from drasat.integrations.provisioning.event_forms import EVENT_FORMS
 
 LOCAL = kueue("LocalQueue", "lq", {"clusterQueue": "cq"}, namespace="team")
 AROUND = [config(), check(), queue(), flavor("f1", "z1"), flavor("f2", "z2"), LOCAL]
@@ -114,3 +117,35 @@ def test_what_is_made_can_be_read_back():
     again = drasat.provision(drasat.load(*AROUND, reserved(), *made), quota="events")
     assert yaml.safe_dump(again.manifests()) == yaml.safe_dump(made)
     assert again.timeline[0].created == ()
+
+
+ATOMS = [None, True, 0, -1, 1.5, "", "team/wl", "wl", "team/wl-check1-1", "Failed", "x/y/z", "PodTemplate", [], 10**20]
+KEYS = ["workload", "request", "type", "status", "flavors", "counts", "by", "kind", "name", "metadata", "spec", "ps1"]
+
+
+def random_value(rng, depth=0):
+    if depth > 3 or rng.random() < 0.5:
+        return rng.choice(ATOMS)
+    if rng.random() < 0.7:
+        return {rng.choice(KEYS): random_value(rng, depth + 1) for _ in range(rng.randrange(4))}
+    return [random_value(rng, depth + 1) for _ in range(rng.randrange(3))]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_event_happens_or_is_refused(seed):
+    rng = random.Random(seed)
+    cluster = loaded()
+    outcomes = set()
+    for _ in range(100):
+        fitting = {"reserve": "team/wl", "tick": None, "apply": rng.choice(AROUND), "finish": "team/wl"}
+        names = [rng.choice([*fitting, *EVENT_FORMS]) for _ in range(2)]
+        events = [
+            {"time": time, name: fitting[name] if name in fitting and rng.random() < 0.8 else random_value(rng)}
+            for time, name in enumerate(names)
+        ]
+        try:
+            drasat.provision(cluster, events=events)
+            outcomes.add("happened")
+        except drasat.InputError:
+            outcomes.add("refused")
+    assert outcomes == {"happened", "refused"}
