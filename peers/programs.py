@@ -1,6 +1,7 @@
 """The programs of other systems: which there are, and how Go builds them into the user's cache folder.
 
-Each is a Go module of its own in the folder of its name beside this file. ``go.mod`` says which Go it needs.
+Each is a Go module of its own in the folder of its name beside this file; ``lines`` is what they have in common.
+``go.mod`` says which Go a program needs.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ PROGRAMS = (KUBE_SCHEDULER, KARPENTER)
 BuildWatch = Callable[[str], None]
 _PARTS = ("*.go", "go.mod", "go.sum")
 _FOLDER = Path(__file__).parent
+_COMMON = "lines"
 _GO_LINE = re.compile(r"^go (\d+(?:\.\d+)*)", re.MULTILINE)
 
 
@@ -145,9 +147,9 @@ def _cache_folder() -> Path:
 
 def _fingerprint(name: str) -> str:
     """Hash all sources; another program results when any of them changes."""
-    folder = sources_of(name)
     digest = hashlib.sha256()
-    for path in sorted(path for part in _PARTS for path in folder.glob(part)):
+    folders = (sources_of(name), sources_of(_COMMON))
+    for path in (path for folder in folders for path in sorted(path for part in _PARTS for path in folder.glob(part))):
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"runtime"
-	"runtime/debug"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -85,20 +83,6 @@ type requirementPair struct {
 	Asked []karpenter.NodeSelectorRequirementWithMinValues `json:"asked"`
 }
 
-type handshake struct {
-	Peer     string `json:"peer"`
-	Protocol int    `json:"protocol"`
-	Module   string `json:"module"`
-	Version  string `json:"version"`
-	Go       string `json:"go"`
-}
-
-type failure struct {
-	ID      json.RawMessage `json:"id"`
-	Failure string          `json:"failure"`
-	Stack   string          `json:"stack,omitempty"`
-}
-
 // roundAnswer is what one provisioning round decided.
 type roundAnswer struct {
 	ID       json.RawMessage `json:"id"`
@@ -162,20 +146,6 @@ type compatibleAnswer struct {
 	Strict     []bool `json:"strict"`
 	WellKnown  []bool `json:"wellKnown"`
 	Intersects []bool `json:"intersects"`
-}
-
-func newHandshake() handshake {
-	h := handshake{Peer: "karpenter", Protocol: protocolVersion, Module: simulationModule, Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return h
-	}
-	for _, dependency := range info.Deps {
-		if dependency.Path == simulationModule {
-			h.Version = dependency.Version
-		}
-	}
-	return h
 }
 
 func named(meta metav1.Object) string {

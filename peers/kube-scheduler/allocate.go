@@ -4,12 +4,13 @@ import (
 	"context"
 	"time"
 
+	"drasat.dev/peers/lines"
 	"k8s.io/dynamic-resource-allocation/structured"
 )
 
 func allocate(req *request) any {
 	if req.Node == nil {
-		return failure{ID: req.ID, Failure: "allocate needs a node"}
+		return lines.Failure{ID: req.ID, Failure: "allocate needs a node"}
 	}
 	e := newEngine(req)
 	state := stateOf(req.Allocated, e.switches.ConsumableCapacity)

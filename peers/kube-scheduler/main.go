@@ -1,99 +1,30 @@
 // Command kube-scheduler answers allocation questions with the allocator that kube-scheduler itself embeds.
-//
-// It reads one JSON request a line from stdin and writes one JSON answer a line to stdout. The first line it
-// writes, and the only one with --version, says which module it was built from.
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"runtime/debug"
-	"time"
 
-	kjson "sigs.k8s.io/json"
+	"drasat.dev/peers/lines"
 )
 
 func main() {
-	versionOnly := flag.Bool("version", false, "print the handshake line and exit")
-	flag.Parse()
-	go endWith(os.Getppid())
-	out := bufio.NewWriter(os.Stdout)
-	if err := run(os.Stdin, out, *versionOnly); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-// endWith stops a search that nobody waits for any more: a killed parent cannot stop it itself.
-func endWith(parent int) {
-	for os.Getppid() == parent {
-		time.Sleep(time.Second)
-	}
-	os.Exit(3)
-}
-
-func run(in io.Reader, out *bufio.Writer, versionOnly bool) error {
-	if err := writeLine(out, newHandshake()); err != nil || versionOnly {
-		return err
-	}
-	lines := bufio.NewReaderSize(in, 1<<20)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if len(line) > 1 {
-			if err := writeLine(out, answer(line)); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func writeLine(out *bufio.Writer, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	if _, err := out.Write(append(text, '\n')); err != nil {
-		return err
-	}
-	return out.Flush()
+	lines.Serve(lines.NewHandshake("kube-scheduler", protocolVersion, allocatorModule), answer)
 }
 
 var handlers = map[string]func(*request) any{"allocate": allocate, "schedule": schedule}
 
-// answer never fails: what cannot be answered, a panic of the allocator included, is a failure object.
-func answer(line []byte) (result any) {
+// answer never fails: what cannot be answered is a failure object.
+func answer(line []byte) any {
 	var req request
-	defer func() {
-		if cause := recover(); cause != nil {
-			result = failure{ID: req.ID, Failure: fmt.Sprintf("panic: %v", cause), Stack: string(debug.Stack())}
-		}
-	}()
-	if err := decode(line, &req); err != nil {
-		return failure{ID: req.ID, Failure: "request not understood: " + err.Error()}
+	if err := lines.Decode(line, &req); err != nil {
+		return lines.Failure{ID: req.ID, Failure: "request not understood: " + err.Error()}
 	}
 	handler, known := handlers[req.Kind]
 	if !known {
-		return failure{ID: req.ID, Failure: fmt.Sprintf("unknown kind of request %q", req.Kind)}
+		return lines.Failure{ID: req.ID, Failure: fmt.Sprintf("unknown kind of request %q", req.Kind)}
 	}
 	if err := selectVariant(req.Variant); err != nil {
-		return failure{ID: req.ID, Failure: err.Error()}
+		return lines.Failure{ID: req.ID, Failure: err.Error()}
 	}
 	return handler(&req)
-}
-
-// decode refuses fields this program does not know: ignoring one could make the answer a wrong one.
-func decode(line []byte, req *request) error {
-	unknown, err := kjson.UnmarshalStrict(line, req)
-	return errors.Join(append(unknown, err)...)
 }

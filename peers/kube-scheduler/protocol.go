@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"runtime"
-	"runtime/debug"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -65,20 +63,6 @@ type pod struct {
 	Nodes []string `json:"nodes"`
 }
 
-type handshake struct {
-	Peer     string `json:"peer"`
-	Protocol int    `json:"protocol"`
-	Module   string `json:"module"`
-	Version  string `json:"version"`
-	Go       string `json:"go"`
-}
-
-type failure struct {
-	ID      json.RawMessage `json:"id"`
-	Failure string          `json:"failure"`
-	Stack   string          `json:"stack,omitempty"`
-}
-
 // verdict is the answer for one pod's claims.
 type verdict struct {
 	Outcome     string                         `json:"outcome"`
@@ -110,18 +94,4 @@ type scheduleAnswer struct {
 	ID      json.RawMessage `json:"id"`
 	Pods    []podVerdict    `json:"pods"`
 	Seconds float64         `json:"seconds"`
-}
-
-func newHandshake() handshake {
-	h := handshake{Peer: "kube-scheduler", Protocol: protocolVersion, Module: allocatorModule, Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return h
-	}
-	for _, dependency := range info.Deps {
-		if dependency.Path == allocatorModule {
-			h.Version = dependency.Version
-		}
-	}
-	return h
 }

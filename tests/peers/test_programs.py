@@ -201,4 +201,4 @@ def test_the_wheel_carries_every_source():
     patterns = project["tool"]["setuptools"]["package-data"]["drasat.peers"]
     package = sources_of(KUBE_SCHEDULER).parent
     packed = {path for pattern in patterns for path in package.glob(pattern)}
-    assert packed == {path for name in PROGRAMS for path in sources_of(name).rglob("*") if path.is_file()}
+    assert packed == {path for name in (*PROGRAMS, "lines") for path in sources_of(name).rglob("*") if path.is_file()}
