@@ -22,6 +22,7 @@ from ..engines.engines import NodeCompiler
 from .assign import PlanAssignment, bought_cost, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
 from .build.objectives import COMPACT, COST, FEWEST_NODES, FRAGMENTATION, LEAST_CONSUMPTION, Goal
+from .build.quota_stages import QUOTA_STAGES
 from .build.weights import WeightFunction
 from .first_fit import AllocationsOfUnit, FirstFit, first_fit, first_fit_placed, remaining_beside
 from .master_problem import PlanLimits, PlanSolution, is_past
@@ -29,6 +30,7 @@ from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD, Picks
 from .pricing.consumption import ConsumptionMeasure
 from .quota_first_fit import quota_first_fit
+from .quota_ledger import QuotaLedger
 
 # With at most so many units and nodes together first fit is tried in further orders, so many of them drawn at random.
 _FEW_UNITS_AND_NODES = 128
@@ -236,7 +238,10 @@ class _PlanValues:
         return self.goals[number].stage.name in self._request.last_stages
 
     def _value(self, goal: Goal) -> int | None:
-        name = goal.stage.name
+        name, admissions = goal.stage.name, self._instance.admissions
+        if admissions is not None and name.partition("=")[0] in QUOTA_STAGES:
+            ledger = QuotaLedger(admissions.problem, self._assignment.admissions)
+            return admissions.stages.value(name, ledger) - goal.earlier
         if goal.weigh is not None:
             return _weighed_value(self._request, goal, goal.weigh, self._assignment.assigned)
         if name == FRAGMENTATION:

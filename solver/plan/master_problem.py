@@ -115,6 +115,9 @@ class PlanCompletion(Protocol):
     def decided(self) -> Sequence[Sequence[int]]:
         """The gang classes that are chosen, in groups that compete; others that it is about follow from them."""
 
+    def settled(self, gangs: Sequence[int]) -> tuple[int, ...]:
+        """The gangs of a plan, where those that follow from others are as good as they can be."""
+
     def choose(self, room: list[int], stages: Sequence[ObjectiveStage], wished: Sequence[float]) -> dict[int, int]:
         """Return the number of each gang class that it is about, zeros included, and take their members out of room.
 

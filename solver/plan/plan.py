@@ -39,6 +39,7 @@ from .assign import PlanAssignment, assign_plan, build_plan_outcome, planned_wei
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
 from .build.nodes import build_node_catalogue
 from .build.objectives import FRAGMENTATION, LEAST_CONSUMPTION, last_stages, parse_objective, value_annotation
+from .build.quota_stages import QUOTA_STAGES
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
@@ -92,6 +93,8 @@ def plan(
     check_policy(cel_errors)
     stages = parse_objective(objective, buy)
     _check_options(gap, buy, only_new, budget)
+    if quota is None and (named := next((name for name in stages if name in QUOTA_STAGES), None)):
+        raise ValueError(f"the stage {named} makes sense with quota alone: there are no ClusterQueues that count")
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
     policy = effective_policy("cp-sat", cel_errors)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor, inf
 
 from ..engines.cp_sat import Limits, SolverStatus
@@ -89,7 +89,7 @@ class _StageSolver:
         self._generator = column_generation.ColumnGenerator(instance, self.master, pricer, executor)
         self._limits = limits
         self._watch = watch
-        self._plan = master_problem.empty_plan(instance)
+        self._plan = self._settled(master_problem.empty_plan(instance))
         self._results: list[master_problem.StageResult] = []
         self._reached: list[tuple[master_problem.ObjectiveStage, int | None]] = []
 
@@ -212,8 +212,13 @@ class _StageSolver:
         self._choose(stage, choices, work)
 
     def _keep_better(self, stage: master_problem.ObjectiveStage, plan: master_problem.IntegerPlan | None) -> None:
-        if plan and stage.gain(plan, self._plan) > 0:
-            self._plan = plan
+        settled = self._settled(plan) if plan else None
+        if settled and stage.gain(settled, self._plan) > 0:
+            self._plan = settled
+
+    def _settled(self, plan: master_problem.IntegerPlan) -> master_problem.IntegerPlan:
+        completion = self._instance.completion
+        return replace(plan, gangs=completion.settled(plan.gangs)) if completion else plan
 
     def _integers(
         self, stage: master_problem.ObjectiveStage, generated: column_generation.GenerationResult, bound: int | None
@@ -242,7 +247,7 @@ class _StageSolver:
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound):
             for plan in LargeNeighbourhoodSearch(self._generator, stage, relaxation, part).plans(self._plan):
-                self._plan = plan
+                self._plan = self._settled(plan)
                 if self._is_close(stage, bound):
                     break
             self._note(stage, bound, generated.rounds)
@@ -267,7 +272,7 @@ class _StageSolver:
         if len(groups) < _FEW_GROUPS or self._is_close(stage, bound):
             return
         for plan in improved_by_gangs(self._generator, stage, self._plan, groups, deadline):
-            self._plan = plan
+            self._plan = self._settled(plan)
             if self._is_close(stage, bound):
                 break
 

@@ -50,6 +50,7 @@ class QuotaForce:
         problem = scene.problem
         self._owned = {owner[2] for one in problem.workloads for owner in one.owners}
         self._free = [name for name in scene.jobs if name not in self._owned]
+        self._waiting = sorted({one.queue for one in problem.workloads})
         self._priorities = {place: one.priority or 0 for place, one in enumerate(problem.workloads)}
         self.names = [name for stage in stages for name in self._named(stage)]
         self._start = {(x, pair): amount for x, one in enumerate(problem.nodes) for pair, amount in one.held.items()}
@@ -58,6 +59,8 @@ class QuotaForce:
         self._search(0, dict(self._start), {}, [])
 
     def _named(self, stage):
+        if stage == "fair":
+            return [f"fair={count}" for count in range(1, len(self._waiting) + 1)]
         if stage != "priority":
             return [stage]
         values = set(self._priorities.values()) | ({0} if self._free else set())
@@ -141,6 +144,10 @@ class QuotaForce:
 
     def _value(self, name, used, placed, nodes):
         head, _, kind = name.partition("=")
+        if head == "fair":
+            return sum(sorted(self._share(used, queue) for queue in self._waiting)[: int(kind)])
+        if head == "borrowed":
+            return self._borrowed(used)
         if name == "fewest-nodes":
             return nodes
         if head == "priority":
@@ -150,6 +157,39 @@ class QuotaForce:
         if kind.startswith("annotation"):
             return sum(Fraction(1 if one[3] is None else one[3]) * count for _, one, count in placed)
         return sum(count for _, _, count in placed)
+
+    def _has(self, queue, resource):
+        """What the tree of a queue has of a resource."""
+        nodes = self.scene.problem.nodes
+
+        def quota(x, pair):
+            own = nodes[x].nominal.get(pair, 0)
+            return own + sum(min(quota(c, pair), nodes[c].lending_limit.get(pair, 10**9)) for c in children(x))
+
+        def children(x):
+            return [c for c, one in enumerate(nodes) if one.parent == x]
+
+        while nodes[queue].parent is not None:
+            queue = nodes[queue].parent
+        flavors = {pair for one in nodes for pair in (*one.nominal, *one.held) if pair[1] == resource}
+        return sum(quota(queue, pair) for pair in flavors)
+
+    def _share(self, used, queue):
+        """The dominant share in thousandths, by weight."""
+        shares = [Fraction(0)]
+        for resource in ("gpu", "cpu"):
+            has = self._has(queue, resource)
+            amount = sum(n for (x, pair), n in used.items() if x == queue and pair[1] == resource)
+            shares += [Fraction(1000 * amount, has)] if has else []
+        return max(shares) / self.scene.problem.nodes[queue].weight
+
+    def _borrowed(self, used):
+        total = Fraction(0)
+        for (x, pair), amount in used.items():
+            node, has = self.scene.problem.nodes[x], self._has(x, pair[1])
+            if node.parent is not None and has:
+                total += Fraction(1000 * max(0, amount - node.nominal.get(pair, 0)), has)
+        return total
 
     def _least_nodes(self, pods):
         """The least number of nodes that take all pods; None if they do not fit."""

@@ -41,6 +41,7 @@ from .objectives import COMPACT, FRAGMENTATION, LEAST_CONSUMPTION, SOFT, Goal, O
 from .questions import BundleQuestionBuilder
 from .quota import QuotaEntries, quota_entries
 from .quota_admission import PlannedAdmissions, build_admissions
+from .quota_stages import QuotaStages
 from .shared_devices import SharedDevices, shared_devices
 from .units import (
     ColocatedUnits,
@@ -160,12 +161,14 @@ class _PlanInstanceBuilder:
         gangs = GangBuilder(self._roles, nodes, self._cluster.nodes)
         gangs.build(members)
         quota = self._request.quota
-        admissions = build_admissions(quota, gangs, self._entries, queued) if quota else None
+        objective, entries = self._request.objective, self._entries
+        admissions = build_admissions(quota, gangs, entries, queued, objective) if quota else None
         residual_roles = [self._roles.of(unit_class) for unit_class in residual_classes]
         roles = self._roles.all
         times = _RESIDUAL_MULTIPLE if FRAGMENTATION in self._request.objective else 1
         resources = ScaledResources.of(unit_classes, times)
-        domains = sorted({gang.domain for gang in members if gang.domain})
+        bound = {*members, *(entry.gang for entry in entries if entry.gang)}
+        domains = sorted({gang.domain for gang in bound if gang.domain})
         node_classes = self._node_classes(unit_classes, nodes, resources, domains)
         instance = MasterProblem(
             tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
@@ -199,7 +202,8 @@ class _PlanInstanceBuilder:
             survey = ConsumptionSurvey(NodeContextBuilder(self._cluster), self._ledger)
             consumption = {node.index: survey.of_question(plain[node.index], node.view) for node in node_classes}
             objective = (*objective, *stages_with_choice(following, plain, consumption))
-        goals = self._goals(objective, gangs, roles, residual_roles or roles, node_classes)
+        stages = admissions.stages if admissions else None
+        goals = self._goals(objective, gangs, roles, residual_roles or roles, node_classes, stages)
         measured = {
             node.index: self._measured(plain[node.index], node, shared, goals, consumption.get(node.index))
             for node in node_classes
@@ -239,6 +243,7 @@ class _PlanInstanceBuilder:
         roles: Sequence[GangRole],
         target_roles: Sequence[GangRole],
         nodes: Sequence[PlanNodeClass],
+        quota: QuotaStages | None,
     ) -> ObjectiveBuilder:
         request, catalogue = self._request, self._request.catalogue
         prices = {node.index: catalogue.price(node.template) for node in nodes if catalogue and node.template}
@@ -255,6 +260,7 @@ class _PlanInstanceBuilder:
             target_roles,
             self._cluster.classes,
             request.last_stages,
+            quota,
         )
 
     def _measured(

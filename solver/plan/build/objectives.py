@@ -24,6 +24,7 @@ from ....problem.node_state import FULL_CONSUMPTION
 from ..master_problem import CouplingRow, MasterGangClass, MasterProblem, MasterUnitClass, ObjectiveStage, Terms
 from ..pricing.bundle import SPREAD, BundleQuestion, Measure, OccupiedMeasure
 from .nodes import PlanNodeClass
+from .quota_stages import QUOTA_STAGES, QuotaStages
 from .units import GangAlternative, GangRole
 from .weights import (
     LARGEST_NODE_COEFFICIENT,
@@ -43,7 +44,7 @@ LAST_DEFAULT_STAGES = (PREFERENCE, LEAST_CONSUMPTION)
 MEASURED_STAGES = (SPREAD.id, PREFERENCE, SOFT, COMPACT, LEAST_CONSUMPTION)
 """Stages about what a node's bundle is like; each is a meter."""
 FRAGMENTATION = "fragmentation"
-STAGE_NAMES = ("priority", "admitted", COST, FEWEST_NODES, *MEASURED_STAGES, FRAGMENTATION)
+STAGE_NAMES = ("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES, *MEASURED_STAGES, FRAGMENTATION)
 # Where a node takes more units, they are of few classes, and exact prices hardly matter.
 _MANY_UNITS_ON_NODE = 256
 
@@ -119,7 +120,7 @@ class ObjectiveBuilder:
     ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``target_roles`` those for which ``fragmentation``
     leaves room; ``prices`` are those of nodes that could be bought. ``queued`` are all units of the queue, ``earlier``
     those that were placed before, on ``opened`` nodes that were not in use. ``classes`` are DeviceClasses by name,
-    ``brief`` the stages that take little time.
+    ``brief`` the stages that take little time. ``quota`` makes stages about quota.
     """
 
     names: Sequence[str]
@@ -134,6 +135,7 @@ class ObjectiveBuilder:
     target_roles: Sequence[GangRole]
     classes: Mapping[str, DeviceClass]
     brief: Sequence[str] = ()
+    quota: QuotaStages | None = None
 
     @cached_property
     def residual_workload(self) -> ResidualWorkload | None:
@@ -230,6 +232,9 @@ class ObjectiveBuilder:
                 yield self._weighted(f"priority={priority}", partial(_has_priority, priority))
         elif head == "admitted":
             yield self._weighted(name, self._weight(rest))
+        elif head in QUOTA_STAGES:
+            for stage, scale, earlier, limit in self.quota.stages(name) if self.quota else ():
+                yield Goal(stage, scale, earlier, limit)
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:

@@ -19,6 +19,7 @@ from .quota import (
     QuotaRows,
     admitted_workloads,
 )
+from .quota_stages import QuotaStages
 from .units import Domain, GangBuilder, UnitClass
 
 
@@ -30,6 +31,7 @@ class PlannedAdmissions:
     classes: Sequence[AdmissionClass]
     gangs: Sequence[MasterGangClass]
     excess: Sequence[ExcessVariable]
+    stages: QuotaStages
     class_of: Mapping[int, UnitClass]
     roles: Mapping[tuple[int, Domain | None], int]
 
@@ -45,22 +47,41 @@ class PlannedAdmissions:
         """What a plan with these numbers of gangs admits, by position of the workload."""
         return admitted_workloads(self.classes, gangs, self.class_of, self.roles)
 
+    def settled(self, gangs: Sequence[int]) -> tuple[int, ...]:
+        """The gangs of a plan, where those that only count usage are no more than they must be."""
+        found = dict(enumerate(gangs))
+        self.settle(found)
+        return tuple(found.values())
+
+    def settle(self, found: dict[int, int]) -> None:
+        """Set what only counts the usage of gangs."""
+        for variable in (*self.excess, *self.stages.excess):
+            found[variable.gang] = variable.value(found)
+        if self.stages.fair is not None:
+            self.stages.fair.settle(found)
+
     def choose(self, room: list[int], stages: Sequence[ObjectiveStage], wished: Sequence[float]) -> dict[int, int]:
         """Admit one workload after the other while quota and room last."""
         return _GreedyAdmission(self, room, stages, wished).chosen()
 
 
 def build_admissions(
-    quota: QuotaQueue, gangs: GangBuilder, entries: Sequence[QuotaEntries], unit_classes: Sequence[UnitClass]
+    quota: QuotaQueue,
+    gangs: GangBuilder,
+    entries: Sequence[QuotaEntries],
+    unit_classes: Sequence[UnitClass],
+    objective: Sequence[str],
 ) -> PlannedAdmissions:
-    """Add gang classes and rows for the workloads of an instance."""
+    """Add gang classes and rows for the workloads of an instance, and for the stages of its objective about quota."""
     class_of = {id(entry): unit_class for unit_class in unit_classes for entry in unit_class.entries}
     builder = AdmissionBuilder(quota, gangs)
     builder.build(entries, class_of)
     rows = QuotaRows(quota.problem, builder.classes, gangs)
     rows.post()
+    stages = QuotaStages(quota.problem, builder.classes, objective)
+    stages.post(gangs)
     roles = {(role.unit_class.index, role.domain): role.index for role in gangs.roles.all}
-    return PlannedAdmissions(quota.problem, builder.classes, gangs.gangs, rows.excess, class_of, roles)
+    return PlannedAdmissions(quota.problem, builder.classes, gangs.gangs, rows.excess, stages, class_of, roles)
 
 
 # Floating-point values this close to the next whole number are it.
@@ -97,8 +118,7 @@ class _GreedyAdmission:
             elif waiting[queue] and not self._take(waiting[queue].pop(), 1):
                 # Nothing is admitted before what comes first.
                 waiting[queue].clear()
-        for variable in self._admissions.excess:
-            self._found[variable.gang] = variable.value(self._found)
+        self._admissions.settle(self._found)
         return self._found
 
     def _take_wished(self, one: AdmissionClass) -> int:

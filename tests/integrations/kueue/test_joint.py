@@ -247,6 +247,60 @@ def test_groups_of_a_leader_worker_set_are_workloads_of_their_own():
     assert len({name.split("-")[1] for name in placed}) == 2
 
 
+def stage_values(result):
+    return {one.stage: one.value for one in result.document.objective}
+
+
+def test_fair_plans_share_what_there_is():
+    """The smallest dominant share first: one queue could fill everything, and the other needs more pods for less."""
+    quota = {"a": {"cpu": 16, "gpus": 4}}
+    given = cluster(
+        flavor("a"),
+        queue("p", quota, cohort="c"),
+        queue("q", {"a": {"cpu": 16, "gpus": 0}}, cohort="c"),
+        node("n1", 4),
+        *(job(f"p{number}", 1, "p") for number in range(4)),
+        job("wide", 2, "q"),
+    )
+    result = drasat.plan(given, objective="fair,admitted")
+    assert stage_values(result) == {"fair=1": 500, "fair=2": 1000, "admitted": 4}
+    weighted = cluster(*given_with_weight(3))
+    assert stage_values(drasat.plan(weighted, objective="fair"))["fair=1"] == pytest.approx(500 / 3)
+
+
+def given_with_weight(weight):
+    quota = {"a": {"cpu": 16, "gpus": 4}}
+    return (
+        flavor("a"),
+        queue("p", quota, cohort="c"),
+        queue("q", {"a": {"cpu": 16, "gpus": 0}}, cohort="c", fairSharing={"weight": weight}),
+        node("n1", 4),
+        *(job(f"p{number}", 1, "p") for number in range(4)),
+        job("wide", 2, "q"),
+    )
+
+
+def test_plans_may_borrow_as_little_as_possible():
+    given = cluster(
+        flavor("a", "a"),
+        flavor("b", "b"),
+        queue("q", {"a": {"cpu": 8, "gpus": 1}, "b": {"cpu": 8, "gpus": 2}}, cohort="c"),
+        queue("other", {"a": {"cpu": 8, "gpus": 3}}, cohort="c"),
+        node("n1", 2, "a"),
+        node("n2", 2, "b"),
+        job("j", 2, "q"),
+    )
+    result = drasat.plan(given, objective="admitted,borrowed")
+    assert stage_values(result) == {"admitted": 2, "borrowed": 0}
+    assert {unit.node for unit in result.units} == {"n2"}
+
+
+@pytest.mark.parametrize("stage", ["fair", "borrowed"])
+def test_stages_about_quota_need_quota(stage):
+    with pytest.raises(ValueError, match=f"the stage {stage} makes sense with quota alone"):
+        drasat.plan(cluster(), objective=stage)
+
+
 def test_an_unknown_mode_is_refused():
     with pytest.raises(ValueError, match="unknown quota mode 'maybe'"):
         drasat.plan(cluster(), quota="maybe")

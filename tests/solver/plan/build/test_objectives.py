@@ -30,7 +30,10 @@ from drasat.solver.plan.build.objectives import (
     value_annotation,
 )
 
-KNOWN = "priority, admitted, cost, fewest-nodes, spread, preference, soft, compact, least-consumption, fragmentation"
+KNOWN = (
+    "priority, admitted, fair, borrowed, cost, fewest-nodes, spread, preference, soft, compact, least-consumption, "
+    "fragmentation"
+)
 
 
 @pytest.mark.parametrize(
