@@ -220,8 +220,9 @@ def plan(
         What there is, and what waits; see ``load``.
     objective
         Stages, the most important first; a string holds several, separated by commas: ``priority``, ``admitted``
-        (also ``admitted=devices``, ``admitted=capacity:NAME``, ``admitted=annotation:KEY``), ``fair``,
-        ``borrowed``, ``cost``, ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation``, ``compact``, ``least-consumption``.
+        (also ``admitted=devices``, ``admitted=capacity:NAME``, ``admitted=annotation:KEY``), ``fair``, ``borrowed``,
+        ``cost``, ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation``, ``compact``,
+        ``least-consumption``.
         Default: ``priority`` and ``admitted``, with ``buy`` also ``cost``, and then ``least-consumption`` where units
         have a choice between devices of different size.
     gap
