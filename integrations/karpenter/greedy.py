@@ -21,10 +21,11 @@ from ...models.workload.node_room import allocatable_of, remaining_allocatable
 from ...models.workload.requests import Requests, effective_requests, integer_amounts
 from ...models.workload.units import Unit
 from ...problem.messages import check_deadline
-from .device_search import DeviceSearch, DeviceSearchError, DeviceUse, selector_requirements
+from .device_search import DeviceSearch, DeviceSearchError
 from .instance_types import CatalogueOffering, allocatable_amounts
 from .overlays import PooledType
 from .requirements import WELL_KNOWN_LABELS, NodeRequirements
+from .searched_devices import DeviceUse, selector_requirements
 from .simulation import LaunchedNode, ProvisioningRound
 
 _PREFER = "PreferNoSchedule"
