@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from ..models.kubernetes.quantity import Quantity
 from ..models.kubernetes.semver import Version
-from ..models.kubernetes.slices import Device, DeviceAttribute
+from ..models.kubernetes.slices import Device, DeviceAttribute, UnknownValue
 from .errors import CelRuntimeError
 from .syntax import Has, Ident, Index, Literal, Node, Postfix, Select, Step, children
 from .types import QUANTITY, SEMVER
@@ -185,7 +185,9 @@ def _build_shape(
     fields = []
     for (section, name), kind in zip(named, kinds, strict=True):
         domain, slash, rest = name.partition("/")
-        if slash:
+        if kind == _HIDDEN:
+            fields.append(Field("", "", "", _HIDDEN))
+        elif slash:
             fields.append(Field(section, domain, rest, kind))
         elif (section, f"{driver}/{name}") in named:
             # Published twice: the qualified one is seen (CEL-10, CON-2).
@@ -238,6 +240,9 @@ def _kind_and_value(attribute: DeviceAttribute) -> tuple[str, Any]:
         return "string", attribute.string
     if attribute.version is not None:
         return "version", attribute.version
+    if isinstance(attribute, UnknownValue):
+        # As if it were not there (karpenter-dra 3.6).
+        return _HIDDEN, attribute.token
     for kind in _LIST_KINDS:
         value = getattr(attribute, kind)
         if value is not None:

@@ -17,7 +17,14 @@ from typing import Literal
 from ..models.kubernetes.claims import SEMANTICS_MODES, DeviceConstraint, ResourceClaim, mode_options, semantics_of
 from ..models.kubernetes.extensions import CallerConstraint, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
-from ..models.kubernetes.slices import DeviceAttribute, Scalar, member_values, published_value, scalar_value
+from ..models.kubernetes.slices import (
+    DeviceAttribute,
+    Scalar,
+    UnknownValue,
+    member_values,
+    published_value,
+    scalar_value,
+)
 from .messages import FatalError, Message, Placeholder
 from .problem import Constraint, FilterFailure, InUse, Problem
 from .requests import ResolvedRequest
@@ -106,6 +113,11 @@ class AttributeValueTable:
             read = self._read[key] = numbers, {device: token for device, token in known if token is not None}
         return read
 
+    def unknown(self, name: str) -> frozenset[int]:
+        """The devices of which the attribute's value is not known yet."""
+        values = ((device, published_value(profile, name)) for device, profile in enumerate(self.profiles))
+        return frozenset(device for device, value in values if isinstance(value, UnknownValue))
+
 
 def compile_constraint(
     applicable: ApplicableEntry,
@@ -125,8 +137,12 @@ def compile_constraint(
         derivation = DerivedAttributes(ask, values.expressions)
         if derivation.covers(name):
             tokens[index], errors[index] = _derived_tokens(name, derivation, values.profiles, numbers)
-        else:
+        elif kind == "matchAttribute":
             tokens[index] = plain
+        else:
+            unknown = values.unknown(name)
+            # What nobody knows yet is not known to differ (R11).
+            tokens[index] = {device: token for device, token in plain.items() if device not in unknown}
     return Constraint(
         claim,
         kind,

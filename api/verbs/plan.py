@@ -14,10 +14,11 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
+from ..models.kubernetes import karpenter
 from ..models.kubernetes.claims import AllocationResult
 from ..models.kubernetes.core import Node
 from ..models.kubernetes.extensions import Predicate
-from ..models.kubernetes.gates import FeatureGates
+from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.kubernetes.meta import ObjectKey
 from ..models.results.plan import (
     BoughtNodes,
@@ -34,6 +35,7 @@ from .allocate import allocated_manifests, claim_answers
 if TYPE_CHECKING:
     import pandas
 
+    from ..integrations.karpenter.candidates import NodeMarket
     from ..models.workload.expansion import QueuedUnit
     from ..models.workload.quota import QuotaProblem
     from ..reports.plots import MadeAllocation, PlotSource
@@ -277,8 +279,12 @@ def plan(
     began = monotonic()
     needed = _quota_problem(cluster, quota, time_limit)
     most = None if budget is None else _decimal_budget(budget)
+    market = _market(cluster, mix, feature_gates) if buy else None
+    if market is not None:
+        cluster = market.cluster
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
     ask = partial(ask, natural_gangs=natural_gangs, **({"quota": needed} if needed else {}))
+    ask = partial(ask, purchase_limits=market.limits if market else ())
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     progress: list[StageProgress] = []
     if time_limit is not None and needed is not None:
@@ -291,6 +297,8 @@ def plan(
 
     def made(answer: PlanOutcome) -> PlanResult:
         document = plan_document(answer, cluster, timings=timings)
+        if market is not None:
+            document = _with_offerings(document, market)
         pictured = _PicturedPlan(answer, cluster, namespace, selector, natural_gangs, seed)
         return PlanResult(document, partial(allocated_manifests, answer), cluster, progress, pictured)
 
@@ -310,6 +318,36 @@ def _quota_problem(cluster: Cluster, mode: str, time_limit: float | None) -> Quo
     from ..integrations.kueue.joint import quota_problem
 
     return quota_problem(cluster, mode, time_limit)
+
+
+def _market(
+    cluster: Cluster, mix: Cluster | None, feature_gates: FeatureGates | Mapping[str, bool] | None
+) -> NodeMarket | None:
+    """What Karpenter could launch; None where there is no NodePool."""
+    if not cluster.objects(karpenter.NodePool):
+        return None
+    from ..integrations.karpenter.candidates import node_market
+
+    return node_market(cluster, gates_of(feature_gates), [mix] if mix else ())
+
+
+def _with_offerings(document: PlanDocument, market: NodeMarket) -> PlanDocument:
+    """Say of bought nodes what they are in Karpenter's words."""
+    pairs = [(one, market.candidates.get(one.template)) for one in document.bought]
+    bought = tuple(
+        one
+        if made is None
+        else msgspec.structs.replace(
+            one,
+            pool=made.pool,
+            instance_type=made.kind.type.name,
+            zone=made.zone,
+            capacity_type=made.capacity_type,
+            overlay=made.priced.overlay,
+        )
+        for one, made in pairs
+    )
+    return msgspec.structs.replace(document, bought=bought, notices=(*market.notices, *document.notices))
 
 
 def _decimal_budget(budget: Decimal | float | str) -> Decimal:

@@ -38,6 +38,7 @@ class CatalogueOffering:
     reserved: int | None
     capacity: Amounts
     allocatable: Amounts
+    overhead: Amounts
 
     @property
     def zone(self) -> str:
@@ -97,7 +98,9 @@ class Catalogue:
             for pool in config.spec.pools or ():
                 if any(known.accepts(_term(term)) for term in pool.node_selector_terms or ()):
                     for one in pool.resource_slices or ():
-                        yield karpenter.ResourceSliceTemplate(driver=config.spec.driver, devices=one.devices)
+                        yield karpenter.ResourceSliceTemplate(
+                            driver=config.spec.driver, devices=one.devices, pool=pool.name
+                        )
 
 
 def _term(term: NodeSelectorTerm) -> NodeRequirements:
@@ -115,6 +118,7 @@ def _offering(number: int, written: karpenter.Offering, spec: karpenter.Instance
         written.reservation_capacity,
         capacity,
         allocatable_amounts(capacity, reserved),
+        reserved,
     )
 
 

@@ -112,9 +112,7 @@ def evaluate_overlays(
     pools: Sequence[NodePool], types: Sequence[CatalogueType], overlays: Iterable[NodeOverlay]
 ) -> OverlayEvaluation:
     """Apply overlays to the types of every pool (R1)."""
-    known = {
-        (pool.metadata.name, one.name): _pool_requirements(pool) & one.requirements for pool in pools for one in types
-    }
+    known = {(pool.metadata.name, one.name): pool_labels(pool) & one.requirements for pool in pools for one in types}
     slots: defaultdict[tuple[str, str], _Slots] = defaultdict(_Slots)
     verdicts: list[OverlayVerdict] = []
     missed: list[MissedConflict] = []
@@ -140,7 +138,7 @@ def evaluate_overlays(
     return OverlayEvaluation(made, tuple(verdicts), tuple(dict.fromkeys(missed)))
 
 
-def _pool_requirements(pool: NodePool) -> NodeRequirements:
+def pool_labels(pool: NodePool) -> NodeRequirements:
     """The pool's label and those of its nodes. Requirements of its template are no labels (correction 13)."""
     labels = pool.spec.template.metadata.labels or {}
     return NodeRequirements.of_labels({**labels, NODE_POOL_LABEL: pool.metadata.name})

@@ -14,7 +14,7 @@ from ..formats.errors import Source
 from ..formats.gc import gc_young_only
 from ..kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.core import HOSTNAME_LABEL, Namespace, Node, Pod
-from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
+from ..kubernetes.extensions import ConstraintGroup, DeviceTopology
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.kinds import (
     INTEGRATION_MODELS,
@@ -25,6 +25,7 @@ from ..kubernetes.kinds import (
     kind_of,
 )
 from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of
+from ..kubernetes.node_templates import NodeTemplate
 from ..kubernetes.serving import ComputeDomain, channel_template
 from ..kubernetes.slices import DescribedDevice, ResourceSlice
 from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, StatefulSet, Workload
@@ -140,6 +141,10 @@ class Cluster:
         all_slices = {**{slice_.metadata.name: slice_ for slice_ in self.slices}, **added}
         ordered = tuple(slice_ for _, slice_ in sorted(all_slices.items()))
         return replace(self, nodes=known, slices=ordered, _usages=dict(self._usages), _indexes=_SliceIndexes())
+
+    def with_templates(self, templates: Mapping[str, NodeTemplate]) -> Cluster:
+        """With these NodeTemplates, and no others."""
+        return replace(self, node_templates=templates, _usages=dict(self._usages))
 
     def with_claims(self, claims: Iterable[ResourceClaim]) -> Cluster:
         """With these claims added or replaced, e.g. by allocated or unpinned ones; the usage is derived."""

@@ -2,7 +2,6 @@
 
 - ConstraintGroup: constraints on the devices of several claims together.
 - DeviceTopology: which attributes of devices say where they are (TOPO-1 to TOPO-3).
-- NodeTemplate: a node that could be bought, with its devices.
 - Entries of the annotation ``drasat.dev/constraints`` and of ConstraintGroups (SOFT-1, SOFT-2). The annotation is YAML
   or JSON. It is read once, within bounds, and strictly: a misspelt ``weight`` would make a preference a requirement.
 - Predicates: constraints that are Python functions over the chosen devices of an entry.
@@ -12,7 +11,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -22,13 +20,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
-from ..formats.decode import DecodeProblem, Int64, Model, QuantityText, to_object_strictly
+from ..formats.decode import DecodeProblem, Int64, Model, to_object_strictly
 from ..formats.errors import Unreadable, child_path
 from ..formats.json import read_json
 from ..formats.yaml import yaml_documents
 from . import slices as slice_types
 from .claims import DeviceConstraint
-from .core import HOSTNAME_LABEL, Node, NodeSelectorRequirement, NodeSpec, NodeStatus, Taint
+from .core import NodeSelectorRequirement
 from .meta import KubernetesObject, ObjectMeta, Requirement
 from .quantity import Quantity
 
@@ -149,83 +147,6 @@ class DeviceTopology(KubernetesObject):
         """The shape, of a valid topology."""
         shape: TopologyShape = msgspec.convert(self.spec.shape, TopologyShape)
         return shape
-
-
-class TemplateSlice(Model):
-    """``spec`` of a ResourceSlice without node and pool; slices of one driver are one pool of the node.
-
-    Unlike a ResourceSlice it may have devices and counter sets at once.
-    """
-
-    driver: str = ""
-    devices: tuple[slice_types.Device, ...] | None = None
-    shared_counters: tuple[slice_types.CounterSet, ...] | None = None
-    partition_type_attribute: str | None = None
-    skip_node_operations: tuple[str, ...] | None = None
-
-
-class NodeTemplateSpec(Model):
-    """``spec`` of a NodeTemplate.
-
-    ``price`` is a decimal number of any unit, for one node. ``limit`` is how many there are to be had; absent, there is
-    no limit. Labels, taints and allocatable are those of each node.
-    """
-
-    price: QuantityText | None = None
-    limit: Int64 | None = None
-    labels: dict[str, str] | None = None
-    taints: tuple[Taint, ...] | None = None
-    allocatable: dict[str, QuantityText] | None = None
-    slices: tuple[TemplateSlice, ...] | None = None
-
-
-class NodeTemplate(KubernetesObject):
-    """A kind of node that could be bought."""
-
-    spec: NodeTemplateSpec = NodeTemplateSpec()
-
-
-# On nodes that are not there yet: the NodeTemplate that they are made from.
-NODE_TEMPLATE_ANNOTATION = "drasat.dev/node-template"
-
-
-def node_from_template(template: NodeTemplate, name: str) -> Node:
-    """The node of this name as it would be if it were bought; its host name is its own."""
-    spec = template.spec
-    return Node(
-        metadata=ObjectMeta(
-            name=name,
-            labels={**(spec.labels or {}), HOSTNAME_LABEL: name},
-            annotations={NODE_TEMPLATE_ANNOTATION: template.metadata.name},
-        ),
-        spec=NodeSpec(taints=spec.taints),
-        status=NodeStatus(allocatable=spec.allocatable),
-    )
-
-
-def slices_from_template(template: NodeTemplate, node: str) -> tuple[slice_types.ResourceSlice, ...]:
-    """The slices that its drivers would publish on the node of this name: one pool a driver, named as the node."""
-    parts = [part for one in template.spec.slices or () for part in _slice_parts(one)]
-    counts = Counter(part.driver for part in parts)
-    return tuple(
-        slice_types.ResourceSlice(
-            metadata=ObjectMeta(name=f"{node}-{number}"),
-            spec=slice_types.ResourceSliceSpec(
-                **msgspec.structs.asdict(part),
-                pool=slice_types.ResourcePool(name=node, generation=1, resource_slice_count=counts[part.driver]),
-                node_name=node,
-            ),
-        )
-        for number, part in enumerate(parts)
-    )
-
-
-def _slice_parts(one: TemplateSlice) -> Iterator[TemplateSlice]:
-    """A slice may not have both devices and counter sets."""
-    if one.devices and one.shared_counters:
-        yield TemplateSlice(driver=one.driver, shared_counters=one.shared_counters)
-        one = msgspec.structs.replace(one, shared_counters=None)
-    yield one
 
 
 CONSTRAINTS_ANNOTATION = "drasat.dev/constraints"
@@ -391,7 +312,9 @@ CallerConstraint: TypeAlias = Entry | Predicate
 def chosen_device(driver: str, device: slice_types.Device) -> ChosenDevice:
     """Show a device to a predicate."""
     attributes = {
-        _qualified_name(driver, name): _predicate_value(value) for name, value in (device.attributes or {}).items()
+        _qualified_name(driver, name): _predicate_value(value)
+        for name, value in (device.attributes or {}).items()
+        if not isinstance(value, slice_types.UnknownValue)
     }
     capacity = {
         _qualified_name(driver, name): Decimal(Quantity.parse(one.value).nano).scaleb(-9)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from ..formats.decode import Int64, Model, QuantityText
 from .core import NodeSelectorRequirement, NodeSelectorTerm, Taint
-from .extensions import TemplateSlice
 from .meta import KubernetesObject, ObjectMeta
+from .node_templates import PooledSlice
 from .slices import Device
 
 NODE_POOL_LABEL = "karpenter.sh/nodepool"
@@ -117,11 +117,10 @@ class NodeClaim(KubernetesObject):
     status: NodeClaimStatus | None = None
 
 
-class ResourceSliceTemplate(TemplateSlice):
+class ResourceSliceTemplate(PooledSlice):
     """A slice that a node will publish; ``metadata.name`` is what attribute bindings refer to (karpenter-dra 2.1)."""
 
     metadata: ObjectMeta = ObjectMeta()
-    pool: str = ""
     all_nodes: bool | None = None
     node_selector: TemplateNodeSelector | None = None
 

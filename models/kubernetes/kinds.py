@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from . import karpenter, kueue, operators, provisioning, serving, workloads
 from .claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
 from .core import Namespace, Node, Pod
-from .extensions import ConstraintGroup, DeviceTopology, NodeTemplate
+from .extensions import ConstraintGroup, DeviceTopology
 from .kueue import KUEUE_GROUP
 from .kueue_configuration import CONFIGURATION_GROUP, Configuration
+from .node_templates import NodeTemplate
 from .provisioning import AUTOSCALING_GROUP
 from .slices import ResourceSlice
 from .workloads import PodGroup, PriorityClass, Workload

@@ -23,6 +23,15 @@ class DeviceAttribute(Model):
     versions: tuple[str, ...] | None = None
 
 
+class UnknownValue(DeviceAttribute):
+    """A value that nobody knows before the node is there; those with one ``token`` are equal (karpenter-dra 3.6).
+
+    No manifest has one. It is equal to no other value, and not known to differ from one.
+    """
+
+    token: str = ""
+
+
 class CapacityRange(Model):
     """``validRange`` of a request policy (POL-3)."""
 
@@ -194,7 +203,9 @@ _SCALAR_FIELDS = {"int": "int_value", "bool": "bool_value", "string": "string", 
 
 
 def scalar_value(value: DeviceAttribute) -> Scalar | None:
-    """Type and value of a scalar; None for lists and for no value at all."""
+    """Type and value of a scalar, of unknown ones the token; None for lists and for no value at all."""
+    if isinstance(value, UnknownValue):
+        return Scalar("unknown", value.token)
     for type_, field in _SCALAR_FIELDS.items():
         if (scalar := getattr(value, field)) is not None:
             return Scalar(type_, scalar)

@@ -25,6 +25,7 @@ from ..kubernetes.kinds import KIND_NAMES, KINDS, RESOURCE_GROUP, ApiObject, Gro
 from ..kubernetes.kueue import KUEUE_GROUP
 from ..kubernetes.kueue_configuration import CONFIGURATION_GROUP, Configuration
 from ..kubernetes.meta import ObjectMeta
+from ..kubernetes.node_templates import NodeTemplate
 from ..kubernetes.published_fields import (
     UnknownField,
     groups_of_kind,
@@ -359,7 +360,7 @@ def extension_problems(read: ApiObject, mapping: Mapping[str, Any]) -> Iterator[
         yield from extensions.entry_problems(read.metadata, "metadata")
         if read.spec.metadata is not None:
             yield from extensions.entry_problems(read.spec.metadata, "spec.metadata")
-    elif isinstance(read, extensions.ConstraintGroup | extensions.DeviceTopology | extensions.NodeTemplate):
+    elif isinstance(read, extensions.ConstraintGroup | extensions.DeviceTopology | NodeTemplate):
         yield from unknown_fields(mapping.get("spec"), type(read.spec), "spec")
 
 

@@ -93,12 +93,21 @@ class PlannedNode(Model, kw_only=True, omit_defaults=False):
 
 
 class BoughtNodes(Model, omit_defaults=False):
-    """How many nodes of a NodeTemplate are bought, the price of one, and of all of them."""
+    """How many nodes of a NodeTemplate are bought, the price of one, and of all of them.
+
+    Of a node that Karpenter could launch, ``template`` is a name that drasat gives to its ``pool``, ``instance_type``,
+    ``zone`` and ``capacity_type``; ``overlay`` is the NodeOverlay that set the price. They are empty for other nodes.
+    """
 
     template: str
     count: int
     price: Number
     cost: Number
+    pool: str = ""
+    instance_type: str = ""
+    zone: str = ""
+    capacity_type: str = ""
+    overlay: str = ""
 
 
 class PlannedPodSet(Model, kw_only=True, omit_defaults=False):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, Ty
 
 from ..kubernetes import extensions
 from ..kubernetes.meta import DeviceId
-from ..kubernetes.slices import DescribedDevice, Scalar, member_values, published_value, scalar_value
+from ..kubernetes.slices import DescribedDevice, Scalar, UnknownValue, member_values, published_value, scalar_value
 
 if TYPE_CHECKING:
     import networkx
@@ -336,7 +336,7 @@ def _place_in_tree(
 
 def _published_scalar(member: Placeable[Key], name: str) -> Scalar | None:
     value = published_value(member, name)
-    return None if value is None else scalar_value(value)
+    return None if value is None or isinstance(value, UnknownValue) else scalar_value(value)
 
 
 def _place_by_links(

@@ -14,6 +14,7 @@ import msgspec
 from ..kubernetes import extensions
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import LabelError, label_complaints, subdomain_complaints
+from ..kubernetes.node_templates import NodeTemplate
 from ..kubernetes.slices import ResourceSliceSpec
 from ..topology.places import MOST_CELLS
 from .entries import REFERENCES_MAX, check_entries
@@ -187,7 +188,7 @@ def _check_size(findings: Findings, size: tuple[int, ...], spec: extensions.Devi
         findings.invalid(_SIZE_PATH, size, f"must not make more than {MOST_CELLS} cells", STRUCTURE)
 
 
-def check_node_template(findings: Findings, template: extensions.NodeTemplate, gates: FeatureGates) -> None:
+def check_node_template(findings: Findings, template: NodeTemplate, gates: FeatureGates) -> None:
     """Check a NodeTemplate."""
     findings.check_metadata(template.metadata, namespaced=False)
     spec = template.spec
@@ -203,6 +204,7 @@ def check_node_template(findings: Findings, template: extensions.NodeTemplate, g
         findings.check_label_map((*_SPEC_PATH, "labels"), spec.labels)
     check_node_taints(findings, (*_SPEC_PATH, "taints"), spec.taints)
     check_amounts(findings, (*_SPEC_PATH, "allocatable"), spec.allocatable)
+    check_amounts(findings, (*_SPEC_PATH, "capacity"), spec.capacity)
     for index, one in enumerate(spec.slices or ()):
         published = ResourceSliceSpec(**msgspec.structs.asdict(one))
         check_published(findings, (*_SPEC_PATH, "slices", index), published, gates)

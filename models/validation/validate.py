@@ -21,11 +21,12 @@ from ..kubernetes.claims import (
     ResourceClaimTemplate,
 )
 from ..kubernetes.core import Namespace, Node, Pod
-from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
+from ..kubernetes.extensions import ConstraintGroup, DeviceTopology
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.karpenter import DRAConfig, InstanceType, NodeClaim, NodeOverlay, NodePool
 from ..kubernetes.kinds import INTEGRATION_MODELS, WORKLOAD_MODELS
 from ..kubernetes.meta import label_complaints
+from ..kubernetes.node_templates import NodeTemplate
 from ..kubernetes.provisioning import PodTemplate
 from ..kubernetes.slices import ResourceSlice
 from ..kubernetes.workloads import PodGroup, PriorityClass, Workload

@@ -18,10 +18,10 @@ from ..cluster.cluster import Cluster
 from ..cluster.node_fit import pod_fits
 from ..kubernetes import operators, serving, workloads
 from ..kubernetes.core import Container, Node, PodSpec, ResourceRequirements, Toleration
-from ..kubernetes.extensions import NODE_TEMPLATE_ANNOTATION
 from ..kubernetes.kinds import kind_of
 from ..kubernetes.kueue import KueueWorkload
 from ..kubernetes.meta import KubernetesObject, ObjectMeta, key_of
+from ..kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from ..kubernetes.workloads import PodTemplateSpec
 from . import controller_runtimes as runtimes
 from .pod_sets import (

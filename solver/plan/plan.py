@@ -19,6 +19,8 @@ from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of
+from ...models.kubernetes.karpenter import NodePool
+from ...models.kubernetes.node_templates import PurchaseLimit
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.results.common import Reason
 from ...models.validation.entries import read_caller_constraints
@@ -75,10 +77,12 @@ def plan(
     watch: PlanWatch | None = None,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     quota: QuotaProblem | None = None,
+    purchase_limits: Sequence[PurchaseLimit] = (),
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 
     ``quota`` is what the workloads of the queue need to be admitted; None: none is needed.
+    ``purchase_limits`` are those that NodeTemplates share.
 
     Raises
     ------
@@ -91,7 +95,7 @@ def plan(
 
     """
     check_policy(cel_errors)
-    stages = parse_objective(objective, buy)
+    stages = parse_objective(objective, buy, few_nodes=bool(cluster.objects(NodePool)))
     _check_options(gap, buy, only_new, budget)
     if quota is None and (named := next((name for name in stages if name in QUOTA_STAGES), None)):
         raise ValueError(f"the stage {named} makes sense with quota alone: there are no ClusterQueues that count")
@@ -116,7 +120,7 @@ def plan(
     earlier = _with_coupled_units(session, queue, positions, before, time.coupling_ends(), charged, only_new=only_new)
     refused.update(earlier.reasons)
     positions = [place for place in positions if place not in before.positions]
-    catalogue = build_node_catalogue(cluster, _single_host_gangs(queue)) if buy else None
+    catalogue = build_node_catalogue(cluster, _single_host_gangs(queue), purchase_limits) if buy else None
     limit = None if budget is None else _spendable(budget)
     target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
     whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)

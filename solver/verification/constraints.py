@@ -12,7 +12,7 @@ from ...models.kubernetes.claims import ConstraintSemantics, DeviceConstraint, R
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from .published import Finding, PublishedDevice
-from .state import TypedValue, VerifierExpressions, published_value
+from .state import UNKNOWN_KIND, TypedValue, VerifierExpressions, published_value
 
 
 def covers(constraint: DeviceConstraint | Predicate, request: str) -> bool:
@@ -45,6 +45,8 @@ class ConstraintRules:
                 yield Finding("CON-3", f"device {entry.device.name} has no attribute {attribute}")
             else:
                 values.append(value)
+        if constraint.match_attribute is None and any(kind == UNKNOWN_KIND for kind, _, _ in values):
+            yield Finding("CON-5", f"the devices are not known to differ in {attribute}")
         for rule, message in self._judge(constraint, values):
             yield Finding(rule, f"{message} {attribute}")
 

@@ -8,6 +8,7 @@ of allocation.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace as replace_fields
 from functools import partial
@@ -17,10 +18,13 @@ from typing import Protocol, TypeAlias
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
+from ...models.kubernetes import karpenter
 from ...models.kubernetes.claims import AllocationResult
-from ...models.kubernetes.core import Pod
+from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
+from ...models.kubernetes.quantity import Quantity
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
@@ -62,6 +66,7 @@ def plan_violations(
     - PLAN-GANG: of a gang all members are placed, or as many as are enough together with those that run, or none;
       none of a gang whose group is not there.
     - PLAN-DOMAIN: the nodes of a gang's members, those that run included, have one value of the gang's label.
+    - PLAN-LIMIT: no more nodes are bought than templates, limits of NodePools (R16) and reservations (R17) allow.
     - PLAN-QUOTA: pods of workloads are placed only if these are admitted, and for each admission quota is available
       beside those before it (4.2), in strict queues in order (4.6); PLAN-FLAVOR: pods have what the flavors of their
       pod set add, and pod sets of a group have the same; PLAN-COUNT: as many pods are placed as are admitted, all of a
@@ -128,6 +133,7 @@ def _plan_findings(
     if order is not None and sorted(order) != [number for number, unit in enumerate(units) if unit.node is not None]:
         yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
     yield from room_findings(cluster, gates, ((unit.node, unit.unit.pod) for unit, _ in queue.known))
+    yield from purchase_findings(cluster)
     gangs = ((one.gang, unit.node) for unit, one in queue.known)
     yield from gang_findings(cluster, ((gang, node) for gang, node in gangs if gang is not None))
     if queue.quota is not None:
@@ -290,6 +296,63 @@ def room_findings(
     for name, own in pods.items():
         for resource, more in loads.excess(own, cluster.nodes[name]):
             yield Finding("PLAN-ROOM", f"node {name}: planned units take {more} of {resource} more than is left")
+
+
+def purchase_findings(cluster: Cluster) -> Iterator[Finding]:
+    """Nodes to be bought that templates, pools or reservations do not allow; ``cluster`` has them among its nodes."""
+    new = [node for node in cluster.nodes.values() if NODE_TEMPLATE_ANNOTATION in (node.metadata.annotations or {})]
+    made = Counter((node.metadata.annotations or {})[NODE_TEMPLATE_ANNOTATION] for node in new)
+    for name, number in made.items():
+        most = cluster.node_templates[name].spec.limit if name in cluster.node_templates else 0
+        if most is not None and number > most:
+            yield Finding("PLAN-LIMIT", f"{number} nodes of NodeTemplate {name} are bought, there are {most}")
+    for pool in {_label(node, karpenter.NODE_POOL_LABEL) for node in new}:
+        yield from _pool_findings(cluster, pool)
+    for kind in cluster.objects(karpenter.InstanceType).values() if new else ():
+        own = [node for node in new if _label(node, karpenter.INSTANCE_TYPE_LABEL) == kind.metadata.name]
+        yield from _reservation_findings(kind, own)
+
+
+def _pool_findings(cluster: Cluster, name: str) -> Iterator[Finding]:
+    """What nodes of a pool have together, those that only have a claim yet included, is within its limits."""
+    pool = cluster.objects(karpenter.NodePool).get(name)
+    claims = cluster.objects(karpenter.NodeClaim).values()
+    joining = [one for one in claims if one.status is not None and one.status.node_name not in cluster.nodes]
+    there: list[Node | karpenter.NodeClaim] = [*cluster.nodes.values(), *joining]
+    own = [one.status for one in there if _label(one, karpenter.NODE_POOL_LABEL) == name]
+    for resource, limit in sorted((pool.spec.limits or {}).items()) if pool else ():
+        known = [(status.capacity or status.allocatable or {}) if status else {} for status in own]
+        amounts = ["1" if resource == "nodes" else amounts.get(resource, "0") for amounts in known]
+        if sum(Quantity.parse(amount).nano for amount in amounts) > Quantity.parse(limit).nano:
+            yield Finding("PLAN-LIMIT", f"the nodes of NodePool {name} have more {resource} than its limit {limit}")
+
+
+def _reservation_findings(kind: karpenter.InstanceType, nodes: Sequence[Node]) -> Iterator[Finding]:
+    """Nodes that only reservations can give are no more than these have left."""
+    offerings = kind.spec.offerings or ()
+    used: Counter[tuple[int, ...]] = Counter()
+    for node in nodes:
+        fitting = tuple(number for number, one in enumerate(offerings) if one.available and _may_be(node, one))
+        if all(offerings[number].reservation_capacity is not None for number in fitting):
+            used[fitting] += 1
+    for fitting, number in used.items():
+        left = sum(offerings[one].reservation_capacity or 0 for one in fitting)
+        if number > left:
+            yield Finding("PLAN-LIMIT", f"{number} nodes of {kind.metadata.name} are reserved, there are {left} left")
+
+
+def _may_be(node: Node, offering: karpenter.Offering) -> bool:
+    """Whether none of the node's labels is another in the offering."""
+    labels = node.metadata.labels or {}
+    return all(
+        labels[one.key] in (one.values or ())
+        for one in offering.requirements or ()
+        if one.operator == "In" and one.key in labels
+    )
+
+
+def _label(one: Node | karpenter.NodeClaim, label: str) -> str:
+    return (one.metadata.labels or {}).get(label, "")
 
 
 GangMemberNodes = Iterable[tuple[Gang, str | None]]

@@ -24,7 +24,7 @@ from ...models.kubernetes.claims import AllocationResult, DeviceRequestAllocatio
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.kubernetes.semver import Version
-from ...models.kubernetes.slices import DeviceAttribute
+from ...models.kubernetes.slices import DeviceAttribute, UnknownValue
 from .published import Finding, PublishedDevice, nano
 
 
@@ -146,8 +146,14 @@ _LIST_FIELDS = {"ints": "int", "bools": "bool", "strings": "string", "versions":
 _KIND_OF_TYPE = {int: "int", bool: "bool", str: "string", Version: "version"}
 
 
+UNKNOWN_KIND = "unknown"
+"""The type of values of devices that are not there yet: equal to themselves, and to nothing else."""
+
+
 def typed_value(attribute: DeviceAttribute) -> TypedValue:
-    """Read the value of a published attribute."""
+    """Read the value of a published attribute; of one that nobody knows yet, what it is called (R10)."""
+    if isinstance(attribute, UnknownValue):
+        return UNKNOWN_KIND, (attribute.token,), False
     for field, kind in _SCALAR_FIELDS.items():
         value = getattr(attribute, field)
         if value is not None:

@@ -9,9 +9,9 @@ from drasat.models.kubernetes.claims import (
     ResourceClaimStatus,
 )
 from drasat.models.kubernetes.core import Node, Pod
-from drasat.models.kubernetes.extensions import NodeTemplate, NodeTemplateSpec
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec
 from drasat.models.results.common import Reason
 from drasat.models.results.plan import PlannedNode, plan_stage
 from drasat.models.workload.units import ClaimRef, Unit

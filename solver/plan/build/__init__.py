@@ -210,10 +210,12 @@ class _PlanInstanceBuilder:
         }
         first = len(shared.limits) + len(self._apart.refs)
         on_one_node = [CouplingRow(Terms(usage={meter: 1}), upper=1) for meter in range(len(shared.limits), first)]
+        catalogue = self._request.catalogue
+        limits = catalogue.limit_rows(node_classes) if catalogue else ()
         residual = goals.residual_workload
         instance = replace(
             residual.instance(instance) if residual else instance,
-            rows=(*gangs.rows, *self._rows, *shared.rows, *on_one_node, *goals.budget(first)),
+            rows=(*gangs.rows, *self._rows, *shared.rows, *on_one_node, *goals.budget(first), *limits),
             meters=first + len(goals.measures),
             sizes=((1,) * first + goals.sizes),
         )

@@ -23,9 +23,15 @@ from ....models.cluster.cluster import Cluster
 from ....models.cluster.node_fit import pod_fits, selector_test
 from ....models.cluster.pools import Pool, PoolIndex
 from ....models.kubernetes.core import HOSTNAME_LABEL, Node, NodeStatus
-from ....models.kubernetes.extensions import NodeTemplate, node_from_template, slices_from_template
 from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.meta import DeviceId, PoolId
+from ....models.kubernetes.node_templates import (
+    NodeTemplate,
+    PurchaseLimit,
+    is_pool_of_node,
+    node_from_template,
+    slices_from_template,
+)
 from ....models.kubernetes.slices import ResourceSlice
 from ....models.kubernetes.workloads import DaemonSet, pod_specs
 from ....models.workload.controller_kinds import daemon_specs
@@ -38,6 +44,7 @@ from ....problem.requests import VisibleAttributes
 from ....problem.shapes import NodeView
 from ...allocate.nodes import pod_suitability_key
 from ...engines.engines import NodeCompiler
+from ..master_problem import CouplingRow, Terms
 from ..pricing.bundle import BundleQuestion, BundleUnit
 from .units import GangRole, UnitClass
 
@@ -158,7 +165,7 @@ class NodeClassifier:
         for node in nodes:
             name = node.metadata.name
             if bought.get(name, 1) > 1:
-                reached.update(pool.id for pool in self.pools.pools_for(node) if pool.name != name)
+                reached.update(pool.id for pool in self.pools.pools_for(node) if not is_pool_of_node(pool.name, name))
         return frozenset(pool for pool, number in reached.items() if number > 1)
 
     def _seen(self, node: Node, shared: frozenset[PoolId]) -> _ViewedNode:
@@ -326,24 +333,43 @@ class NodeTemplateOffer:
 
 @dataclass(frozen=True, slots=True)
 class NodeCatalogue:
-    """A cluster with nodes of each template in it: offers by the names of these nodes."""
+    """A cluster with nodes of each template in it: offers by the names of these nodes.
+
+    ``limits`` are those that templates share.
+    """
 
     cluster: Cluster
     offers: Mapping[str, NodeTemplateOffer]
+    limits: Sequence[PurchaseLimit] = ()
 
     def limit(self, node: str, most: int) -> int:
         """How many could be bought in its place; more than ``most`` of a template are never of use."""
         offer = self.offers[node]
         limit = offer.template.spec.limit
-        left = max(0, (most if limit is None else min(limit, most)) - offer.before)
+        shared = (one.most // amount for one in self.limits if (amount := self._amount(one, node)))
+        left = max(0, min(most if limit is None else min(limit, most), *shared, most) - offer.before)
         return left if offer.is_last else min(1, left)
+
+    def _amount(self, limit: PurchaseLimit, node: str) -> int:
+        return limit.amounts.get(self.offers[node].template.metadata.name, 0)
+
+    def limit_rows(self, nodes: Sequence[PlanNodeClass]) -> Iterator[CouplingRow]:
+        """Yield the rows of the limits that templates share (R16, R17), where they could be exceeded."""
+        bought = [node for node in nodes if node.template]
+        for one in self.limits:
+            amounts = {node.index: amount for node in bought if (amount := self._amount(one, node.template))}
+            if sum(amounts.get(node.index, 0) * node.count for node in bought) > one.most:
+                step = gcd(*amounts.values())
+                yield CouplingRow(
+                    Terms(nodes={index: amount // step for index, amount in amounts.items()}), upper=one.most // step
+                )
 
     def price(self, node: str) -> Fraction:
         """The price of one; nothing where none is given."""
         return Fraction(str(self.offers[node].template.spec.price or 0))
 
 
-def build_node_catalogue(cluster: Cluster, apart: int = 0) -> NodeCatalogue:
+def build_node_catalogue(cluster: Cluster, apart: int = 0, limits: Sequence[PurchaseLimit] = ()) -> NodeCatalogue:
     """Add a node of each template, beside ``apart`` that stand for themselves alone, so that a domain may be one node.
 
     Raises ``ValueError`` if there is no template.
@@ -358,7 +384,7 @@ def build_node_catalogue(cluster: Cluster, apart: int = 0) -> NodeCatalogue:
         offers.update((one, NodeTemplateOffer(template, place, place == alone)) for place, one in enumerate(names))
     nodes = [_new_node(cluster, offer.template, name) for name, offer in offers.items()]
     slices = [made for name, offer in offers.items() for made in slices_from_template(offer.template, name)]
-    return NodeCatalogue(_with_new_nodes(cluster, nodes, slices), offers)
+    return NodeCatalogue(_with_new_nodes(cluster, nodes, slices), offers, limits)
 
 
 def with_bought_nodes(cluster: Cluster, counts: Mapping[str, int]) -> tuple[Cluster, dict[str, tuple[Node, ...]]]:
@@ -382,7 +408,7 @@ def _new_node(cluster: Cluster, template: NodeTemplate, name: str) -> Node:
     for spec in daemon_specs(cluster, node):
         subtract_requests(amounts, effective_requests(spec))
     left = {resource: format_amount(resource, max(0, amount)) for resource, amount in amounts.items()}
-    return structs.replace(node, status=NodeStatus(allocatable=dict(left)))
+    return structs.replace(node, status=NodeStatus(allocatable=dict(left), capacity=template.spec.capacity))
 
 
 def _with_new_nodes(cluster: Cluster, nodes: list[Node], slices: list[ResourceSlice]) -> Cluster:

@@ -49,9 +49,13 @@ STAGE_NAMES = ("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES, *MEASU
 _MANY_UNITS_ON_NODE = 256
 
 
-def parse_objective(objective: str | Sequence[str], buys: bool) -> tuple[str, ...]:
-    """Read names of stages; without any the usual ones, and what is bought costs something. Raises ``ValueError``."""
-    names = _named_stages(objective) or list(DEFAULT_STAGES)
+def parse_objective(objective: str | Sequence[str], buys: bool, *, few_nodes: bool = False) -> tuple[str, ...]:
+    """Read names of stages; without any the usual ones, and what is bought costs something. Raises ``ValueError``.
+
+    ``few_nodes``: of the cheapest plans one with the fewest nodes is usual (R21).
+    """
+    usual = (*DEFAULT_STAGES, COST, FEWEST_NODES) if buys and few_nodes else DEFAULT_STAGES
+    names = _named_stages(objective) or list(usual)
     for number, name in enumerate(names):
         head, equals, rest = name.partition("=")
         if head not in STAGE_NAMES or (equals and head != "admitted"):

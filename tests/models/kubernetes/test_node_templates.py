@@ -4,8 +4,8 @@ from support.manifests import cluster, obj
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.cluster.pools import COMPLETE
-from drasat.models.kubernetes.extensions import node_from_template, slices_from_template
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.node_templates import node_from_template, slices_from_template
 
 COUNTERS = [{"name": "set", "counters": {"slices": {"value": "7"}}}]
 CONSUMED = [{"counterSet": "set", "counters": {"slices": {"value": "1"}}}]

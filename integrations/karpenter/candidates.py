@@ -1,0 +1,386 @@
+"""Nodes that Karpenter could launch, as NodeTemplates: one for each pool, instance type, zone and capacity type (R2).
+
+Only what can matter is kept. Of candidates that look the same to everything in the input, the cheapest stays, and a
+dearer one only behind a reservation or where limits of pools count it differently. One that is dearer and has less
+room is never bought.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+import msgspec
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes import karpenter
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectMeta, parse_int64
+from ...models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec, PooledSlice, PurchaseLimit
+from ...models.kubernetes.quantity import Quantity
+from .bindings import with_unknown_values
+from .instance_types import allocatable_amounts, price_text
+from .overlay import evaluate
+from .overlays import PooledType, PricedOffering, pool_labels
+from .requirements import WELL_KNOWN_LABELS, LabelValues, NodeRequirements
+
+NODES_LIMIT = "nodes"
+_VARIANTS_MAX = 1000
+_OTHER_VALUE = "any"
+_KARPENTER_KINDS = (
+    karpenter.NodePool,
+    karpenter.NodeClaim,
+    karpenter.NodeOverlay,
+    karpenter.InstanceType,
+    karpenter.DRAConfig,
+)
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True)
+class NodeCandidate:
+    """A node that could be launched; ``labels`` are those that are known before it is there."""
+
+    name: str
+    kind: PooledType
+    priced: PricedOffering
+    labels: Mapping[str, str]
+    allocatable: Mapping[str, Quantity]
+    capacity: Mapping[str, Quantity]
+
+    @property
+    def pool(self) -> str:
+        """The name of the NodePool."""
+        return self.kind.pool.metadata.name
+
+    @property
+    def zone(self) -> str:
+        """The zone, empty where none is known."""
+        return self.labels.get(karpenter.ZONE_LABEL, "")
+
+    @property
+    def capacity_type(self) -> str:
+        """``spot``, ``on-demand`` or ``reserved``; empty where none is known."""
+        return self.labels.get(karpenter.CAPACITY_TYPE_LABEL, "")
+
+    def counts(self, resource: str) -> int:
+        """What the node counts against a limit of its pool (R16), in billionths; as a node, one."""
+        if resource == NODES_LIMIT:
+            return Quantity.parse("1").nano
+        amount = self.capacity.get(resource)
+        return 0 if amount is None else amount.nano
+
+    def template(self, slices: Sequence[PooledSlice]) -> NodeTemplate:
+        """The node as a NodeTemplate."""
+        return NodeTemplate(
+            metadata=ObjectMeta(name=self.name),
+            spec=NodeTemplateSpec(
+                price=price_text(self.priced.price),
+                limit=self.priced.offering.reserved,
+                labels=dict(self.labels),
+                taints=self.kind.pool.spec.template.spec.taints,
+                allocatable={name: str(amount) for name, amount in self.allocatable.items()},
+                capacity={name: str(amount) for name, amount in self.capacity.items()},
+                slices=tuple(slices) or None,
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class NodeMarket:
+    """What can be launched: candidates by name, as a cluster with their templates, with the limits that they share."""
+
+    candidates: Mapping[str, NodeCandidate]
+    cluster: Cluster
+    limits: tuple[PurchaseLimit, ...]
+    notices: tuple[str, ...]
+
+
+def node_market(cluster: Cluster, gates: FeatureGates, others: Iterable[Cluster] = ()) -> NodeMarket:
+    """Make NodeTemplates of a cluster's pools; those that it has stay beside them.
+
+    ``others`` hold more that will be placed. Raises ``ValueError`` for a bad instance type, and where the labels of a
+    pool may have too many values.
+    """
+    return _MarketBuilder(cluster, gates, ReadLabels.of([cluster, *others])).build()
+
+
+@dataclass
+class ReadLabels:
+    """Labels that something in the input reads, with the values that it names."""
+
+    values: dict[str, set[str]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, clusters: Iterable[Cluster]) -> ReadLabels:
+        """Look at all that may have a selector, an affinity or a topology key."""
+        found = cls()
+        seen: set[bytes] = set()
+        for cluster in clusters:
+            for part in _reading_parts(cluster):
+                text = _encode(part)
+                if text not in seen:
+                    seen.add(text)
+                    found._read(msgspec.json.decode(text))
+        return found
+
+    def _read(self, part: Any) -> None:
+        """Every string may be the key of a label, and every pair of strings a label with its value."""
+        if isinstance(part, str):
+            self.names.add(part)
+        elif isinstance(part, list):
+            for one in part:
+                self._read(one)
+        elif isinstance(part, dict):
+            key = part.get("key")
+            if isinstance(key, str):
+                self.values.setdefault(key, set()).update(map(str, part.get("values") or ()))
+            for name, value in part.items():
+                self.names.add(name)
+                if isinstance(value, str):
+                    self.values.setdefault(name, set()).add(value)
+                self._read(value)
+
+    def __contains__(self, label: str) -> bool:
+        return label in self.names
+
+    def variants(self, label: str, possible: LabelValues) -> list[str]:
+        """The possible values that are named, and one that is not, which stands for all others."""
+        named = self.values.get(label, set())
+        if not possible.excludes:
+            others = sorted(possible.values - named)
+            return [*sorted(possible.values & named), *others[:1]]
+        numbers = [number for value in named if (number := parse_int64(value)) is not None]
+        bounds = [bound for bound in (possible.least, possible.most) if bound is not None]
+        around = {str(number + step) for number in (*numbers, *bounds) for step in (-1, 0, 1)} if bounds else set()
+        found = sorted(value for value in named | around if possible.has(value))
+        other = _OTHER_VALUE
+        while other in named or other in possible.values:
+            other += "-any"
+        return [*found, *([other] if possible.has(other) else [])]
+
+
+def _reading_parts(cluster: Cluster) -> Iterator[object]:
+    yield from ((pod.spec, pod.metadata.annotations) for pod in cluster.pods.values())
+    yield from (maker for found in cluster.workload_objects.values() for maker in found.values())
+    for model, found in cluster.integration_objects.items():
+        if model not in _KARPENTER_KINDS:
+            yield from found.values()
+    for slice_ in cluster.slices:
+        yield slice_.spec.node_selector
+        if slice_.spec.per_device_node_selection:
+            yield [device.node_selector for device in slice_.spec.devices or ()]
+    for claim in cluster.claims.values():
+        made = claim.status.allocation if claim.status is not None else None
+        yield claim.metadata.annotations, made.node_selector if made is not None else None
+    yield [list(found.values()) for found in (cluster.constraint_groups, cluster.workloads, cluster.pod_groups)]
+
+
+class _MarketBuilder:
+    def __init__(self, cluster: Cluster, gates: FeatureGates, read: ReadLabels) -> None:
+        self._cluster = cluster
+        self._gates = gates
+        self._read = read
+        self._notices: dict[str, None] = {}
+        self._slices: dict[tuple[str, str], tuple[PooledSlice, ...]] = {}
+        self._signatures: dict[tuple[str, str], Hashable] = {}
+        self._names: set[str] = set(cluster.node_templates)
+
+    def build(self) -> NodeMarket:
+        """Take the cheapest first, then by pool's weight and name, as Karpenter tries them."""
+        found = [one for kind in self._kinds() for one in self._candidates(kind)]
+        found.sort(key=_order)
+        kept = [replace(one, name=self._unused(one.name)) for one in self._needed(found)]
+        templates = {one.name: one.template(self._slices_of(one.kind)) for one in kept}
+        merged = dict(sorted({**self._cluster.node_templates, **templates}.items()))
+        by_name = {one.name: one for one in kept}
+        limits = (*self._pool_limits(kept), *_reservation_limits(kept))
+        return NodeMarket(by_name, self._cluster.with_templates(merged), limits, tuple(self._notices))
+
+    def _unused(self, name: str) -> str:
+        number, found = 1, name
+        while found in self._names:
+            number += 1
+            found = f"{name}-{number}"
+        self._names.add(found)
+        return found
+
+    def _kinds(self) -> Iterator[PooledType]:
+        evaluation = evaluate(self._cluster, self._gates)
+        for verdict in evaluation.verdicts:
+            if verdict.reason:
+                self._note(f"NodeOverlay {verdict.overlay.metadata.name} does not count: {verdict.message}")
+        for kind in evaluation.types:
+            if kind.pool.spec.replicas is None:
+                yield kind
+            else:
+                self._note(f"NodePool {kind.pool.metadata.name} has a fixed number of nodes; none are bought from it")
+
+    def _note(self, text: str) -> None:
+        self._notices[text] = None
+
+    @cached_property
+    def _pools(self) -> Mapping[str, NodeRequirements]:
+        """What is known of the labels of each pool's nodes."""
+        found = {}
+        for pool in self._cluster.objects(karpenter.NodePool).values():
+            try:
+                written = pool_labels(pool).with_written(pool.spec.template.spec.requirements or ())
+            except ValueError as error:
+                raise ValueError(f"NodePool {pool.metadata.name}: {error}") from None
+            found[pool.metadata.name] = written
+        return found
+
+    def _candidates(self, kind: PooledType) -> Iterator[NodeCandidate]:
+        """The offerings of a type that the pool allows, with their labels (R2, R5)."""
+        pool, own = self._pools[kind.pool.metadata.name], kind.type.requirements
+        if not pool.accepts(own, frozenset(own)):
+            return
+        both = pool & own
+        known = WELL_KNOWN_LABELS.union(own)
+        for priced in kind.offerings:
+            asked = priced.offering.requirements
+            provided = known.union(label for label in asked if _is_providers(label))
+            if priced.offering.launchable and pool.accepts(asked, provided) and both.accepts(asked, frozenset(asked)):
+                merged = both & asked
+                capacity = {**priced.offering.capacity, **_overlaid(kind)}
+                allocatable = allocatable_amounts(capacity, priced.offering.overhead)
+                for labels in self._label_variants(kind, merged):
+                    name = _candidate_name(kind, labels)
+                    yield NodeCandidate(name, kind, priced, labels, allocatable, capacity)
+
+    def _label_variants(self, kind: PooledType, known: NodeRequirements) -> Iterator[dict[str, str]]:
+        """The labels of a node: what has one value, and of what is read every value that may make a difference."""
+        plain = known.single_values()
+        several = [label for label in known if label not in plain and label in self._read]
+        possible = {label: known[label] for label in several if known[label].operator != "DoesNotExist"}
+        chosen = {label: self._read.variants(label, values) for label, values in possible.items()}
+        if prod(map(len, chosen.values())) > _VARIANTS_MAX:
+            raise ValueError(
+                f"NodePool {kind.pool.metadata.name}: its labels {', '.join(sorted(chosen))} have more than "
+                f"{_VARIANTS_MAX} combinations of values that the input names"
+            )
+        for values in product(*chosen.values()):
+            yield {**plain, **dict(zip(chosen, values, strict=True))}
+
+    def _slices_of(self, kind: PooledType) -> tuple[PooledSlice, ...]:
+        """The devices of a node of its own, with values that are equal but unknown (R6, R10)."""
+        key = kind.pool.metadata.name, kind.type.name
+        if key not in self._slices:
+            local = []
+            for one in kind.slices:
+                if one.all_nodes or one.node_selector is not None:
+                    self._note(
+                        f"InstanceType {kind.type.name}: devices of {one.driver} that other nodes reach, by allNodes "
+                        "or nodeSelector, are not planned"
+                    )
+                else:
+                    local.append(one)
+            self._slices[key] = with_unknown_values(local, kind.bindings)
+        return self._slices[key]
+
+    def _signature(self, kind: PooledType) -> Hashable:
+        key = kind.pool.metadata.name, kind.type.name
+        if key not in self._signatures:
+            slices = self._slices_of(kind)
+            self._signatures[key] = (
+                _encode(slices),
+                _encode(kind.pool.spec.template.spec.taints),
+                # Devices may take resources that no pod names.
+                any(device.node_resources for one in slices for device in one.devices or ()),
+            )
+        return self._signatures[key]
+
+    def _needed(self, candidates: Sequence[NodeCandidate]) -> Iterator[NodeCandidate]:
+        """Leave out what is no cheaper and has no more than one that is there in any number."""
+        kept: defaultdict[Hashable, list[NodeCandidate]] = defaultdict(list)
+        for one in candidates:
+            read = tuple(sorted((label, value) for label, value in one.labels.items() if label in self._read))
+            signature = self._signature(one.kind)
+            names = frozenset(name for name in one.allocatable if self._matters(name, signature))
+            better = kept[read, signature, names]
+            if not any(self._replaces(other, one, names) for other in better):
+                if one.priced.offering.reserved is None:
+                    better.append(one)
+                yield one
+
+    def _matters(self, resource: str, signature: Any) -> bool:
+        return resource == "pods" or resource in self._read or signature[-1]
+
+    def _replaces(self, other: NodeCandidate, one: NodeCandidate, names: Iterable[str]) -> bool:
+        """Whether a candidate that is no dearer has as much room, and counts no more against limits."""
+        limited = other.kind.pool.spec.limits or {}
+        if limited and (other.pool != one.pool or any(other.counts(name) > one.counts(name) for name in limited)):
+            return False
+        return all(other.allocatable[name].nano >= one.allocatable[name].nano for name in names)
+
+    def _pool_limits(self, kept: Sequence[NodeCandidate]) -> Iterator[PurchaseLimit]:
+        """The limits of pools, less what their nodes have (R16)."""
+        own: defaultdict[str, list[NodeCandidate]] = defaultdict(list)
+        for one in kept:
+            own[one.pool].append(one)
+        for name, pool in self._cluster.objects(karpenter.NodePool).items():
+            for resource, limit in sorted((pool.spec.limits or {}).items()):
+                used = sum(_counted(node, resource) for node in self._nodes_of(name))
+                amounts = {one.name: amount for one in own[name] if (amount := one.counts(resource))}
+                left = Quantity.parse(limit).nano - used
+                if amounts:
+                    yield PurchaseLimit(f"limit {resource} of NodePool {name}", amounts, max(0, left))
+
+    def _nodes_of(self, pool: str) -> Iterator[Node | karpenter.NodeClaim]:
+        """Nodes of a pool, and claims for nodes that have not joined yet."""
+        nodes = self._cluster.nodes
+        claims = self._cluster.objects(karpenter.NodeClaim).values()
+        joining = [one for one in claims if one.status is not None and one.status.node_name not in nodes]
+        own: list[Node | karpenter.NodeClaim] = [*nodes.values(), *joining]
+        for one in own:
+            if (one.metadata.labels or {}).get(karpenter.NODE_POOL_LABEL) == pool:
+                yield one
+
+
+def _order(one: NodeCandidate) -> tuple[object, ...]:
+    weight = one.kind.pool.spec.weight or 0
+    return one.priced.price.nano, -weight, one.name
+
+
+def _overlaid(kind: PooledType) -> dict[str, Quantity]:
+    """Resources that overlays set, which replace those of offerings, too."""
+    return {name: kind.capacity[name] for name in kind.capacity_sources}
+
+
+def _is_providers(label: str) -> bool:
+    """Labels of Karpenter and its providers, such as the name of a reservation, are known to every pool."""
+    return "karpenter" in label.partition("/")[0]
+
+
+def _candidate_name(kind: PooledType, labels: Mapping[str, str]) -> str:
+    parts = [kind.pool.metadata.name, kind.type.name]
+    parts += [labels[label] for label in (karpenter.ZONE_LABEL, karpenter.CAPACITY_TYPE_LABEL) if label in labels]
+    return "-".join(parts).lower().replace("_", "-")
+
+
+def _counted(node: Node | karpenter.NodeClaim, resource: str) -> int:
+    if resource == NODES_LIMIT:
+        return Quantity.parse("1").nano
+    status = node.status
+    amounts = (status.capacity or status.allocatable or {}) if status is not None else {}
+    return Quantity.parse(amounts.get(resource, "0")).nano
+
+
+def _reservation_limits(kept: Sequence[NodeCandidate]) -> Iterator[PurchaseLimit]:
+    """A reservation is one for all pools and labels (R17)."""
+    sharing: defaultdict[tuple[str, int], list[NodeCandidate]] = defaultdict(list)
+    for one in kept:
+        if one.priced.offering.reserved is not None:
+            sharing[one.kind.type.name, one.priced.offering.number].append(one)
+    for (name, number), own in sorted(sharing.items()):
+        left = own[0].priced.offering.reserved
+        if len(own) > 1 and left is not None:
+            yield PurchaseLimit(f"reservation of offering {number} of {name}", {one.name: 1 for one in own}, left)
