@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -38,7 +38,7 @@ Objective = Annotated[
         help="Optimize these stages, the most important first: priority, "
         "admitted[=count|devices|capacity:NAME|annotation:KEY], fair, borrowed, cost, fewest-nodes, spread, "
         "preference, soft, fragmentation, compact, least-consumption. [default: priority,admitted; with --buy also "
-        "cost; then least-consumption if units have a choice]",
+        "cost, with NodePools fewest-nodes; then least-consumption if units have a choice]",
     ),
 ]
 Gap = Annotated[
@@ -48,12 +48,22 @@ Gap = Annotated[
     ),
 ]
 Buy = Annotated[
-    bool, typer.Option("--buy", help="Find the cheapest nodes of NodeTemplates with which everything fits.")
+    bool,
+    typer.Option(
+        "--buy", help="Find the cheapest nodes of NodeTemplates and Karpenter's NodePools with which everything fits."
+    ),
 ]
 OnlyNew = Annotated[bool, typer.Option("--only-new", help="With --buy: ignore the nodes that exist.")]
 Budget = Annotated[
     str | None,
     typer.Option("--budget", metavar="N", help="With --buy: find the best plan that costs at most this much."),
+]
+Alternatives = Annotated[
+    Literal["in-order", "any"],
+    typer.Option(
+        "--alternatives",
+        help="In requests of alternatives let the order count more than the cost (in-order), or the cost (any).",
+    ),
 ]
 Mix = Annotated[
     list[str] | None,
@@ -89,6 +99,7 @@ def command(
     buy: Buy = False,
     only_new: OnlyNew = False,
     budget: Budget = None,
+    alternatives: Alternatives = "any",
     mix: Mix = None,
     natural_gangs: options.NaturalGangs = False,
     quota: Quota = "",
@@ -124,7 +135,7 @@ def command(
     # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
     target = reading.load(mix, gates).cluster if mix else None
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
-    ask = partial(ask, natural_gangs=natural_gangs, quota=quota)
+    ask = partial(ask, natural_gangs=natural_gangs, quota=quota, alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
     line = progress_line()
     ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=line and line.report_plan)

@@ -202,6 +202,7 @@ def plan(
     buy: bool = False,
     only_new: bool = False,
     budget: Decimal | float | str | None = None,
+    alternatives: str = "any",
     mix: Cluster | None = None,
     natural_gangs: bool = False,
     quota: str = "",
@@ -225,8 +226,8 @@ def plan(
         (also ``admitted=devices``, ``admitted=capacity:NAME``, ``admitted=annotation:KEY``), ``fair``, ``borrowed``,
         ``cost``, ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation``, ``compact``,
         ``least-consumption``.
-        Default: ``priority`` and ``admitted``, with ``buy`` also ``cost``, and then ``least-consumption`` where units
-        have a choice between devices of different size.
+        Default: ``priority`` and ``admitted``, with ``buy`` also ``cost``, with NodePools also ``fewest-nodes``, and
+        then ``least-consumption`` where units have a choice between devices of different size.
     gap
         How far value and bound of a stage may be apart, relative to the bound, for the stage to count as proven.
     namespace, selector
@@ -241,11 +242,15 @@ def plan(
     seed
         Decides the share ids.
     buy
-        Nodes of the cluster's NodeTemplates can be bought: the cheapest with which everything fits.
+        Nodes can be bought, of the cluster's NodeTemplates and of Karpenter's NodePools and instance types: the
+        cheapest with which everything fits, and of these with NodePools the fewest.
     only_new
         With ``buy``: the nodes that there are do not count.
     budget
         With ``buy``: the most that may be spent, in the unit of the templates' prices; then the best for that.
+    alternatives
+        What counts more in a request of alternatives: ``any``: the stages before ``preference``, such as cost;
+        ``in-order``: the order of the alternatives, before the cost.
     mix
         The queue for which ``fragmentation`` leaves room; default that of the cluster.
     natural_gangs
@@ -284,7 +289,8 @@ def plan(
         cluster = market.cluster
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
     ask = partial(ask, natural_gangs=natural_gangs, **({"quota": needed} if needed else {}))
-    ask = partial(ask, purchase_limits=market.limits if market else ())
+    if market is not None or alternatives != "any":
+        ask = partial(ask, purchase_limits=market.limits if market else (), alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     progress: list[StageProgress] = []
     if time_limit is not None and needed is not None:

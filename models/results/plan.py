@@ -92,7 +92,7 @@ class PlannedNode(Model, kw_only=True, omit_defaults=False):
     units: int
 
 
-class BoughtNodes(Model, omit_defaults=False):
+class BoughtNodes(Model):
     """How many nodes of a NodeTemplate are bought, the price of one, and of all of them.
 
     Of a node that Karpenter could launch, ``template`` is a name that drasat gives to its ``pool``, ``instance_type``,

@@ -78,6 +78,7 @@ def plan(
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     quota: QuotaProblem | None = None,
     purchase_limits: Sequence[PurchaseLimit] = (),
+    alternatives: str = "any",
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 
@@ -95,7 +96,7 @@ def plan(
 
     """
     check_policy(cel_errors)
-    stages = parse_objective(objective, buy, few_nodes=bool(cluster.objects(NodePool)))
+    stages = parse_objective(objective, buy, few_nodes=bool(cluster.objects(NodePool)), alternatives=alternatives)
     _check_options(gap, buy, only_new, budget)
     if quota is None and (named := next((name for name in stages if name in QUOTA_STAGES), None)):
         raise ValueError(f"the stage {named} makes sense with quota alone: there are no ClusterQueues that count")

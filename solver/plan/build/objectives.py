@@ -41,6 +41,9 @@ PREFERENCE, LEAST_CONSUMPTION = "preference", "least-consumption"
 DEFAULT_STAGES = ("priority", "admitted")
 LAST_DEFAULT_STAGES = (PREFERENCE, LEAST_CONSUMPTION)
 """Stages that follow the default ones where a unit has a choice between devices that consume different amounts."""
+IN_ORDER = "in-order"
+ALTERNATIVES = (IN_ORDER, "any")
+"""Whether the order of alternatives counts more than the cost, or less (R9)."""
 MEASURED_STAGES = (SPREAD.id, PREFERENCE, SOFT, COMPACT, LEAST_CONSUMPTION)
 """Stages about what a node's bundle is like; each is a meter."""
 FRAGMENTATION = "fragmentation"
@@ -49,13 +52,20 @@ STAGE_NAMES = ("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES, *MEASU
 _MANY_UNITS_ON_NODE = 256
 
 
-def parse_objective(objective: str | Sequence[str], buys: bool, *, few_nodes: bool = False) -> tuple[str, ...]:
+def parse_objective(
+    objective: str | Sequence[str], buys: bool, *, few_nodes: bool = False, alternatives: str = "any"
+) -> tuple[str, ...]:
     """Read names of stages; without any the usual ones, and what is bought costs something. Raises ``ValueError``.
 
-    ``few_nodes``: of the cheapest plans one with the fewest nodes is usual (R21).
+    ``few_nodes``: of the cheapest plans one with the fewest nodes is usual (R21). ``alternatives`` says whether the
+    order in a request of alternatives counts more than the cost (R9): ``in-order`` or ``any``.
     """
+    if alternatives not in ALTERNATIVES:
+        raise ValueError(f"alternatives {alternatives!r} is none of: {', '.join(ALTERNATIVES)}")
     usual = (*DEFAULT_STAGES, COST, FEWEST_NODES) if buys and few_nodes else DEFAULT_STAGES
     names = _named_stages(objective) or list(usual)
+    if alternatives == IN_ORDER and PREFERENCE not in names:
+        names.insert(names.index(COST) if COST in names else len(names), PREFERENCE)
     for number, name in enumerate(names):
         head, equals, rest = name.partition("=")
         if head not in STAGE_NAMES or (equals and head != "admitted"):
