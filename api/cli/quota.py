@@ -32,6 +32,10 @@ def command(
     cycles: Annotated[
         int | None, typer.Option("--cycles", metavar="N", help="Run at most N cycles. [default: until nothing changes]")
     ] = None,
+    placement: Annotated[
+        bool,
+        typer.Option("--placement/--no-placement", help="Say whether the pods of admitted workloads can be placed."),
+    ] = True,
     limits: Annotated[
         bool, typer.Option("--limits", help="Say what limits waiting workloads, and which quota would admit them.")
     ] = False,
@@ -41,16 +45,18 @@ def command(
     strict: options.Strict = False,
     max_input_size: options.MaxInputSize = None,
     time_limit: options.TimeLimit = "60s",
+    seed: options.Seed = 0,
     report: options.Report = None,
     output: options.ManifestOutput = "table",
 ) -> None:
     """Say which workloads Kueue admits, in which flavors, whom it evicts for them, and why others wait.
 
-    Kueue's scheduler runs on the workloads and queues of the input until nothing changes. Quota is a count: pods are
-    not placed. With -o wide the tables have charges and Kueue's messages. -o manifests prints the Workloads with
-    their admission and conditions.
+    Kueue's scheduler runs on the workloads and queues of the input until nothing changes. Quota is a count, so a plan
+    says then which admitted workloads can be placed on nodes of their flavors, with devices. With -o wide the tables
+    have charges, nodes and Kueue's messages. -o manifests prints the Workloads with their admission and conditions.
 
-    Exit codes: 0 all admitted; 1 some wait; 2 bad input or usage; 3 stopped before it was settled; 130 interrupted.
+    Exit codes: 0 all admitted and placed; 1 some wait, or cannot be placed; 2 bad input or usage; 3 stopped before it
+    was settled, or a better plan may place more; 130 interrupted.
     """
     from ..verbs.quota import quota
 
@@ -65,17 +71,17 @@ def command(
         if line is not None:
             line.report("cycles", f"{number}, the last admitted {admitted} and evicted {evicted}")
 
-    result, interrupted = run_verb(
-        partial(quota, cluster, cycles=cycles, limits=limits, time_limit=seconds, on_cycle=show)
-    )
+    ask = partial(quota, cluster, cycles=cycles, placement=placement, limits=limits, time_limit=seconds, seed=seed)
+    result, interrupted = run_verb(partial(ask, on_cycle=show))
     document = result.document
     print_problems(*(f"warning: ClusterQueue {name}: {text}" for name, text in document.inactive.items()))
     print_result(result, output, _PRINTERS, report)
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)
-    if not (document.settled or document.repeating):
+    open_placement = result.all_admitted and document.placement and not document.placement.proven
+    if not (document.settled or document.repeating) or open_placement:
         raise typer.Exit(Exit.UNDECIDED)
-    raise typer.Exit(Exit.DONE if result.all_admitted else Exit.NO)
+    raise typer.Exit(Exit.DONE if result.all_admitted and not result.stranded else Exit.NO)
 
 
 def _print_tables(result: QuotaResult, wide: bool = False) -> None:

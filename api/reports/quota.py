@@ -6,11 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from .tables import display_names
+
 if TYPE_CHECKING:
     from ..models.results.quota import MissingQuota, QuotaDocument, WorkloadQuota
 
 Row: TypeAlias = tuple[object, ...]
-WORKLOAD_HEADERS = ("workload", "queue", "priority", "state", "cycle", "charge", "flavors", "reason", "message")
+WORKLOAD_HEADERS = (
+    "workload", "queue", "priority", "state", "cycle", "charge", "flavors", "placed", "nodes", "reason", "message",
+)  # fmt: skip
+STRANDED_HEADERS = ("admitted, cannot be placed", "pods", "why")
+_WIDE = ("charge", "nodes", "message")
 QUOTA_HEADERS = ("node", "kind", "flavor", "resource", "nominal", "used", "borrowed", "available", "lendable")
 EVICTION_HEADERS = ("workload", "cycle", "reason", "message")
 LIMIT_HEADERS = ("waits", "alike", "lacks", "change of", "field", "amounts")
@@ -19,11 +25,16 @@ PRICE_HEADERS = ("more", "of", "field", "admits", "workloads", "loses")
 
 def workload_rows(document: QuotaDocument) -> Iterator[Row]:
     """One row a workload, under ``WORKLOAD_HEADERS``."""
+    placement = document.placement
+    placed = {(one.namespace, one.name): one for one in placement.workloads} if placement else {}
     for one in document.workloads:
         place = one.cluster_queue or one.queue
         cycle = "" if one.cycle is None else one.cycle
         name = f"{one.namespace}/{one.name}"
-        yield name, place, one.priority, one.state, cycle, _charge(one), _flavors(one), one.reason, one.message
+        own = placed.get((one.namespace, one.name))
+        part, nodes = (f"{own.placed}/{own.asked}", display_names(list(own.nodes))) if own else ("", "")
+        quota = one.state, cycle, _charge(one), _flavors(one)
+        yield name, place, one.priority, *quota, part, nodes, one.reason, one.message
 
 
 def _charge(one: WorkloadQuota) -> str:
@@ -56,6 +67,14 @@ def eviction_rows(document: QuotaDocument) -> Iterator[Row]:
     found = [(gone.cycle, f"{one.namespace}/{one.name}", gone) for one in document.workloads for gone in one.evictions]
     for cycle, name, gone in sorted(found, key=lambda row: row[:2]):
         yield name, cycle, gone.preempted or gone.reason, gone.message
+
+
+def stranded_rows(document: QuotaDocument) -> Iterator[Row]:
+    """One row a workload that has quota and no place, under ``STRANDED_HEADERS``."""
+    for one in document.placement.workloads if document.placement else ():
+        if one.placed < one.asked:
+            why = "; ".join(dict.fromkeys(reason.message for reason in one.reasons)) or "no reason was found in time"
+            yield f"{one.namespace}/{one.name}", one.asked, why
 
 
 def limit_rows(document: QuotaDocument) -> Iterator[Row]:
@@ -95,15 +114,16 @@ FRAMES: Mapping[str, tuple[tuple[str, ...], Callable[[QuotaDocument], Iterable[R
     "workloads": (WORKLOAD_HEADERS, workload_rows),
     "quota": (QUOTA_HEADERS, quota_rows),
     "evictions": (EVICTION_HEADERS, eviction_rows),
+    "stranded": (STRANDED_HEADERS, stranded_rows),
     "limits": (LIMIT_HEADERS, limit_rows),
     "prices": (PRICE_HEADERS, price_rows),
 }
 
 
 def tables(document: QuotaDocument, *, wide: bool) -> Iterator[tuple[tuple[str, ...], list[list[str]]]]:
-    """Tables for printing that are not empty; charges and messages only if it is ``wide``."""
+    """Tables for printing that are not empty; charges, nodes and messages only if it is ``wide``."""
     for headers, rows in FRAMES.values():
-        kept = [index for index, name in enumerate(headers) if wide or name not in ("charge", "message")]
+        kept = [index for index, name in enumerate(headers) if wide or name not in _WIDE]
         found = [[str(row[index]) for index in kept] for row in rows(document)]
         if found:
             yield tuple(headers[index] for index in kept), found
@@ -117,7 +137,9 @@ def summary(document: QuotaDocument) -> str:
     end = "the same states come back" if document.repeating else "nothing more happens"
     ended = end if document.settled or document.repeating else "not settled"
     counts = f"{has} of {len(document.workloads) - states['finished']} workloads have quota, {states['pending']} wait"
-    return f"{counts}, {gone} evictions; {document.cycles_run} cycles, {ended}"
+    stranded = sum(1 for _ in stranded_rows(document))
+    told = f"; {stranded} admitted, cannot be placed" if stranded else ""
+    return f"{counts}, {gone} evictions; {document.cycles_run} cycles, {ended}{told}"
 
 
 def reasons(document: QuotaDocument) -> Iterator[str]:
@@ -127,6 +149,8 @@ def reasons(document: QuotaDocument) -> Iterator[str]:
             yield f"{one.namespace}/{one.name}: {one.reason}: {one.message}"
     for name, text in document.inactive.items():
         yield f"ClusterQueue {name}: {text}"
-    yield from document.notices
+    for workload, _, because in stranded_rows(document):
+        yield f"{workload} is admitted and cannot be placed: {because}"
+    yield from (*document.notices, *(document.placement.notices if document.placement else ()))
     if document.limits and not document.limits.complete:
         yield "the time limit left no time to say what limits all workloads"

@@ -31,14 +31,20 @@ class QuotaResult(ResultWithManifests[records.QuotaDocument]):
         return self.document.quota
 
     @property
+    def stranded(self) -> tuple[records.WorkloadPlacement, ...]:
+        """Workloads that have quota and cannot be placed, with the reasons."""
+        placement = self.document.placement
+        return tuple(one for one in placement.workloads if one.placed < one.asked) if placement else ()
+
+    @property
     def all_admitted(self) -> bool:
         """Whether every workload that is not finished has its quota."""
         return all(one.state != "pending" for one in self.workloads)
 
     def to_frame(
-        self, table: Literal["workloads", "quota", "evictions", "limits", "prices"] = "workloads"
+        self, table: Literal["workloads", "quota", "evictions", "stranded", "limits", "prices"] = "workloads"
     ) -> pandas.DataFrame:
-        """One row a workload; or an amount of a queue or cohort, an eviction, a change of quota, a price."""
+        """One row a workload; or an amount of a queue or cohort, an eviction, what is stranded, a change, a price."""
         from ..reports import quota as report
 
         columns, rows = report.FRAMES[table]
@@ -71,15 +77,18 @@ def quota(
     cluster: Cluster,
     *,
     cycles: int | None = None,
+    placement: bool = True,
     limits: bool = False,
     time_limit: float | None = 60.0,
+    seed: int = 0,
     on_cycle: Callable[[int, int, int], None] | None = None,
 ) -> QuotaResult:
     """Say which workloads Kueue admits, in which flavors, whom it evicts for them, and why others wait.
 
     The cycles of Kueue's scheduler run on the workloads, queues and cohorts of the input until nothing changes or the
     same states come back. Workloads with ``status.admission`` hold quota at the start. Jobs with a queue name become
-    workloads. Pods are not placed: quota is a count.
+    workloads. Quota is a count: whether the pods of what is admitted can be placed is a question of its own, which a
+    plan of all of them answers.
 
     Parameters
     ----------
@@ -88,11 +97,15 @@ def quota(
         workloads ask for; see ``load``.
     cycles
         Run this many cycles at most; None for no such limit.
+    placement
+        Plan the pods of all workloads with quota on nodes that their flavors allow, with devices, if there are nodes.
     limits
         Say what limits the workloads that wait: which quota they lack, the least change of quota that admits each of
         them, and what one more of an amount admits. Each change is judged by running the cycles again.
     time_limit
         Seconds for everything; None for no limit. The result holds what was known by then.
+    seed
+        Decides among equal choices of the plan.
     on_cycle
         Called after each cycle with its number, and how many workloads it admitted and evicted.
 
@@ -102,7 +115,7 @@ def quota(
         One line, for a configuration with which Kueue does not start, a number of cycles below 1, or a time limit
         that passes while workloads are counted.
     QuotaInterrupted
-        For a KeyboardInterrupt during the cycles; ``result`` holds those that ended by then.
+        For a KeyboardInterrupt; ``result`` holds what was known by then.
 
     """
     from ..integrations.kueue.configuration import kueue_configuration, start_errors
@@ -125,14 +138,24 @@ def quota(
         state = KueueState(cluster, configuration, deadline=deadline)
     except DeadlineExceededError:
         raise ValueError("the time limit passed before the workloads were counted") from None
+    held = {key for key, one in state.workloads.items() if one.reserved}
     phase = state.run(cycles, deadline=deadline, on_cycle=report)
-    document = quota_document(state, phase)
-    if limits and not phase.interrupted:
+    document, interrupted = quota_document(state, phase), phase.interrupted
+    if placement and not interrupted and any(cluster.nodes) and any(one.reserved for one in state.workloads.values()):
+        from ..integrations.kueue.placement import PlacementInterruptedError, place_admitted
+
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            placed = place_admitted(cluster, state, held, time_limit=left, seed=seed)
+        except PlacementInterruptedError as stopped:
+            placed, interrupted = stopped.placement, True
+        document = msgspec.structs.replace(document, placement=placed)
+    if limits and not interrupted:
         from ..integrations.kueue.quota_changes import quota_limits
 
         found = quota_limits(cluster, configuration, state, max_cycles=cycles, deadline=deadline)
         document = msgspec.structs.replace(document, limits=found)
     result = QuotaResult(document, partial(workload_manifests, cluster, state), cluster)
-    if phase.interrupted:
+    if interrupted:
         raise QuotaInterrupted(result)
     return result

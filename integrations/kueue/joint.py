@@ -7,7 +7,7 @@ what they admit. Workloads that hold quota already keep it; pods of theirs that 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 from math import prod
@@ -52,29 +52,32 @@ def quota_problem(cluster: Cluster, mode: str = "", time_limit: float | None = N
     made = {key_of(one.metadata): one for one in kueue_workloads(cluster)}
     whole = replace(cluster, integration_objects={**cluster.integration_objects, KueueWorkload: made})
     deadline = None if time_limit is None else monotonic() + time_limit * _SHARE_OF_CYCLES
-    return _QuotaReader(whole).problem(by_cycles=mode == "kueue", deadline=deadline)
+    state, by_cycles = KueueState(whole, kueue_configuration(whole)), mode == "kueue"
+    held = {key for key, one in state.workloads.items() if one.reserved}
+    settled = not by_cycles or state.run(deadline=deadline).settled
+    return _QuotaReader(whole, state).read(held, by_cycles=by_cycles, notices=() if settled else (_UNSETTLED,))
+
+
+def given_admissions(cluster: Cluster, state: KueueState, held: Container[str]) -> QuotaProblem:
+    """The admissions of ``state``, where Kueue's cycles have ended, as given; ``held`` had quota before they ran."""
+    return _QuotaReader(cluster, state).read(held, by_cycles=True)
 
 
 class _QuotaReader:
     """Reads the state of Kueue into records."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        configuration = kueue_configuration(cluster)
-        self._state = KueueState(cluster, configuration)
+    def __init__(self, cluster: Cluster, state: KueueState) -> None:
+        self._state = state
         self._flavors = {one.metadata.name: one for one in cluster.objects(ResourceFlavor).values()}
         self._namespaces = {name: one.metadata.labels or {} for name, one in cluster.namespaces.items()}
-        self._ignores_undeclared = configuration.quota_check_strategy == "IgnoreUndeclared"
+        self._ignores_undeclared = state.configuration.quota_check_strategy == "IgnoreUndeclared"
         self._complete = True
         self._options: dict[object, tuple[FlavorOption, ...] | str] = {}
         self._numbers: dict[QuotaNode, int] = {}
 
-    def problem(self, *, by_cycles: bool, deadline: float | None = None) -> QuotaProblem:
-        """Read everything; with ``by_cycles`` the admissions are those of Kueue's cycles until the deadline."""
+    def read(self, held: Container[str], *, by_cycles: bool, notices: Sequence[str] = ()) -> QuotaProblem:
+        """Read everything; with ``by_cycles`` the admissions are those of the state."""
         state = self._state
-        held = {key for key, one in state.workloads.items() if one.reserved}
-        notices: list[str] = []
-        if by_cycles and not state.run(deadline=deadline).settled:
-            notices.append(_UNSETTLED)
         waiting = [one for one in state.workloads.values() if not one.finished]
         waiting.sort(key=lambda one: (-one.priority, one.queued_since, one.uid, one.key))
         usage: dict[str, Counter[FlavorResource]] = defaultdict(Counter)

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..formats.decode import Model
-from .common import API_VERSION
+from .common import API_VERSION, Reason
 
 QuotaState = Literal["pending", "quotaReserved", "admitted", "finished"]
 QueuePlace = Literal["", "active", "parked"]
@@ -97,6 +97,34 @@ class QuotaCycle(Model, kw_only=False, omit_defaults=False):
     waiting: tuple[str, ...]
 
 
+class WorkloadPlacement(Model, kw_only=False, omit_defaults=False):
+    """A workload with quota whose pods wait: ``placed`` of the ``asked`` pods have a node, all of them or none.
+
+    Pods of one that held quota in the input are placed as far as they fit, for others of its pods may run.
+
+    ``nodes`` has their numbers by node. ``reasons`` say why it is admitted and cannot be placed.
+    """
+
+    namespace: str
+    name: str
+    asked: int
+    placed: int
+    nodes: dict[str, int]
+    reasons: tuple[Reason, ...]
+
+
+class QuotaPlacement(Model, kw_only=False, omit_defaults=False):
+    """The plan of the pods of all workloads with quota. ``proven``: no plan places more.
+
+    Workloads whose pods all run are not in it.
+    """
+
+    proven: bool
+    verified: bool
+    workloads: tuple[WorkloadPlacement, ...]
+    notices: tuple[str, ...]
+
+
 class MissingQuota(Model, kw_only=False, omit_defaults=False):
     """A workload asks for so much of a flavor's resource, and less is available.
 
@@ -170,7 +198,8 @@ class QuotaDocument(Model, kw_only=True, omit_defaults=False):
     """What Kueue does with the workloads. ``settled``: nothing more happens; ``repeating``: the same states come back.
 
     ``cycles_run`` counts all cycles, ``cycles`` has those in which something changed. ``inactive`` has the queues that
-    admit nothing, with the reason. ``shares`` is empty without fair sharing. ``limits`` is there if asked for.
+    admit nothing, with the reason. ``shares`` is empty without fair sharing. ``placement`` is there if pods were
+    planned, ``limits`` if asked for.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -184,4 +213,5 @@ class QuotaDocument(Model, kw_only=True, omit_defaults=False):
     cycles: tuple[QuotaCycle, ...]
     inactive: dict[str, str]
     notices: tuple[str, ...]
+    placement: QuotaPlacement | msgspec.UnsetType = msgspec.UNSET
     limits: QuotaLimitReport | msgspec.UnsetType = msgspec.UNSET

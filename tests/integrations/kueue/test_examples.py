@@ -11,7 +11,7 @@ from drasat.solver.allocate.load import load_all
 
 FOLDERS = [
     "story-1-batch-jobs", "story-2-quota-and-preemption", "a-lending", "b-cohort-tree", "c-borrowing", "d-flavors",
-    "e-fungibility", "f-resource-groups", "g-reclaim", "h-reclaim-newest", "i-fair-sharing",
+    "e-fungibility", "f-resource-groups", "g-reclaim", "h-reclaim-newest", "i-fair-sharing", "j-stranded",
 ]  # fmt: skip
 
 
@@ -83,6 +83,7 @@ GPUS = "whole-gpus"
         ("g-reclaim", {"a-4": "gpus"}, ("b2",), ("b2",)),
         ("h-reclaim-newest", {"a-4": "gpus"}, ("b3",), ("b3",)),
         ("i-fair-sharing", {"a-6": "gpus"}, ("b3", "b4", "b5"), ("b3", "b4", "b5")),
+        ("j-stranded", {"whole": "gpus", "halves": "gpus"}, (), ("more",)),
     ],
 )
 def test_what_is_admitted_is_what_the_page_says(examples, folder, admitted, evicted, waiting):

@@ -1,0 +1,66 @@
+"""Whether what Kueue admits can be placed: one plan of the pods of all admitted workloads, with their flavors.
+
+Pods of a workload get the node labels and tolerations of its flavors, and its claims get devices, beside all that runs.
+A workload is placed whole. Kueue counts, so what it admits may find no place (kueue-dra 4.9).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection
+
+from ...models.cluster.cluster import Cluster
+from ...models.results.common import Reason
+from ...models.results.quota import QuotaPlacement, WorkloadPlacement
+from ...solver.engines.outcome import SearchInterrupted
+from ...solver.plan.outcome import OPTIMAL, PlanOutcome
+from ...solver.plan.plan import plan
+from .cycles import KueueState
+from .joint import given_admissions
+
+
+def place_admitted(
+    cluster: Cluster, state: KueueState, held: Collection[str], *, time_limit: float | None = None, seed: int = 0
+) -> QuotaPlacement:
+    """Plan the pods of workloads that have quota in ``state``; ``held`` had it before the cycles ran.
+
+    Pods that wait and need no quota are planned as well. Raises ``PlacementInterruptedError`` for a KeyboardInterrupt.
+    """
+    problem = given_admissions(cluster, state, held)
+    try:
+        return _placement_of(plan(cluster, quota=problem, gap=0.0, time_limit=time_limit, seed=seed), held)
+    except SearchInterrupted as stopped:
+        raise PlacementInterruptedError(_placement_of(stopped.answer, held)) from None
+
+
+class PlacementInterruptedError(Exception):
+    """Ctrl-C during the plan; ``placement`` is the best by then."""
+
+    def __init__(self, placement: QuotaPlacement) -> None:
+        super().__init__()
+        self.placement = placement
+
+
+def _placement_of(found: PlanOutcome, held: Collection[str]) -> QuotaPlacement:
+    """The records of a plan with given admissions."""
+    nodes: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    reasons: dict[tuple[str, str], dict[Reason, None]] = defaultdict(dict)
+    for unit in found.units:
+        if unit.node is None:
+            reasons[unit.namespace, unit.gang].update(dict.fromkeys(unit.reasons))
+        else:
+            nodes[unit.namespace, unit.gang][unit.node] += 1
+    workloads = []
+    for one in found.quota.workloads if found.quota else ():
+        if one.outcome == "NotAdmitted":
+            continue
+        key = one.namespace, one.name
+        # Some pods of a workload that held quota may run: the others are placed as far as they fit.
+        counts = (each.count if "/".join(key) in held else each.admitted for each in one.pod_sets)
+        own, asked = nodes[key], sum(counts)
+        placed = sum(own.values())
+        because = () if placed == asked else tuple(reasons[key])
+        workloads.append(WorkloadPlacement(*key, asked, placed, dict(sorted(own.items())), because))
+    workloads.sort(key=lambda one: (one.namespace, one.name))
+    proven = found.outcome == OPTIMAL or all(one.placed == one.asked for one in workloads)
+    return QuotaPlacement(proven, found.verified, tuple(workloads), found.notices)
