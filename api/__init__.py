@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .verbs.overlay import OverlayResult, overlay
     from .verbs.plan import PlanInterrupted, PlanResult, plan
     from .verbs.provision import ProvisionResult, provision
+    from .verbs.purchases import PurchaseComparisonResult, compare_purchases
     from .verbs.quota import QuotaInterrupted, QuotaResult, quota
     from .verbs.show import InventoryResult, show
     from .verbs.snapshot import SnapshotResult, snapshot
@@ -47,6 +48,7 @@ _HOMES = {
         ".verbs.plan": "PlanInterrupted PlanResult plan",
         ".verbs.provision": "ProvisionResult provision",
         ".verbs.quota": "QuotaInterrupted QuotaResult quota",
+        ".verbs.purchases": "PurchaseComparisonResult compare_purchases",
         ".verbs.show": "InventoryResult show",
         ".verbs.snapshot": "SnapshotResult snapshot",
         ".verbs.topology": "TopologyResult topology",
@@ -75,6 +77,7 @@ __all__ = [
     "Predicate",
     "PredicateError",
     "ProvisionResult",
+    "PurchaseComparisonResult",
     "QuotaInterrupted",
     "QuotaResult",
     "SnapshotResult",
@@ -84,6 +87,7 @@ __all__ = [
     "capacity",
     "compare",
     "compare_plans",
+    "compare_purchases",
     "explain",
     "load",
     "overlay",

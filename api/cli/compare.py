@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
     from ..models.results.comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument
     from ..verbs.compare import ComparisonResult, PlanComparisonResult, SweepResult
+    from ..verbs.purchases import PurchaseComparisonResult
 
 Engines = Annotated[
     str,
@@ -168,8 +169,8 @@ Planners = Annotated[
     typer.Option(
         "--planners",
         metavar="A,B",
-        help="With --plan: compare these planners: first-fit, best-fit, fgd, kube-scheduler, plan. "
-        "[default: all; kube-scheduler where built]",
+        help="With --plan: compare these planners: first-fit, best-fit, fgd, kube-scheduler, plan, or those that buy "
+        "nodes of NodePools: karpenter, karpenter-like, plan. [default: the first ones; kube-scheduler where built]",
     ),
 ]
 Orders = Annotated[
@@ -195,6 +196,10 @@ Gap = Annotated[
 ]
 
 
+# They are compared with one another and with ``plan`` alone.
+BUYING_PLANNERS = ("karpenter", "karpenter-like")
+
+
 @dataclass(frozen=True, slots=True)
 class PlanComparisonOptions:
     """Options that make sense with ``--plan`` alone; None: not given."""
@@ -203,6 +208,11 @@ class PlanComparisonOptions:
     orders: str | None
     objective: str | None
     gap: str | None
+
+    @property
+    def buys(self) -> bool:
+        """Planners that buy nodes are compared."""
+        return any(name in BUYING_PLANNERS for name in _split_names(self.planners or ""))
 
     def check(self, plan: bool) -> None:
         """Raise ``UsageError`` if one is given without ``--plan``."""
@@ -228,6 +238,8 @@ def run_plan_comparison(
     cluster: Cluster, plan_options: PlanComparisonOptions, common: dict[str, Any], output: str, report: str | None
 ) -> Exit:
     """Compare planners, print the result, write its report and return the exit code. Raises ``UsageError``."""
+    if plan_options.buys:
+        return _run_purchase_comparison(cluster, plan_options, common, output, report)
     from ..verbs.compare import compare_plans
 
     result, _ = run_verb(partial(compare_plans, cluster, **plan_options.arguments(), **common))
@@ -237,6 +249,33 @@ def run_plan_comparison(
     if result.document.beaten:
         return Exit.NO
     return Exit.DONE if result.document.decided else Exit.UNDECIDED
+
+
+def _run_purchase_comparison(
+    cluster: Cluster, plan_options: PlanComparisonOptions, common: dict[str, Any], output: str, report: str | None
+) -> Exit:
+    """Compare planners that buy nodes, as ``run_plan_comparison``."""
+    from ..reports import purchases
+    from ..verbs.purchases import compare_purchases
+
+    arguments = plan_options.arguments()
+    if {"orders", "objective"} & arguments.keys():
+        raise UsageError("planners that buy nodes take the queue as a whole: no --orders or --objective")
+    kept = {name: value for name, value in common.items() if name != "cel_errors"}
+    result, _ = run_verb(partial(compare_purchases, cluster, **arguments, **kept))
+    document = result.document
+    print_problems(
+        *options.plan_warnings(cluster, [f"{one.planner}: {said}" for one in document.planners for said in one.notices])
+    )
+
+    def print_tables(shown: PurchaseComparisonResult, wide: bool = False) -> None:
+        print_table(purchases.HEADERS, purchases.rows(shown.document, shown.seconds), below=True, wide=wide)
+        print_table(purchases.BOUGHT_HEADERS, purchases.bought_rows(shown.document), below=True, wide=wide)
+        write_stdout_lines([purchases.summary(shown.document)])
+
+    print_result(result, output, {"table": print_tables, "wide": partial(print_tables, wide=True)}, report)
+    print_problems(*result.reasons())
+    return Exit.DONE if document.decided else Exit.UNDECIDED
 
 
 def _plan_comparison_warnings(cluster: Cluster, result: PlanComparisonResult) -> list[str]:

@@ -102,13 +102,16 @@ class NodeMarket:
     notices: tuple[str, ...]
 
 
-def node_market(cluster: Cluster, gates: FeatureGates, others: Iterable[Cluster] = ()) -> NodeMarket:
+def node_market(
+    cluster: Cluster, gates: FeatureGates, others: Iterable[Cluster] = (), *, every: bool = False
+) -> NodeMarket:
     """Make NodeTemplates of a cluster's pools; those that it has stay beside them.
 
-    ``others`` hold more that will be placed. Raises ``ValueError`` for a bad instance type, and where the labels of a
-    pool may have too many values.
+    ``others`` hold more that will be placed. Of nodes that are equal for the question the cheapest are kept, with
+    ``every`` all. Raises ``ValueError`` for a bad instance type, and where the labels of a pool may have too many
+    values.
     """
-    return _MarketBuilder(cluster, gates, ReadLabels.of([cluster, *others])).build()
+    return _MarketBuilder(cluster, gates, ReadLabels.of([cluster, *others])).build(every=every)
 
 
 @dataclass
@@ -193,11 +196,11 @@ class _MarketBuilder:
         self._signatures: dict[tuple[str, str], Hashable] = {}
         self._names: set[str] = set(cluster.node_templates)
 
-    def build(self) -> NodeMarket:
+    def build(self, *, every: bool) -> NodeMarket:
         """Take the cheapest first, then by pool's weight and name, as Karpenter tries them."""
         found = [one for kind in self._kinds() for one in self._candidates(kind)]
         found.sort(key=_order)
-        kept = [replace(one, name=self._unused(one.name)) for one in self._needed(found)]
+        kept = [replace(one, name=self._unused(one.name)) for one in (found if every else self._needed(found))]
         templates = {one.name: one.template(self._slices_of(one.kind)) for one in kept}
         merged = dict(sorted({**self._cluster.node_templates, **templates}.items()))
         by_name = {one.name: one for one in kept}

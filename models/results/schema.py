@@ -21,6 +21,7 @@ from .inventory import InventoryDocument
 from .overlay import OverlayDocument
 from .plan import PlanDocument
 from .provision import ProvisionDocument
+from .purchases import PurchaseComparisonDocument
 from .quota import QuotaDocument
 from .snapshot import SnapshotDocument
 from .topology import TopologyDocument
@@ -39,6 +40,7 @@ DOCUMENTS = (
     InventoryDocument,
     ProvisionDocument,
     OverlayDocument,
+    PurchaseComparisonDocument,
     QuotaDocument,
 )
 

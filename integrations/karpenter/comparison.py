@@ -1,0 +1,261 @@
+"""Planners that buy nodes, side by side: Karpenter itself, its round in Python, and ``plan`` (karpenter-dra 4.2, 5).
+
+Every answer is replayed: its nodes are added to the cluster, and their pods placed one after the other by the rules of
+kube-scheduler. What these refuse is told, for Karpenter knows neither taints of devices nor admin access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.node_templates import node_from_template, slices_from_template
+from ...models.kubernetes.slices import ResourceSlice
+from ...models.results.purchases import PurchasePlanner
+from ...models.workload.expansion import QueuedUnit
+from ...peers.clients import Karpenter
+from ...peers.errors import PeerError
+from ...problem.messages import DeadlineExceededError
+from ...solver.compare.plans import scheduling_input
+from ...solver.engines.engine import Session
+from ...solver.plan.first_fit import AssignedUnits, first_fit
+from ...solver.plan.outcome import PlanOutcome
+from ...solver.plan.plan import plan
+from .candidates import NodeCandidate, NodeMarket, node_market
+from .greedy import greedy_round
+from .overlay import evaluate
+from .simulation import LaunchedNode, ProvisioningRound, simulate_round
+
+KARPENTER: PurchasePlanner = "karpenter"
+GREEDY: PurchasePlanner = "karpenter-like"
+PLAN: PurchasePlanner = "plan"
+PURCHASE_PLANNERS: tuple[PurchasePlanner, ...] = (KARPENTER, GREEDY, PLAN)
+# ``plan`` gets what the others leave; each of them may have this part of the time.
+_ROUND_SHARE = 0.25
+_IGNORED = "Karpenter ignores taints of devices, and admin access takes devices there"
+
+
+@dataclass(frozen=True, slots=True)
+class PurchaseRun:
+    """A planner's answer. ``refused`` are pods that do not pass the replay; ``placed`` counts the others."""
+
+    planner: PurchasePlanner
+    round: ProvisioningRound
+    placed: int
+    bound: float | None
+    proven: bool
+    refused: tuple[str, ...]
+    decided: bool
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PurchaseComparison:
+    """All answers, and the planners that could not answer with the reason."""
+
+    asked: int
+    runs: tuple[PurchaseRun, ...]
+    skipped: Mapping[str, str]
+
+    @property
+    def cheapest(self) -> tuple[str, ...]:
+        """The planners of least cost among those that place most."""
+        most = max((run.placed for run in self.runs), default=0)
+        costs = {run.planner: round(run.round.cost, 9) for run in self.runs if run.placed == most}
+        return tuple(planner for planner, cost in costs.items() if cost == min(costs.values()))
+
+    def differing(self) -> Iterator[str]:
+        """Pods that do not go to the same pool and instance type by all planners."""
+        homes = [_homes(run) for run in self.runs]
+        for pod in sorted({pod for found in homes for pod in found}):
+            if len({found.get(pod) for found in homes}) > 1:
+                yield pod
+
+
+def _homes(run: PurchaseRun) -> dict[str, tuple[str, str]]:
+    found = {pod: (node, "") for node, pods in run.round.existing.items() for pod in pods}
+    found.update((pod, (node.pool, node.instance_type)) for node in run.round.nodes for pod in node.pods)
+    return found
+
+
+def compare_purchases(
+    cluster: Cluster,
+    planners: Sequence[str] | None = None,
+    *,
+    gates: FeatureGates,
+    namespace: str | None = None,
+    selector: str = "",
+    gap: float = 0.001,
+    time_limit: float | None = 60.0,
+    seed: int = 0,
+) -> PurchaseComparison:
+    """Ask each planner what to buy for all that waits.
+
+    Raises ``ValueError``, one line, for unknown planners, a bad instance type and where nothing can be bought, and
+    ``PeerError`` if no planner could answer.
+    """
+    names = tuple(planners or PURCHASE_PLANNERS)
+    if unknown := [name for name in names if name not in PURCHASE_PLANNERS]:
+        raise ValueError(f"unknown planner {unknown[0]!r} of nodes to buy, known are: {', '.join(PURCHASE_PLANNERS)}")
+    ends = None if time_limit is None else monotonic() + time_limit
+    inputs = scheduling_input(
+        cluster, gates=gates, cel_errors="kube", seed=seed, namespace=namespace, selector=selector
+    )
+    whole = _PurchaseQuestion(cluster, inputs.units, gates, namespace, selector, gap, ends, seed)
+    runs: dict[str, PurchaseRun] = {}
+    skipped: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: name == PLAN):
+        try:
+            runs[name] = whole.ask(name)
+        except (PeerError, DeadlineExceededError) as error:
+            skipped[name] = str(error)
+    if not runs:
+        raise PeerError("; ".join(skipped.values()))
+    return PurchaseComparison(len(inputs.units), tuple(runs[name] for name in names if name in runs), skipped)
+
+
+@dataclass(frozen=True)
+class _PurchaseQuestion:
+    """What all planners are asked."""
+
+    cluster: Cluster
+    units: Sequence[QueuedUnit]
+    gates: FeatureGates
+    namespace: str | None
+    selector: str
+    gap: float
+    ends: float | None
+    seed: int
+
+    def ask(self, planner: str) -> PurchaseRun:
+        asked: dict[str, Callable[[], PurchaseRun]] = {
+            KARPENTER: self._karpenter,
+            GREEDY: self._greedy,
+            PLAN: self._plan,
+        }
+        return asked[planner]()
+
+    def _left(self, share: float = 1.0) -> float | None:
+        return None if self.ends is None else max(0.0, self.ends - monotonic()) * share
+
+    def _karpenter(self) -> PurchaseRun:
+        with Karpenter() as peer:
+            limit = self._left(_ROUND_SHARE)
+            return self._replayed(
+                KARPENTER, simulate_round(self.cluster, [one.unit for one in self.units], peer, limit), ()
+            )
+
+    def _greedy(self) -> PurchaseRun:
+        limit = self._left(_ROUND_SHARE)
+        deadline = None if limit is None else monotonic() + limit
+        types = evaluate(self.cluster, self.gates).types
+        found = greedy_round(self.cluster, [one.unit for one in self.units], types, deadline)
+        notices = ("spread, affinity between pods and volumes do not count",)
+        return self._replayed(GREEDY, found, notices)
+
+    def _plan(self) -> PurchaseRun:
+        market = node_market(self.cluster, self.gates)
+        began = monotonic()
+        found = plan(
+            market.cluster,
+            gap=self.gap,
+            namespace=self.namespace,
+            selector=self.selector,
+            feature_gates=self.gates,
+            cel_errors="kube",
+            time_limit=self._left(),
+            seed=self.seed,
+            buy=True,
+            purchase_limits=market.limits,
+        )
+        stage = next((one for one in found.objective if one.stage == "cost"), None)
+        bound = None if stage is None or stage.bound is None else float(stage.bound)
+        proven = all(one.proven for one in found.objective)
+        made = _round_of_plan(found, market, monotonic() - began)
+        return PurchaseRun(PLAN, made, found.placed, bound, proven, (), proven, (*found.notices, *market.notices))
+
+    def _replayed(self, planner: PurchasePlanner, found: ProvisioningRound, notices: tuple[str, ...]) -> PurchaseRun:
+        refused, whole = self._refused(found)
+        placed = sum(len(node.pods) for node in found.nodes) + sum(map(len, found.existing.values())) - len(refused)
+        told = (*notices, *([_IGNORED] if refused else []))
+        told = told if whole else (*told, "the time limit left no time to replay all nodes")
+        return PurchaseRun(planner, found, placed, None, False, refused, whole, told)
+
+    def _refused(self, found: ProvisioningRound) -> tuple[tuple[str, ...], bool]:
+        """Pods that do not get their place when nodes are filled one by one, and whether all were tried."""
+        market = node_market(self.cluster, self.gates, every=True)
+        cluster, homes = _with_launched(self.cluster, found, market)
+        session = Session(cluster, self.gates, "kube", self.seed)
+        positions = {f"{one.unit.namespace}/{one.unit.name}": place for place, one in enumerate(self.units)}
+        placed: AssignedUnits = {}
+        refused: list[str] = []
+        for node, pods in homes:
+            if self.ends is not None and monotonic() > self.ends:
+                return tuple(refused), False
+            arriving = [positions[pod] for pod in pods if pod in positions]
+            done = first_fit(session, self.units, arriving, self.ends, placed=placed, usable={node})
+            placed = done.assigned
+            refused += [pod for pod in pods if positions.get(pod) not in placed]
+        return tuple(sorted(refused)), True
+
+
+def _with_launched(
+    cluster: Cluster, found: ProvisioningRound, market: NodeMarket
+) -> tuple[Cluster, list[tuple[str, tuple[str, ...]]]]:
+    """The cluster with the nodes that are launched; each node that gets pods, with these."""
+    nodes: list[Node] = []
+    slices: list[ResourceSlice] = []
+    homes = list(found.existing.items())
+    for one in found.nodes:
+        candidate = _candidate_of(one, market)
+        if candidate is None:
+            continue
+        template = market.cluster.node_templates[candidate.name]
+        name = f"launched-{one.name}"
+        nodes.append(node_from_template(template, name))
+        slices += slices_from_template(template, name)
+        homes.append((name, one.pods))
+    return (cluster.with_nodes(nodes, slices) if nodes else cluster), homes
+
+
+def _candidate_of(one: LaunchedNode, market: NodeMarket) -> NodeCandidate | None:
+    wanted = one.pool, one.instance_type, one.zone, one.capacity_type
+    return next(
+        (
+            found
+            for found in market.candidates.values()
+            if (found.pool, found.kind.type.name, found.zone, found.capacity_type) == wanted
+        ),
+        None,
+    )
+
+
+def _round_of_plan(found: PlanOutcome, market: NodeMarket, seconds: float) -> ProvisioningRound:
+    """A plan in the form of a round."""
+    by_node: dict[str, list[str]] = {}
+    unplaced: dict[str, str] = {}
+    for unit in found.units:
+        name = f"{unit.unit.namespace}/{unit.unit.name}"
+        if unit.node is None:
+            unplaced[name] = "; ".join(dict.fromkeys(reason.message for reason in unit.reasons))
+        else:
+            by_node.setdefault(unit.node, []).append(name)
+    templates = {node.name: node.template for node in found.nodes if node.new}
+    nodes = []
+    for name, template in templates.items():
+        candidate = market.candidates.get(template)
+        pods = tuple(sorted(by_node.pop(name, ())))
+        if candidate is None:
+            price = float(str(market.cluster.node_templates[template].spec.price or 0))
+            nodes.append(LaunchedNode(name, "", template, "", "", price, pods, (template,)))
+        else:
+            price = candidate.priced.price.nano / 10**9
+            kind = candidate.kind.type.name
+            place = candidate.zone, candidate.capacity_type
+            nodes.append(LaunchedNode(name, candidate.pool, kind, *place, price, pods, (kind,)))
+    existing = {name: tuple(sorted(pods)) for name, pods in by_node.items()}
+    return ProvisioningRound(tuple(nodes), existing, unplaced, seconds, "")
