@@ -6,12 +6,11 @@ outcome has units in the order of the queue, nodes, and stages.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import accumulate, chain, islice, repeat, takewhile
+from itertools import chain, islice, repeat, takewhile
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
@@ -24,13 +23,8 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import plugin_classes, unknown_room_notices
 from ...models.workload.quota import Admissions
 from ...models.workload.units import ClaimRef
-from ...problem.constraints import pools_with_negative_draws
-from ...problem.messages import FatalError
-from ...problem.problem import Demand, Problem
 from ...problem.shapes import NodeView, NodeViews
-from ..engines.engine import Pick
 from ..engines.result import ResultBuilder
-from ..engines.search import BudgetError, Search
 from .build import PlanInstance, PlanRequest
 from .build.nodes import PlanNodeClass, with_bought_nodes
 from .build.objectives import Goal, display_number
@@ -39,8 +33,8 @@ from .build.units import ColocatedUnits, UnitClass
 from .build.weights import WeightFunction
 from .master_problem import IntegerPlan, PlanSolution, StageResult, is_close
 from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, UNKNOWN, PlannedUnitOutcome, PlanOutcome, PlanStatistics
-from .pricing.bundle import SPREAD, Bundle, BundleQuestion, BundleUnit, Picks
-from .pricing.consumption import ConsumptionMeasure
+from .pricing.bundle import SPREAD, Bundle, BundleUnit, Picks
+from .pricing.search_order import first_in_search_order
 from .quota_outcome import planned_quota
 
 
@@ -80,54 +74,6 @@ def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
                 numbers[node.index] += 1
                 found += assignment
     return sorted(found, key=lambda slot: not slot.looks)
-
-
-# So many devices are visited for the devices of one node: then they stay as they are.
-_MOST_VISITS = 1_000
-
-
-def first_in_search_order(question: BundleQuestion, bundle: Bundle) -> Bundle:
-    """The first devices in search order (SRCH-2) that cost no more than those of a bundle; it stays if this fails.
-
-    Each request gets devices that consume what its own ones do.
-    """
-    problems = [unit.problem for unit in question.units]
-    if any(question.meters) or any(one.has_admin or pools_with_negative_draws(one) for one in problems):
-        return bundle
-    weighed = next((one for one in question.measures if isinstance(one, ConsumptionMeasure)), None)
-    copies = [(problem, picks) for problem, own in zip(problems, bundle.copies, strict=True) for picks in own]
-    restricted = [_like_picks(problem, picks, weighed) for problem, picks in copies]
-    if not any(problem.demands for problem in restricted):
-        return bundle
-    try:
-        search = Search(Problem.side_by_side(restricted), question.in_use, budget=_MOST_VISITS)
-        found = search.run()
-    except (BudgetError, FatalError):
-        return bundle
-    if found is None:
-        return bundle
-    firsts = list(accumulate((len(problem.demands) for problem in restricted), initial=0))
-    dealt: list[list[Pick]] = [[] for _ in copies]
-    for pick in found:
-        copy = bisect_right(firsts, pick.demand) - 1
-        dealt[copy].append(Pick(pick.demand - firsts[copy], pick.device))
-    left = iter(dealt)
-    ordered = Bundle(tuple(tuple(tuple(next(left)) for _ in own) for own in bundle.copies))
-    return ordered if question.usage(ordered) == question.usage(bundle) else bundle
-
-
-def _like_picks(problem: Problem, picks: Picks, weighed: ConsumptionMeasure | None) -> Problem:
-    """Leave the alternatives that serve, and devices that consume as much as what is picked."""
-    costs: dict[int, set[int]] = defaultdict(set)
-    for pick in picks:
-        demand = problem.demands[pick.demand]
-        costs[pick.demand].add(weighed.consumption.of_pick(demand, pick.device) if weighed else 0)
-
-    def is_alike(demand: Demand, device: int) -> bool:
-        cost = weighed.consumption.of_pick(demand, device) if weighed else 0
-        return demand.all_devices or cost in costs[demand.index]
-
-    return problem.without_soft().restricted(is_alike)
 
 
 def _waiting_by_role(instance: PlanInstance, plan: IntegerPlan) -> Mapping[int, deque[ColocatedUnits]]:

@@ -347,3 +347,6 @@ class Pricer(Protocol):
 
         It may stay as it is where what is left would not do without the rest.
         """
+
+    def lightened(self, column: Column) -> Column:
+        """Return a column of the same units that uses no more of any meter; the same one if none is found quickly."""

@@ -1,4 +1,4 @@
-"""Heuristics that find plans: greedy filling, large neighbourhood search, removal of slack, and rounding by counting.
+"""Heuristics that find plans: greedy filling, dives, large neighbourhood search, removal of slack, counting.
 
 Greedy filling takes one node class after the other, each time with the most valuable column of what is left. With many
 different gangs few would be placed whole: then the gangs that the relaxation takes whole are chosen, and nodes are
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import floor
 from random import Random
 from time import monotonic
@@ -328,3 +328,92 @@ def _gain_order(stages: Sequence[master_problem.ObjectiveStage], gains: Sequence
     }
     nothing = (0,) * len(stages)
     return sorted((index for index, key in keys.items() if key < nothing), key=lambda index: (keys[index], index))
+
+
+# What part of the columns in question is rounded up at once where nothing is whole.
+_ROUNDED_SHARE = 0.1
+
+
+@dataclass
+class DivingHeuristic:
+    """A dive: what is whole is fixed, and the rest priced again. At its end the master is released."""
+
+    generator: ColumnGenerator
+    stage: master_problem.ObjectiveStage
+    budget: GenerationLimits
+    _fixed: Counter[int] = field(init=False, default_factory=Counter)
+
+    def run(self, relaxation: MasterRelaxation) -> Iterator[tuple[master_problem.Column, int]]:
+        """Dive from a relaxation; what is found keeps to nodes, but may have room for more than is asked for.
+
+        Ctrl-C ends it behind what it has found so far.
+        """
+        interrupted: KeyboardInterrupt | None = None
+        try:
+            self._dive(relaxation)
+        except KeyboardInterrupt as stopped:
+            interrupted = stopped
+        self.generator.master.release()
+        for index, number in sorted(self._fixed.items()):
+            yield self.generator.master.columns[index], number
+        if interrupted:
+            raise interrupted
+
+    def _dive(self, relaxation: MasterRelaxation) -> None:
+        found: MasterRelaxation | None = relaxation
+        while found is not None and not master_problem.is_past(self.budget.deadline) and self._fix(found):
+            left, nodes = self._left()
+            classes = [node_class for node_class, number in nodes.items() if number]
+            found = self.generator.run(self.stage, self.budget, left, classes).relaxation if classes else None
+
+    def _fix(self, found: MasterRelaxation) -> bool:
+        """Fix more nodes; False if the relaxation uses no more of them."""
+        new = False
+        for index, amount in enumerate(found.columns):
+            whole = floor(amount + INTEGRALITY_TOLERANCE)
+            if whole > self._fixed[index]:
+                self._set(index, whole)
+                new = True
+        return new or self._round_up(found)
+
+    def _set(self, index: int, number: int) -> None:
+        self._fixed[index] = number
+        self.generator.master.restrict(index, number)
+
+    def _round_up(self, found: MasterRelaxation) -> bool:
+        """Round up the columns that are nearly taken; first those all of whose units are still queued."""
+        columns, (left, nodes) = self.generator.master.columns, self._left()
+        open_columns: list[tuple[bool, float, int]] = []
+        for index, amount in enumerate(found.columns):
+            part = amount - self._fixed[index]
+            if part > INTEGRALITY_TOLERANCE:
+                open_columns.append((_is_wasteful(columns[index], left), -part, index))
+        most = max(1, int(len(open_columns) * _ROUNDED_SHARE))
+        rounded = 0
+        for _, _, index in sorted(open_columns):
+            column = columns[index]
+            if not nodes[column.node_class] or (rounded and _is_wasteful(column, left)):
+                continue
+            self._set(index, self._fixed[index] + 1)
+            nodes[column.node_class] -= 1
+            for unit, amount in column.counts:
+                left[unit] = max(0, left[unit] - amount)
+            rounded += 1
+            if rounded == most:
+                break
+        return rounded > 0
+
+    def _left(self) -> tuple[list[int], dict[int, int]]:
+        """Units that are asked for still, and nodes that are free, after what is fixed."""
+        left = list(self.generator.instance.demands())
+        nodes = {node.index: node.count for node in self.generator.instance.nodes}
+        for index, number in self._fixed.items():
+            column = self.generator.master.columns[index]
+            nodes[column.node_class] -= number
+            for unit, amount in column.counts:
+                left[unit] = max(0, left[unit] - amount * number)
+        return left, nodes
+
+
+def _is_wasteful(column: master_problem.Column, left: Sequence[int]) -> bool:
+    return any(amount > left[unit] for unit, amount in column.counts)

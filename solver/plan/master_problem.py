@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
 from time import monotonic
 from typing import Any, Protocol
 
@@ -86,13 +88,15 @@ BRIEF_GAP_FACTOR = 10
 class ObjectiveStage:
     """One stage of the objective. Later stages keep the values of earlier ones.
 
-    A ``brief`` one takes little of the time of a plan: it ends with what is quickly found, at a wider gap.
+    A ``brief`` one takes little of the time of a plan: it ends with what is quickly found, at a wider gap. ``least``
+    is, by unit class, what a placed unit adds at least to a stage that minimises usage.
     """
 
     name: str
     terms: Terms
     maximise: bool = True
     brief: bool = False
+    least: Mapping[int, int] = field(default_factory=dict)
 
     def gap(self, gap: float) -> float:
         """The gap at which the stage is proven, where other stages are at this one."""
@@ -101,6 +105,46 @@ class ObjectiveStage:
     def kept_at(self, value: int) -> CouplingRow:
         """Return the row that keeps the stage at this value or a better one."""
         return CouplingRow(self.terms, lower=value) if self.maximise else CouplingRow(self.terms, upper=value)
+
+    def least_value(self, instance: MasterProblem, rows: Sequence[CouplingRow]) -> int | None:
+        """Bound a stage that minimises: each row that asks for units gets those that add least; None: nothing is known.
+
+        A row counts if no unit is in a row that counted before, so that their sums hold together.
+        """
+        if self.maximise or not self.least:
+            return None
+        total, known = Fraction(0), set[tuple[bool, int]]()
+        for row in rows:
+            terms = row.terms
+            items = [
+                *(
+                    (False, index, weight, unit.demand, self.least.get(index, 0))
+                    for index, weight in terms.units.items()
+                    for unit in (instance.units[index],)
+                ),
+                *(
+                    (
+                        True,
+                        index,
+                        weight,
+                        gang.demand,
+                        sum(size * self.least.get(unit, 0) for unit, size in gang.members),
+                    )
+                    for index, weight in terms.gangs.items()
+                    for gang in (instance.gangs[index],)
+                ),
+            ]
+            names = {(is_gang, index) for is_gang, index, *_ in items}
+            plain = not terms.nodes and not terms.usage and all(weight > 0 for _, _, weight, *_ in items)
+            if row.lower is None or not plain or names & known:
+                continue
+            known |= names
+            left = Fraction(row.lower)
+            for _, _, weight, demand, cost in sorted(items, key=lambda item: Fraction(item[4], item[2])):
+                taken = min(Fraction(demand), left / weight)
+                total += max(Fraction(0), taken) * cost
+                left -= taken * weight
+        return ceil(total)
 
     def gain(self, plan: IntegerPlan, before: IntegerPlan) -> int:
         """By how much a plan is better than another; below zero: it is worse."""

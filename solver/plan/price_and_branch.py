@@ -14,14 +14,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
-from math import floor, inf
+from dataclasses import dataclass, replace
+from math import inf
 
 from ..engines.cp_sat import Limits, SolverStatus
 from . import column_generation, master_problem
 from .gang_dive import fill_for_gangs, improved_by_gangs, rounded_gangs
-from .heuristics import LargeNeighbourhoodSearch, fill_greedily, fill_whole_gangs, filling_deadline, plan_from_columns
-from .master import INTEGRALITY_TOLERANCE, ColumnBounds, Duals, LinearMaster, MasterRelaxation, solve_restricted_master
+from .heuristics import (
+    DivingHeuristic,
+    LargeNeighbourhoodSearch,
+    fill_greedily,
+    fill_whole_gangs,
+    filling_deadline,
+    plan_from_columns,
+    remove_slack,
+)
+from .master import ColumnBounds, Duals, LinearMaster, MasterRelaxation, solve_restricted_master
 
 # CP-SAT closes the master itself while it has no more columns than this.
 _FEW_COLUMNS = 200
@@ -39,6 +47,8 @@ _ROUNDING_WORK = 0.5
 _FEW_GROUPS = 25
 # What a brief stage may take: rounds of pricing, and work of CP-SAT on the columns at the end.
 _BRIEF_ROUNDS = 20
+_BRIEF_PART = 10
+_FEW_NODE_CLASSES = 8
 _BRIEF_WORK = 0.1
 # The relaxation is solved to this part of the gap that is asked for.
 _PART_OF_GAP = 0.2
@@ -112,18 +122,48 @@ class _StageSolver:
     def _reach(self, stage: master_problem.ObjectiveStage) -> None:
         self.master.set_objective(stage)
         self._start(stage)
-        self._note(stage, None, 0)
+        least = stage.least_value(self._instance, self.master.rows)
+        if stage.brief and stage.least:
+            self._lighten(stage)
+        self._note(stage, least, 0)
+        if not self._is_close(stage, least):
+            self._generate(stage, least)
+        self.master.add_row(stage.kept_at(self._plan.value(stage.terms)))
+
+    def _lighten(self, stage: master_problem.ObjectiveStage) -> None:
+        """Give the units of the plan at hand, and no others, devices that count least, where they are found soon."""
+        pricer, before = self._generator.pricer, remove_slack(self._instance, self._plan, self._generator.pricer)
+        columns = Counter[master_problem.Column]()
+        for column, number in before.columns:
+            columns[pricer.lightened(column)] += number
+        for columns_at_hand in (before.columns, master_problem.ordered_columns(columns)):
+            plan = replace(before, columns=columns_at_hand)
+            if plan.is_feasible(self._instance, self.master.rows):
+                self._keep_better(stage, plan)
+        for column, _ in self._plan.columns:
+            self.master.add(column)
+
+    def _brief_rounds(self) -> int:
+        """So many rounds of pricing in a brief stage; with many node classes a tenth of what stages took before it."""
+        before = sum(one.rounds for one in self._results)
+        return _BRIEF_ROUNDS if len(self._instance.nodes) <= _FEW_NODE_CLASSES else before // _BRIEF_PART
+
+    def _generate(self, stage: master_problem.ObjectiveStage, least: int | None) -> None:
+        """Generate columns, and make a plan of them; ``least`` is a bound that is known."""
         limits = self._limits
-        rounds = min(limits.rounds, _BRIEF_ROUNDS) if stage.brief else limits.rounds
+        rounds = min(limits.rounds, self._brief_rounds()) if stage.brief else limits.rounds
+        if not rounds:
+            return
         tolerance = stage.gap(limits.gap) * _PART_OF_GAP
         generated = self._generated(
             stage, column_generation.GenerationLimits(rounds, tolerance, limits.deadline, thorough=not stage.brief)
         )
         bound = generated.rounded(self._instance, stage)
+        if least is not None and (bound is None or bound < least):
+            bound = least
         if not self._is_close(stage, bound):
             bound = self._integers(stage, generated, bound)
         self._note(stage, bound, generated.rounds)
-        self.master.add_row(stage.kept_at(self._plan.value(stage.terms)))
 
     def _generated(
         self, stage: master_problem.ObjectiveStage, budget: column_generation.GenerationLimits
@@ -290,95 +330,6 @@ class _StageSolver:
             return None
         watch, value, sign = self._watch, self._plan.value(stage.terms), 1 if stage.maximise else -1
         return lambda _value, bound: watch(stage.name, value, None if bound is None else sign * bound)
-
-
-# What part of the columns in question is rounded up at once where nothing is whole.
-_ROUNDED_SHARE = 0.1
-
-
-@dataclass
-class DivingHeuristic:
-    """A dive: what is whole is fixed, and the rest priced again. At its end the master is released."""
-
-    generator: column_generation.ColumnGenerator
-    stage: master_problem.ObjectiveStage
-    budget: column_generation.GenerationLimits
-    _fixed: Counter[int] = field(init=False, default_factory=Counter)
-
-    def run(self, relaxation: MasterRelaxation) -> Iterator[tuple[master_problem.Column, int]]:
-        """Dive from a relaxation; what is found keeps to nodes, but may have room for more than is asked for.
-
-        Ctrl-C ends it behind what it has found so far.
-        """
-        interrupted: KeyboardInterrupt | None = None
-        try:
-            self._dive(relaxation)
-        except KeyboardInterrupt as stopped:
-            interrupted = stopped
-        self.generator.master.release()
-        for index, number in sorted(self._fixed.items()):
-            yield self.generator.master.columns[index], number
-        if interrupted:
-            raise interrupted
-
-    def _dive(self, relaxation: MasterRelaxation) -> None:
-        found: MasterRelaxation | None = relaxation
-        while found is not None and not master_problem.is_past(self.budget.deadline) and self._fix(found):
-            left, nodes = self._left()
-            classes = [node_class for node_class, number in nodes.items() if number]
-            found = self.generator.run(self.stage, self.budget, left, classes).relaxation if classes else None
-
-    def _fix(self, found: MasterRelaxation) -> bool:
-        """Fix more nodes; False if the relaxation uses no more of them."""
-        new = False
-        for index, amount in enumerate(found.columns):
-            whole = floor(amount + INTEGRALITY_TOLERANCE)
-            if whole > self._fixed[index]:
-                self._set(index, whole)
-                new = True
-        return new or self._round_up(found)
-
-    def _set(self, index: int, number: int) -> None:
-        self._fixed[index] = number
-        self.generator.master.restrict(index, number)
-
-    def _round_up(self, found: MasterRelaxation) -> bool:
-        """Round up the columns that are nearly taken; first those all of whose units are still queued."""
-        columns, (left, nodes) = self.generator.master.columns, self._left()
-        open_columns: list[tuple[bool, float, int]] = []
-        for index, amount in enumerate(found.columns):
-            part = amount - self._fixed[index]
-            if part > INTEGRALITY_TOLERANCE:
-                open_columns.append((_is_wasteful(columns[index], left), -part, index))
-        most = max(1, int(len(open_columns) * _ROUNDED_SHARE))
-        rounded = 0
-        for _, _, index in sorted(open_columns):
-            column = columns[index]
-            if not nodes[column.node_class] or (rounded and _is_wasteful(column, left)):
-                continue
-            self._set(index, self._fixed[index] + 1)
-            nodes[column.node_class] -= 1
-            for unit, amount in column.counts:
-                left[unit] = max(0, left[unit] - amount)
-            rounded += 1
-            if rounded == most:
-                break
-        return rounded > 0
-
-    def _left(self) -> tuple[list[int], dict[int, int]]:
-        """Units that are asked for still, and nodes that are free, after what is fixed."""
-        left = list(self.generator.instance.demands())
-        nodes = {node.index: node.count for node in self.generator.instance.nodes}
-        for index, number in self._fixed.items():
-            column = self.generator.master.columns[index]
-            nodes[column.node_class] -= number
-            for unit, amount in column.counts:
-                left[unit] = max(0, left[unit] - amount * number)
-        return left, nodes
-
-
-def _is_wasteful(column: master_problem.Column, left: Sequence[int]) -> bool:
-    return any(amount > left[unit] for unit, amount in column.counts)
 
 
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.

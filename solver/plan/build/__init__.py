@@ -27,7 +27,7 @@ from ...engines.engines import NodeCompiler
 from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
-from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, stages_with_choice
+from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, least_consumption, stages_with_choice
 from .nodes import (
     NodeCatalogue,
     NodeClassifier,
@@ -196,14 +196,16 @@ class _PlanInstanceBuilder:
         shared = shared_devices(reaches, relaxed=relaxed)
         self._narrowed |= shared.is_narrowed or questions.is_narrowed or may_span_nodes(node_classes, plain)
         objective, survey, consumption = self._request.objective, None, dict[int, ConsumptionMeasure]()
+        least: Mapping[int, int] = {}
         # Nothing could be proven of stages that follow where plans are left out.
         following = () if self._narrowed else self._request.last_stages
         if LEAST_CONSUMPTION in {*objective, *following}:
             survey = ConsumptionSurvey(NodeContextBuilder(self._cluster), self._ledger)
             consumption = {node.index: survey.of_question(plain[node.index], node.view) for node in node_classes}
             objective = (*objective, *stages_with_choice(following, plain, consumption))
+            least = least_consumption(plain, consumption)
         stages = admissions.stages if admissions else None
-        goals = self._goals(objective, gangs, roles, residual_roles or roles, node_classes, stages)
+        goals = self._goals(objective, gangs, roles, residual_roles or roles, node_classes, stages, least)
         measured = {
             node.index: self._measured(plain[node.index], node, shared, goals, consumption.get(node.index))
             for node in node_classes
@@ -246,6 +248,7 @@ class _PlanInstanceBuilder:
         target_roles: Sequence[GangRole],
         nodes: Sequence[PlanNodeClass],
         quota: QuotaStages | None,
+        least: Mapping[int, int],
     ) -> ObjectiveBuilder:
         request, catalogue = self._request, self._request.catalogue
         prices = {node.index: catalogue.price(node.template) for node in nodes if catalogue and node.template}
@@ -263,6 +266,7 @@ class _PlanInstanceBuilder:
             self._cluster.classes,
             request.last_stages,
             quota,
+            least,
         )
 
     def _measured(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import gcd, lcm
@@ -134,7 +134,8 @@ class ObjectiveBuilder:
     ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``target_roles`` those for which ``fragmentation``
     leaves room; ``prices`` are those of nodes that could be bought. ``queued`` are all units of the queue, ``earlier``
     those that were placed before, on ``opened`` nodes that were not in use. ``classes`` are DeviceClasses by name,
-    ``brief`` the stages that take little time. ``quota`` makes stages about quota.
+    ``brief`` the stages that take little time, ``least`` what a unit consumes at least, by role. ``quota`` makes stages
+    about quota.
     """
 
     names: Sequence[str]
@@ -150,6 +151,7 @@ class ObjectiveBuilder:
     classes: Mapping[str, DeviceClass]
     brief: Sequence[str] = ()
     quota: QuotaStages | None = None
+    least: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def residual_workload(self) -> ResidualWorkload | None:
@@ -252,7 +254,8 @@ class ObjectiveBuilder:
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:
-            stage = ObjectiveStage(name, self._counted(name, first), maximise=False, brief=name in self.brief)
+            least = self.least if name == LEAST_CONSUMPTION else {}
+            stage = ObjectiveStage(name, self._counted(name, first), False, name in self.brief, least)
             steps = self._price_steps if name == COST else Steps(Fraction(1), exact=True)
             nodes = sum(node.count for node in self.nodes if node.template)
             rounding = 0 if steps.exact else nodes

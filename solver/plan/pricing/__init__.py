@@ -51,5 +51,9 @@ class DispatchingPricer:
         """Take units out of a column."""
         return self._of(column.node_class).reduced(column, counts)
 
+    def lightened(self, column: Column) -> Column:
+        """Give the units of a column the devices that consume least."""
+        return self._of(column.node_class).lightened(column)
+
     def _of(self, node_class: int) -> Pricer:
         return self.linear.pricer if node_class in self.linear.devices else self.models

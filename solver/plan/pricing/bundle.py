@@ -13,7 +13,7 @@ more may fit, bounds come from the same question without the requests with admin
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
 from typing import Protocol
 
@@ -89,10 +89,12 @@ class BundleQuestion:
 class Bundle:
     """What one node takes jointly: for each unit of the question the picks of each copy, by the unit's own numbers.
 
-    Allocated one after the other in this order, every copy is a valid allocation beside those before it.
+    Allocated one after the other in this order, every copy is a valid allocation beside those before it. ``in_order``:
+    each request has the first of the devices in search order that consume what its own ones do.
     """
 
     copies: tuple[tuple[Picks, ...], ...]
+    in_order: bool = field(default=False, compare=False)
 
     @property
     def counts(self) -> tuple[int, ...]:

@@ -72,6 +72,17 @@ class ConsumptionMeasure(AggregateMeasure):
             total += sum(costs)
         return total
 
+    def least_cost(self, unit: BundleUnit, in_use: InUse) -> int:
+        """The least that a unit counts: the cheapest devices of the cheapest alternative of each request."""
+        if not unit.measured:
+            return 0
+        demands = unit.problem.demands
+        requests = (request for claim in unit.problem.claims for request in claim.requests)
+        return sum(
+            min((min(self._demand_costs(demands[number], in_use), default=0) for number in request.demands), default=0)
+            for request in requests
+        )
+
     def _demand_costs(self, demand: Demand, in_use: InUse) -> set[int]:
         """What a request may count, without counters of shareable devices."""
         if demand.admin:
@@ -125,3 +136,15 @@ def _has_choice(questions: Mapping[int, BundleQuestion], measures: Mapping[int, 
             if cost is None or known.setdefault(unit.index, cost) != cost:
                 return True
     return False
+
+
+def least_consumption(
+    questions: Mapping[int, BundleQuestion], measures: Mapping[int, ConsumptionMeasure]
+) -> Mapping[int, int]:
+    """What each unit counts at least, on whichever node; both mappings are by node class."""
+    found: dict[int, int] = {}
+    for index, question in questions.items():
+        for unit in question.units:
+            cost = measures[index].least_cost(unit, question.in_use)
+            found[unit.index] = min(cost, found.get(unit.index, cost))
+    return found

@@ -32,6 +32,7 @@ from ..column_generation import Effort, Prices, PricingLimits, PricingResult
 from ..master_problem import Column
 from .bundle import Bundle, BundleQuestion, BundleUnit, cheap_measures, reduced_bundle, without_admin_access
 from .cp_sat_model import BestBundle, BundleModel, BundlePrices
+from .search_order import lightest_devices
 
 # Nearly always the linear relaxation and branching are all it takes: to presolve takes as long as to solve, and cuts
 # take longer (measured with 6 units on nodes of 12 devices and of 112 partitions).
@@ -101,6 +102,11 @@ class BundlePricer:
         question = self._questions[column.node_class]
         bundle = reduced_bundle(question, column.payload, [counts.get(unit.index, 0) for unit in question.units])
         return _bundle_column(column.node_class, question, bundle)
+
+    def lightened(self, column: Column) -> Column:
+        """Give the units of a column the devices that consume least, where the search finds such for all of them."""
+        question = self._questions[column.node_class]
+        return _bundle_column(column.node_class, question, lightest_devices(question, column.payload))
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,3 +151,14 @@ def test_whole_devices_that_consume_the_same_are_those_of_plain_allocate(count):
     asked = [claim(want("a"), other, name=f"c{number}", constraints=[match("d.x/root")]) for number in range(count)]
     given = Cluster.of([pool(*members), *asked, node("n1"), device_class()])
     assert taken(plan(given)) == taken(allocate(given))
+
+
+@pytest.mark.parametrize("asked", [{"any": 20}, {"any": 20, "one": 10}, {"any": 90, "one": 30}])
+def test_the_smallest_devices_of_all_units_are_a_plan_that_is_proven_without_a_gap(asked):
+    """On three nodes with 84 partitions of 1g; of too many units those that are placed get one each."""
+    queue = [*pods("any", asked["any"]), *pods("one", asked.get("one", 0), ONE)]
+    found = plan(load([*mig_nodes(3, 4), *queue]))
+    (last,) = (stage for stage in found.objective if stage.stage == "least-consumption")
+    single = plan(load([*mig_nodes(3, 4), *pods("one", 1, ONE)]), objective="admitted,least-consumption")
+    assert found.placed == min(84, sum(asked.values()))
+    assert last.value == last.bound == found.placed * single.objective[-1].value

@@ -17,7 +17,7 @@ from drasat.solver.plan.column_generation import (
     Prices,
     PricingLimits,
 )
-from drasat.solver.plan.heuristics import fill_greedily, plan_from_columns
+from drasat.solver.plan.heuristics import DivingHeuristic, fill_greedily, plan_from_columns
 from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.master_problem import (
     Column,
@@ -30,7 +30,7 @@ from drasat.solver.plan.master_problem import (
     PlanLimits,
     Terms,
 )
-from drasat.solver.plan.price_and_branch import DivingHeuristic, solve_stages
+from drasat.solver.plan.price_and_branch import solve_stages
 from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
 
