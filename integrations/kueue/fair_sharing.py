@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from . import preemption
 from .preemption import PreemptionRequest, Victim
@@ -35,38 +35,75 @@ Head = TypeVar("Head", bound=Contender)
 
 
 def tournament_order(heads: Iterable[Head]) -> Iterator[Head]:
-    """Heads in the order of their shares; usage that is added in between counts for those that follow."""
+    """Heads in the order of their shares.
+
+    Until the next head is asked for, the usage at the queue of the last one may change; that counts for those that
+    follow.
+    """
     left: dict[QuotaNode, Head] = {one.queue.node: one for one in heads}
+    tournaments: dict[QuotaNode, _Tournament[Head]] = {}
     while left:
         first = next(iter(left))
-        winner = first if first.parent is None else _winner(first.root, left)
-        yield left.pop(winner)
-
-
-def _winner(root: QuotaNode, heads: Mapping[QuotaNode, Head]) -> QuotaNode:
-    """The head that wins at every cohort on the way to the root."""
-    ranks: dict[tuple[QuotaNode, QuotaNode], tuple[object, ...]] = {}
-    for queue in root.all_queues():
-        head = heads.get(queue)
-        if head is None:
+        if first.parent is None:
+            yield left.pop(first)
             continue
+        if first.root not in tournaments:
+            tournaments[first.root] = _Tournament(first.root, left)
+        tournament = tournaments[first.root]
+        winner = tournament.winner()
+        before = dict(winner.usage)
+        yield left.pop(winner)
+        tournament.leave(winner, changed=winner.usage != before)
+
+
+class _Tournament(Generic[Head]):
+    """The heads of one tree; what a cohort decided holds until one of its heads leaves, or usage below it changes."""
+
+    def __init__(self, root: QuotaNode, heads: Mapping[QuotaNode, Head]) -> None:
+        self._root = root
+        self._heads = heads
+        # The rank of a head at a cohort, by the child of the cohort through which it comes.
+        self._ranks: dict[QuotaNode, tuple[QuotaNode, tuple[Any, ...]]] = {}
+        self._best: dict[QuotaNode, QuotaNode] = {}
+        cohorts = [root]
+        for cohort in cohorts:
+            cohorts.extend(cohort.cohorts)
+        for cohort in reversed(cohorts):
+            self._decide(cohort)
+
+    def winner(self) -> QuotaNode:
+        """The queue of the head that wins at every cohort on the way to the root."""
+        return self._best[self._root]
+
+    def leave(self, queue: QuotaNode, *, changed: bool) -> None:
+        """Go on without the head of a queue, after usage changed or not at the queue, and so on its way to the root."""
+        for node in queue.from_root if changed else ():
+            self._ranks.pop(node, None)
+        for cohort in queue.ancestors:
+            self._decide(cohort)
+
+    def _decide(self, cohort: QuotaNode) -> None:
+        best: tuple[Any, ...] | None = None
+        self._best.pop(cohort, None)
+        for child in (*cohort.cohorts, *cohort.queues):
+            queue = self._best.get(child) if not child.is_queue else child if child in self._heads else None
+            if queue is None:
+                continue
+            rank = self._rank(child, queue)
+            if best is None or rank < best:
+                best, self._best[cohort] = rank, queue
+
+    def _rank(self, node: QuotaNode, queue: QuotaNode) -> tuple[Any, ...]:
+        """The rank of a head among the children of a cohort: as if the workload were in."""
+        known = self._ranks.get(node)
+        if known is not None and known[0] is queue:
+            return known[1]
+        head = self._heads[queue]
         with queue.with_added(head.usage):
-            node = queue
-            while node.parent is not None:
-                borrows = any(node.borrows(pair) for pair in head.usage)
-                workload = head.workload
-                ranks[node.parent, queue] = (borrows, node.share(), -workload.priority, workload.queued_since)
-                node = node.parent
-    cohorts = [root]
-    for cohort in cohorts:
-        cohorts.extend(cohort.cohorts)
-    best: dict[QuotaNode, QuotaNode] = {}
-    for cohort in reversed(cohorts):
-        candidates = [best[child] for child in cohort.cohorts if child in best]
-        candidates += [queue for queue in cohort.queues if queue in heads]
-        if candidates:
-            best[cohort] = min(candidates, key=lambda queue: ranks[cohort, queue])
-    return best[root]
+            borrows = any(node.borrows(pair) for pair in head.usage)
+            rank = (borrows, node.share(), -head.workload.priority, head.workload.queued_since)
+        self._ranks[node] = queue, rank
+        return rank
 
 
 class FairPreemption:
@@ -87,9 +124,10 @@ class FairPreemption:
     def victims(self, request: PreemptionRequest) -> list[Victim]:
         """The workloads that have to go so that the request fits; none if that cannot be reached."""
         order = preemption.candidate_order(request.queue, self._now)
-        candidates = sorted(self._candidates(request), key=lambda one: order(one[0]))
-        if not candidates:
+        found = list(self._candidates(request))
+        if not preemption.could_fit(request, found):
             return []
+        candidates = sorted(found, key=lambda one: order(one[0]))
         node = request.queue.node
 
         def fits() -> bool:
@@ -99,10 +137,10 @@ class FairPreemption:
         removed: list[Victim] = []
         # Shares are taken as if the workload were in.
         with node.with_added(request.usage):
-            found, again = self._first_strategy(request, candidates, removed, fits)
-            if not found and len(self._strategies) > 1:
-                found = self._second_strategy(request, again, removed, fits)
-        if not found:
+            enough, again = self._first_strategy(request, candidates, removed, fits)
+            if not enough and len(self._strategies) > 1:
+                enough = self._second_strategy(request, again, removed, fits)
+        if not enough:
             preemption.restore(removed)
             return []
         kept = preemption.put_back_unneeded(removed, lambda: preemption.fits_after(request, True))
@@ -146,6 +184,10 @@ class FairPreemption:
                 continue
             own, other = _below_common(node, queue.node)
             preemptor, before = own.share(), other.share()
+            if not (within or strategy(preemptor, before, before)):
+                # No removal makes the share larger than it was.
+                again += [(workload, queue) for workload in waiting]
+                waiting.clear()
             while waiting:
                 workload = waiting.pop(0)
                 with queue.node.with_removed(workload.held):

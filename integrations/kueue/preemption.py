@@ -98,7 +98,24 @@ def candidate_order(queue: ClusterQueueState, now: float) -> Callable[[WorkloadS
 
 def uses(workload: WorkloadState, pairs: AbstractSet[FlavorResource]) -> bool:
     """Whether the workload holds quota of one of the pairs."""
-    return any(pair in pairs for pair in workload.held)
+    return not pairs.isdisjoint(workload.held)
+
+
+def could_fit(request: PreemptionRequest, candidates: Sequence[tuple[WorkloadState, ClusterQueueState]]) -> bool:
+    """Whether the request might fit if all candidates were gone; False is certain.
+
+    No node on the way to the root gets back more than the candidates hold, and the queue only what its own hold.
+    """
+    if not candidates:
+        return False
+    held = [(queue is request.queue, workload.held) for workload, queue in candidates]
+    for pair in request.contested:
+        amount = request.usage.get(pair, 0)
+        everywhere = sum(one.get(pair, 0) for _, one in held)
+        own = sum(one.get(pair, 0) for is_own, one in held if is_own)
+        if amount > max(0, request.queue.node.available(pair, own, everywhere)):
+            return False
+    return True
 
 
 class ClassicalPreemption:
@@ -116,6 +133,8 @@ class ClassicalPreemption:
         """The workloads that have to go so that the request fits; none if that cannot be reached."""
         own = self._own_candidates(request)
         hierarchical, by_priority = self._cohort_candidates(request)
+        if not could_fit(request, [(one.workload, one.queue) for one in (*own, *hierarchical, *by_priority)]):
+            return []
         order = candidate_order(request.queue, self._now)
         groups = [sorted(group, key=lambda one: order(one.workload)) for group in (hierarchical, by_priority, own)]
         candidates = [one for group in groups for one in group if one.workload.holds(EVICTED)]

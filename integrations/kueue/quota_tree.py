@@ -20,8 +20,9 @@ from ...models.kubernetes.quantity import INT64_MAX
 FlavorResource: TypeAlias = tuple[str, str]
 Usage: TypeAlias = Mapping[FlavorResource, int]
 # Whether the share is infinite (a weight of zero), and its value: thousandths of what the cohort can lend, by weight.
-Share: TypeAlias = tuple[bool, Fraction]
-NO_SHARE: Share = (False, Fraction(0))
+# Kueue computes with floats; so its ties, and what it takes for none, are those of these floats.
+Share: TypeAlias = tuple[bool, float]
+NO_SHARE: Share = (False, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class QuotaNode:
         self.is_queue = is_queue
         self.limits: Mapping[FlavorResource, QuotaLimits] = described.limits or {}
         self.weight = described.weight
+        self._divisor = float(described.weight)
         self.parent: QuotaNode | None = None
         self.cohorts: list[QuotaNode] = []
         self.queues: list[QuotaNode] = []
@@ -61,6 +63,8 @@ class QuotaNode:
         self.height = 0
         self.known_potential: dict[FlavorResource, int] = {}
         self._lendable: dict[str, int] | None = None
+        # The share as usage is now; None after usage changed.
+        self.known_share: Share | None = None
 
     def __repr__(self) -> str:
         return f"QuotaNode({self.name!r})"
@@ -106,17 +110,24 @@ class QuotaNode:
         limits = self.limits.get(pair)
         return limits.nominal if limits else 0
 
-    def available(self, pair: FlavorResource) -> int:
-        """What can be used at this node now; it may be negative after quota was taken away."""
-        nodes = self.from_root
-        found = nodes[0].subtree.get(pair, 0) - nodes[0].usage.get(pair, 0)
-        for node in nodes[1:]:
-            kept, used = node.kept.get(pair, 0), node.usage.get(pair, 0)
-            limits = node.limits.get(pair)
+    def available(self, pair: FlavorResource, given_back: int = 0, given_back_above: int = 0) -> int:
+        """What can be used at this node now; it may be negative after quota was taken away.
+
+        With amounts: what it would be with so much less usage at this node, and at each one above.
+        """
+        found: int | None = None
+        for node in self.from_root:
+            quota, used = node.subtree.get(pair, 0), node.usage.get(pair, 0)
+            used -= given_back if node is self else given_back_above
+            if found is None:
+                found = quota - used
+                continue
+            kept, limits = node.kept.get(pair, 0), node.limits.get(pair)
             if limits is not None and limits.borrowing is not None:
-                found = min(found, node.subtree.get(pair, 0) - kept - max(0, used - kept) + limits.borrowing)
-            found += max(0, kept - used)
-        return found
+                found = min(found, quota - kept - max(0, used - kept) + limits.borrowing)
+            if kept > used:
+                found += kept - used
+        return found or 0
 
     def potential(self, pair: FlavorResource) -> int:
         """What could be used at this node if nobody used anything."""
@@ -168,9 +179,12 @@ class QuotaNode:
             while node is not None:
                 before = node.usage.get(pair, 0)
                 node.usage[pair] = before + amount
-                amount -= max(0, node.kept.get(pair, 0) - before)
-                if amount <= 0:
-                    break
+                node.known_share = None
+                kept = node.kept.get(pair, 0)
+                if kept > before:
+                    amount -= kept - before
+                    if amount <= 0:
+                        break
                 node = node.parent
 
     def remove(self, usage: Usage) -> None:
@@ -180,9 +194,12 @@ class QuotaNode:
             while node is not None:
                 before = node.usage.get(pair, 0)
                 node.usage[pair] = before - amount
-                amount = min(amount, before - node.kept.get(pair, 0))
-                if amount <= 0:
-                    break
+                node.known_share = None
+                shared = before - node.kept.get(pair, 0)
+                if shared < amount:
+                    amount = shared
+                    if amount <= 0:
+                        break
                 node = node.parent
 
     @contextmanager
@@ -205,19 +222,25 @@ class QuotaNode:
 
     def share(self) -> Share:
         """The dominant share of the node in what its parent can lend (kueue-dra 4.8)."""
+        if self.known_share is None:
+            self.known_share = self._share_now()
+        return self.known_share
+
+    def _share_now(self) -> Share:
         if self.parent is None:
             return NO_SHARE
         borrowed: dict[str, int] = {}
+        usage = self.usage
         for pair, quota in self.subtree.items():
-            above = self.usage.get(pair, 0) - quota
+            above = usage.get(pair, 0) - quota
             if above > 0:
                 borrowed[pair[1]] = borrowed.get(pair[1], 0) + above
         if not borrowed:
             return NO_SHARE
         lendable = self.parent.lendable()
-        ratios = [Fraction(amount * 1000, lendable[name]) for name, amount in borrowed.items() if lendable.get(name)]
-        ratio = max(ratios, default=Fraction(0))
-        return (False, ratio / self.weight) if self.weight else (True, ratio)
+        ratios = [amount * 1000.0 / lendable[name] for name, amount in borrowed.items() if lendable.get(name)]
+        ratio = max(ratios, default=0.0)
+        return (False, ratio / self._divisor) if self._divisor else (True, ratio)
 
     def lendable(self) -> Mapping[str, int]:
         """For each resource, the potential of the node over all flavors of the tree."""

@@ -4,11 +4,10 @@ import random
 from fractions import Fraction
 
 import pytest
+from support.quota_trees import CPU, GPU, OTHER, random_tree
 
 from drasat.integrations.kueue.quota_tree import NodeQuota, QuotaLimits, QuotaTree
 from drasat.models.kubernetes.quantity import INT64_MAX
-
-GPU, CPU, OTHER = ("f", "gpus"), ("f", "cpu"), ("g", "gpus")
 
 
 def queue(name, parent="", nominal=0, borrowing=None, lending=None, weight=1, pair=GPU):
@@ -44,7 +43,7 @@ def test_example_i_of_shares():
     tree.queues["b"].add({GPU: 12})
     assert tree.queues["b"].share() == (False, 750)
     tree.queues["b"].remove({GPU: 2})
-    assert tree.queues["b"].share() == (False, Fraction(1750, 3))
+    assert tree.queues["b"].share() == (False, 1750.0 / 3)
     assert tree.queues["a"].share() == (False, 0)
 
 
@@ -52,7 +51,7 @@ def test_a_weight_of_zero_is_an_infinite_share_once_the_queue_borrows():
     tree = QuotaTree([queue("a", "c", 3, weight=0), queue("b", "c", 3)], [])
     assert tree.queues["a"].share() == (False, 0)
     tree.queues["a"].add({GPU: 4})
-    assert tree.queues["a"].share() == (True, Fraction(1000, 6))
+    assert tree.queues["a"].share() == (True, 1000.0 / 6)
 
 
 def test_quota_saturates():
@@ -75,31 +74,6 @@ def test_a_chain_of_thousands_of_cohorts_has_its_quota():
     tree = QuotaTree([queue("a", "c0", 5)], chain)
     tree.queues["a"].add({GPU: 2})
     assert (tree.queues["a"].available(GPU), tree.cohorts["c3000"].usage) == (3, {GPU: 2})
-
-
-def random_tree(seed):
-    """Queues and cohorts with random limits, up to four levels deep, and usage that may be above its quota."""
-    chance = random.Random(seed)
-
-    def described(name, parents):
-        parent = chance.choice(parents)
-        limits = {}
-        for pair in (GPU, CPU, OTHER):
-            if chance.random() < 0.8:
-                borrowing, lending = (
-                    chance.randint(0, 6) if parent and chance.random() < 0.4 else None for _ in range(2)
-                )
-                limits[pair] = QuotaLimits(chance.randint(0, 9), borrowing, lending)
-        return NodeQuota(name, parent, limits, Fraction(chance.choice([1, 1, 2, 3])))
-
-    cohorts = [NodeQuota("root")]
-    for index in range(chance.randint(0, 4)):
-        cohorts.append(described(f"c{index}", [one.name for one in cohorts]))
-    queues = [described(f"q{index}", ["", *(one.name for one in cohorts)]) for index in range(chance.randint(1, 6))]
-    used = {
-        one.name: {pair: chance.randint(0, 9) for pair in (GPU, CPU, OTHER) if chance.random() < 0.7} for one in queues
-    }
-    return queues, cohorts, used
 
 
 class Definition:
@@ -145,6 +119,7 @@ class Definition:
         return most if b is None else min(most, self.s(x, f) + b)
 
     def share(self, x):
+        """By floats, in the order in which Kueue computes."""
         if self.parent(x) is None:
             return 0
         shares = [0]
@@ -154,8 +129,8 @@ class Definition:
             above = sum(max(0, self.u(x, f) - self.s(x, f)) for f in known)
             lendable = sum(self.potential(self.parent(x), f) for f in pairs)
             if lendable:
-                shares.append(Fraction(above * 1000, lendable) / self.nodes[x].weight)
-        return max(shares)
+                shares.append(above * 1000.0 / lendable)
+        return max(shares) / float(self.nodes[x].weight)
 
     def known(self, x, f):
         return f in (self.nodes[x].limits or {}) or any(self.known(c, f) for c in self.children(x))
@@ -188,12 +163,33 @@ def test_what_is_added_and_removed_leaves_nothing_behind(seed):
     for name, usage in used.items():
         tree.queues[name].add(usage)
     before = [dict(node.usage) for node in tree.nodes()]
+    shares = [node.share() for node in tree.nodes()]
     more = {GPU: 5, CPU: 3, OTHER: 8}
     for node in tree.queues.values():
         with node.with_added(more):
             assert node.usage[GPU] == used[node.name].get(GPU, 0) + 5
     after = [{pair: amount for pair, amount in node.usage.items() if amount} for node in tree.nodes()]
     assert after == [{pair: amount for pair, amount in usage.items() if amount} for usage in before]
+    assert [node.share() for node in tree.nodes()] == shares
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_shares_follow_every_change_of_usage(seed):
+    """kueue-dra 4.8: a share that was asked for before a change is not the answer after it."""
+    queues, cohorts, _ = random_tree(seed)
+    tree, held = QuotaTree(queues, cohorts), {one.name: {GPU: 0, CPU: 0, OTHER: 0} for one in queues}
+    chance = random.Random(seed)
+    for _ in range(20):
+        name, pair, amount = chance.choice(queues).name, chance.choice((GPU, CPU, OTHER)), chance.randint(1, 9)
+        if held[name][pair] >= amount:
+            tree.queues[name].remove({pair: amount})
+            held[name][pair] -= amount
+        else:
+            tree.queues[name].add({pair: amount})
+            held[name][pair] += amount
+        definition = Definition(queues, cohorts, held)
+        for node in tree.nodes():
+            assert node.share() == (False, definition.share(("q" if node.is_queue else "c", node.name)))
 
 
 def test_heights_are_those_of_the_lowest_subtree_that_holds_the_amount():
