@@ -116,7 +116,7 @@ def _offerings(price: float, rng: Random) -> Iterator[Mapped]:
         local = price * rng.uniform(0.98, 1.04)
         for kind in CAPACITY_TYPES:
             part = {"spot": rng.uniform(*_SPOT), "reserved": rng.uniform(*_RESERVED)}.get(kind, 1.0)
-            offering = {"requirements": [_one_of(_ZONE, zone), _one_of(_CAPACITY_TYPE, kind)]}
+            offering: Mapped = {"requirements": [_one_of(_ZONE, zone), _one_of(_CAPACITY_TYPE, kind)]}
             offering["price"] = f"{local * part:.6f}"
             if kind == "reserved":
                 offering["reservationCapacity"] = rng.choice((0, 0, 1, 3))
@@ -146,7 +146,9 @@ def _pending(pods: int, kinds: int, rng: Random) -> Iterator[Mapped]:
     for kind in range(kinds):
         replicas = pods // kinds + (kind < pods % kinds)
         name = f"kind-{kind}"
-        constraints, requests, spec = [], [], {}
+        constraints: list[Mapped] = []
+        requests: list[Mapped] = []
+        spec: Mapped = {}
         draw = rng.random()
         if draw < 0.55:
             model, count = rng.choice(list(_MODELS)), rng.choice((1, 1, 1, 2, 4))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read folders and the folders below them.")]
 Namespace = Annotated[
     str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Take only pods and claims of this namespace.")
+]
+InstanceTypes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--instance-types",
+        metavar="FILE",
+        help="Add the instance types of this JSON file of Karpenter's kwok provider; may be repeated.",
+    ),
 ]
 Selector = Annotated[
     str, typer.Option("--selector", "-l", metavar="LABELS", help="Take only pods and claims with these labels.")
@@ -235,19 +243,29 @@ class InputOptions:
     skip_validation: bool
     strict: bool = False
     max_input_size: str | None = None
+    instance_types: Sequence[str] = ()
 
     def load(self, paths: Sequence[str], gates: FeatureGateSet) -> LoadedCluster:
-        """Read and validate the input. Raises ``InputError``, and ``UsageError`` for a limit that is no size."""
+        """Read and validate the input. Raises ``InputError``, and ``UsageError`` for a limit or file that is none."""
         from ..solver.allocate.load import load_all
 
         return load_all(
-            paths,
+            [*paths, *map(_kwok_types, self.instance_types)],
             recursive=self.recursive,
             skip_validation=self.skip_validation,
             strict=self.strict,
             max_input_size=check_input_size(self.max_input_size),
             gates=gates,
         )
+
+
+def _kwok_types(path: str) -> list[dict[str, Any]]:
+    from ..integrations.karpenter.instance_types import read_kwok_types
+
+    try:
+        return read_kwok_types(path)
+    except ValueError as error:
+        raise UsageError(f"--instance-types: {error}") from None
 
 
 def load_cluster(

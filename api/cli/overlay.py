@@ -23,6 +23,7 @@ def command(
     skip_validation: options.SkipValidation = False,
     strict: options.Strict = False,
     max_input_size: options.MaxInputSize = None,
+    instance_types: options.InstanceTypes = None,
     output: options.ManifestOutput = "table",
 ) -> None:
     """Apply NodeOverlays to the instance types of each NodePool, as Karpenter does.
@@ -35,7 +36,9 @@ def command(
     from ..verbs.overlay import overlay
 
     gates = options.parse_feature_gates(feature_gates, None)
-    cluster = load_cluster(filename, options.InputOptions(recursive, skip_validation, strict, max_input_size), gates)
+    cluster = load_cluster(
+        filename, options.InputOptions(recursive, skip_validation, strict, max_input_size, instance_types or ()), gates
+    )
     result, _ = run_verb(partial(overlay, cluster, feature_gates=gates))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     print_result(result, output, _PRINTERS)

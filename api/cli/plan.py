@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -108,6 +109,7 @@ def command(
     skip_validation: options.SkipValidation = False,
     strict: options.Strict = False,
     max_input_size: options.MaxInputSize = None,
+    instance_types: options.InstanceTypes = None,
     cel_errors: options.CelErrorPolicy = "strict",
     time_limit: options.TimeLimit = "300s",
     seed: options.Seed = 0,
@@ -131,7 +133,8 @@ def command(
     check_report(report)
     limit, part = options.parse_seconds(time_limit), options.parse_fraction(gap)
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
-    cluster = load_cluster(filename, reading, gates)
+    whole = replace(reading, instance_types=instance_types or ())
+    cluster = load_cluster(filename, whole, gates)
     # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
     target = reading.load(mix, gates).cluster if mix else None
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)

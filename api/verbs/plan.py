@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
@@ -16,10 +17,11 @@ from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
 from ..models.kubernetes import karpenter
 from ..models.kubernetes.claims import AllocationResult
-from ..models.kubernetes.core import Node
+from ..models.kubernetes.core import Node, Pod
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.kubernetes.meta import ObjectKey
+from ..models.kubernetes.node_templates import is_pool_of_node
 from ..models.results.plan import (
     BoughtNodes,
     Number,
@@ -306,7 +308,7 @@ def plan(
         if market is not None:
             document = _with_offerings(document, market)
         pictured = _PicturedPlan(answer, cluster, namespace, selector, natural_gangs, seed)
-        return PlanResult(document, partial(allocated_manifests, answer), cluster, progress, pictured)
+        return PlanResult(document, partial(_manifests, answer, market), cluster, progress, pictured)
 
     try:
         found = ask(time_limit=time_limit, seed=seed, executor=executor, watch=record, constraints=constraints)
@@ -335,6 +337,23 @@ def _market(
     from ..integrations.karpenter.candidates import node_market
 
     return node_market(cluster, gates_of(feature_gates), [mix] if mix else ())
+
+
+def _manifests(answer: PlanOutcome, market: NodeMarket | None) -> list[dict[str, Any]]:
+    """NodeClaims for nodes that are bought of pools, and claims with their devices."""
+    made = allocated_manifests(answer)
+    if market is None:
+        return made
+    from ..integrations.karpenter.node_claims import node_claim_manifests
+
+    pods: dict[str, list[Pod]] = defaultdict(list)
+    drivers: dict[str, set[str]] = defaultdict(set)
+    for unit in answer.units:
+        if unit.node is not None:
+            pods[unit.node] += [unit.unit.pod] if unit.unit.pod is not None else []
+            results = (result for _, allocation in unit.allocations for result in allocation.devices.results or ())
+            drivers[unit.node] |= {result.driver for result in results if is_pool_of_node(result.pool, unit.node)}
+    return [*node_claim_manifests(market, answer.bought, pods, drivers), *made]
 
 
 def _with_offerings(document: PlanDocument, market: NodeMarket) -> PlanDocument:

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.decode import QuantityText
+from ...models.formats.errors import Unreadable
+from ...models.formats.json import read_json
 from ...models.kubernetes import karpenter
 from ...models.kubernetes.core import NodeSelectorTerm
 from ...models.kubernetes.quantity import NANO, Quantity
@@ -22,6 +24,7 @@ Amounts = Mapping[str, Quantity]
 _HUGE_PAGES = "hugepages-"
 _KWOK_GROUP = "karpenter.kwok.sh"
 _KWOK_PODS = "110"
+_KWOK_SIZE = 64 << 20
 _KWOK_RESERVED = {"cpu": "100m", "memory": "10Mi"}
 _NO_AMOUNT = Quantity(0)
 T = TypeVar("T")
@@ -144,6 +147,25 @@ def _amounts(written: Mapping[str, QuantityText] | None) -> dict[str, Quantity]:
     return {name: Quantity.parse(text) for name, text in (written or {}).items()}
 
 
+def read_kwok_types(path: str) -> list[dict[str, Any]]:
+    """Read a JSON file of Karpenter's test provider. Raises ``ValueError`` with the file and the place."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_KWOK_SIZE + 1)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    if len(data) > _KWOK_SIZE:
+        raise ValueError(f"{path}: is larger than {_KWOK_SIZE >> 20} MiB")
+    read = read_json(data, 0, data)
+    if isinstance(read, Unreadable):
+        place, message = read.reasons[0]
+        raise ValueError(f"{path}: {place}{': ' if place else ''}{message}")
+    try:
+        return instance_types_from_kwok(read)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
 def instance_types_from_kwok(listed: object) -> list[dict[str, Any]]:
     """Turn the list of instance types of Karpenter's test provider into InstanceType objects.
 
@@ -189,6 +211,8 @@ def _kwok_offering(read: _Fields) -> dict[str, Any]:
     if isinstance(price, bool) or not isinstance(price, (int, float)):
         raise ValueError(f"{read.place}.Price: must be a number")
     made = {"requirements": list(read.sequence("Requirements")), "price": price}
+    if read.found.get("Available") is False:
+        made["available"] = False
     reserved = read.found.get("ReservationCapacity")
     return made if reserved is None else {**made, "reservationCapacity": reserved}
 
