@@ -10,6 +10,7 @@ smaller one.
 - Pods and claims: ``requests``.
 - Clusters with a queue to plan: ``queues.fleet``, ``queues.gang_queue``, ``queues.WORKLOADS``; teams with quota of
   Kueue: ``quota.quota``.
+- Catalogues of Karpenter's instance types, with pools and pods that wait: ``machines.machines``.
 - Questions about one node that are hard for a search: ``one_node.QUESTIONS``, about expressions over devices
   ``lattices.RELATED_QUESTIONS``, and random ones: ``full_nodes.full_node``.
 """

@@ -363,6 +363,8 @@ def _stage_outcome(
     bound = goal.display_value(goal.limit - goal.earlier)
     if result.bound is not None and not instance.is_narrowed:
         bound = goal.display_bound(result.bound)
+        if not goal.stage.maximise:
+            bound = max(bound, goal.display_value(goal.limit - goal.earlier))
     elif relaxed_bounds is not None:
         bound = (min if goal.stage.maximise else max)(bound, relaxed_bounds)
     return plan_stage(result.name, value, bound, is_close(value, bound, goal.stage.gap(gap)), goal.stage.maximise)

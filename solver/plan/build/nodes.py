@@ -24,6 +24,7 @@ from ....models.cluster.node_fit import pod_fits, selector_test
 from ....models.cluster.pools import Pool, PoolIndex
 from ....models.kubernetes.core import HOSTNAME_LABEL, Node, NodeStatus
 from ....models.kubernetes.gates import FeatureGates
+from ....models.kubernetes.karpenter import NodePool
 from ....models.kubernetes.meta import DeviceId, PoolId
 from ....models.kubernetes.node_templates import (
     NodeTemplate,
@@ -372,9 +373,9 @@ class NodeCatalogue:
 def build_node_catalogue(cluster: Cluster, apart: int = 0, limits: Sequence[PurchaseLimit] = ()) -> NodeCatalogue:
     """Add a node of each template, beside ``apart`` that stand for themselves alone, so that a domain may be one node.
 
-    Raises ``ValueError`` if there is no template.
+    Raises ``ValueError`` if there is no template, and no NodePool that has no node to offer.
     """
-    if not cluster.node_templates:
+    if not cluster.node_templates and not cluster.objects(NodePool):
         raise ValueError("there is no NodeTemplate to buy nodes from")
     offers: dict[str, NodeTemplateOffer] = {}
     for name, template in cluster.node_templates.items():

@@ -183,6 +183,16 @@ def test_e12_the_spot_price_that_an_overlay_sets_is_the_cheapest():
     assert (one.instance_type, one.price, one.overlay) == ("m5", 0.4, "")
 
 
+def test_pools_without_any_offering_place_nothing():
+    """R2: a reservation without room, and one that is not available."""
+    kinds = [
+        machine("gone", offering("1.0", available=False)),
+        machine("full", offering("1.0", kind="reserved", reservationCapacity=0)),
+    ]
+    result = buying(node_pool(), *kinds, waiting("p"))
+    assert (result.placed, result.outcome, result.document.bought) == (0, "Infeasible", ())
+
+
 def device_overlay(name: str, driver: str, *names: str) -> dict[str, object]:
     return {
         "apiVersion": "karpenter.sh/v1alpha1",
