@@ -137,6 +137,14 @@ class Plots:
         """The time of each engine against the size of the question."""
         return self._drawn("times", path)
 
+    def quota(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """What queues of Kueue use of their quota, and what they borrow."""
+        return self._drawn("quota", path)
+
+    def flows(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """Pods with quota of Kueue, from their queue over their flavor to their node."""
+        return self._drawn("flows", path)
+
     def _drawn(self, name: str, path: str | Path | None, **options: Any) -> altair.TopLevelMixin:
         check_altair()
         if name not in self.names:
@@ -207,6 +215,17 @@ def _of_document(name: str) -> Callable[[PlotSource], Any]:
     return drawn
 
 
+def _of_quota(name: str) -> Callable[[PlotSource], Any]:
+    """A picture of what queues have, which is drawn from the document alone."""
+
+    def drawn(source: PlotSource) -> Any:
+        from . import quota_charts
+
+        return getattr(quota_charts, name)(source.document)
+
+    return drawn
+
+
 def _engines(source: PlotSource) -> Any:
     from .charts import engines_chart
 
@@ -235,6 +254,7 @@ _PICTURES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "ExplanationDocument": {"devices": _of_document("explanation_chart"), "mosaic": _mosaic},
     "InventoryDocument": {"mosaic": _mosaic, "devices": _of_document("class_chart"), "topology": _topology},
     "TopologyDocument": {"topology": _topology},
+    "QuotaDocument": {"quota": _of_quota("quota_chart"), "flows": _of_quota("flow_chart")},
 }
 
 

@@ -16,6 +16,8 @@ WORKLOAD_HEADERS = (
     "workload", "queue", "priority", "state", "cycle", "charge", "flavors", "placed", "nodes", "reason", "message",
 )  # fmt: skip
 STRANDED_HEADERS = ("admitted, cannot be placed", "pods", "why")
+FLOW_HEADERS = ("queue", "flavor", "node", "pods")
+NOWHERE = "cannot be placed"
 _WIDE = ("charge", "nodes", "message")
 QUOTA_HEADERS = ("node", "kind", "flavor", "resource", "nominal", "used", "borrowed", "available", "lendable")
 EVICTION_HEADERS = ("workload", "cycle", "reason", "message")
@@ -67,6 +69,18 @@ def eviction_rows(document: QuotaDocument) -> Iterator[Row]:
     found = [(gone.cycle, f"{one.namespace}/{one.name}", gone) for one in document.workloads for gone in one.evictions]
     for cycle, name, gone in sorted(found, key=lambda row: row[:2]):
         yield name, cycle, gone.preempted or gone.reason, gone.message
+
+
+def flows(document: QuotaDocument) -> Iterator[tuple[str, str, str, int]]:
+    """Pods of workloads with quota that were planned: the queue, the flavor, the node or that there is none, pods."""
+    known = {(one.namespace, one.name): one for one in document.workloads}
+    for one in document.placement.workloads if document.placement else ():
+        workload = known[one.namespace, one.name]
+        place = workload.cluster_queue, _flavors(workload) or "no flavor"
+        for node, pods in one.nodes.items():
+            yield *place, node, pods
+        if one.placed < one.asked:
+            yield *place, NOWHERE, one.asked - one.placed
 
 
 def stranded_rows(document: QuotaDocument) -> Iterator[Row]:

@@ -305,8 +305,34 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
         ReportView(
             "quota",
             "Quota",
-            "What each queue and cohort has, uses, borrows and can still get.",
-            table=table_of(quota.QUOTA_HEADERS, quota.quota_rows),
+            "What each queue and cohort has, uses, borrows and can still get. A bar is a flavor of a queue.",
+            "quota",
+            table_of(quota.QUOTA_HEADERS, quota.quota_rows),
+        ),
+        ReportView(
+            "flows",
+            "From queues to nodes",
+            "Pods of workloads with quota, by queue, flavor and node.",
+            "flows",
+            table_of(quota.FLOW_HEADERS, quota.flows),
+        ),
+        ReportView(
+            "stranded",
+            "Admitted, cannot be placed",
+            "Workloads that hold quota and find no nodes or devices.",
+            table=table_of(quota.STRANDED_HEADERS, quota.stranded_rows),
+        ),
+        ReportView(
+            "limits",
+            "What limits",
+            "The least changes of quota that admit workloads. Each was judged by Kueue's cycles.",
+            table=table_of(quota.LIMIT_HEADERS, quota.limit_rows),
+        ),
+        ReportView(
+            "prices",
+            "What more quota admits",
+            "Workloads that one step more of an amount admits, and those that lose their quota by it.",
+            table=table_of(quota.PRICE_HEADERS, quota.price_rows),
         ),
         ReportView(
             "evictions",
