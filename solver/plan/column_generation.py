@@ -209,7 +209,9 @@ class _GenerationRun:
 
 # What one more unit may add to a stage, times the stage's scale, is about this.
 _PRECISION = 1 << 26
-# Duals above so many times that are cut off: sums over a node must stay below what the solvers take.
+# A gang class without members of which there are more than so many counts an amount.
+_MANY_FOLLOWERS = 1000
+# Duals above so many times that are cut off where nodes count: sums there must stay below what the solvers take.
 _LARGEST_DUAL = 1 << 30
 
 
@@ -227,6 +229,7 @@ class StagePricing:
         self._instance = instance
         self._rows = rows
         self._row_prices = [self._row_price(row, dual, floor) for row, dual in zip(rows, duals.rows, strict=True)]
+        self._settle_followers(stage)
         sign = self.scale if stage.maximise else -self.scale
         pairs = [(stage.terms, sign)]
         pairs += [(row.terms, -price) for row, price in zip(rows, self._row_prices, strict=True)]
@@ -239,8 +242,34 @@ class StagePricing:
             tuple(self._terms.usage.get(m, 0) for m in range(instance.meters)),
         )
 
+    def _settle_followers(self, stage: ObjectiveStage) -> None:
+        """Let gangs without members gain nothing by rounding, which would be worth much where they are many.
+
+        Such a gang only carries an amount from one row to others. The price of the first becomes no more than those of
+        the others. Gangs that are made later carry what earlier ones do, so that they come first.
+        """
+        many = {
+            index
+            for index, gang in enumerate(self._instance.gangs)
+            if not gang.members and gang.demand > _MANY_FOLLOWERS and index not in stage.terms.gangs
+        }
+        rows: dict[int, list[int]] = {index: [] for index in many}
+        for number, row in enumerate(self._rows if many else ()):
+            for index in many.intersection(row.terms.gangs):
+                rows[index].append(number)
+        for index in sorted(many, reverse=True):
+            own = [(number, self._rows[number].terms.gangs[index]) for number in rows[index]]
+            gain = -sum(self._row_prices[number] * coefficient for number, coefficient in own)
+            for number, coefficient in own:
+                if gain > 0 and coefficient == -1 and self._row_prices[number] > 0:
+                    less = min(gain, self._row_prices[number])
+                    self._row_prices[number] -= less
+                    gain -= less
+
     def _row_price(self, row: CouplingRow, dual: float, floor: int) -> int:
-        price = max(-_LARGEST_DUAL, min(_LARGEST_DUAL, round(dual * self.scale)))
+        price = round(dual * self.scale)
+        if row.terms.usage:
+            price = max(-_LARGEST_DUAL, min(_LARGEST_DUAL, price))
         if row.terms.usage and abs(price) < floor:
             price = floor if row.upper is not None else -floor
         if (price > 0 and row.upper is None) or (price < 0 and row.lower is None):

@@ -6,13 +6,15 @@ are nearly placed are rounded up. A rounding with which nothing is feasible is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import floor
 from random import Random
 
 from ..engines.cp_sat import Limits
 from . import master_problem
-from .column_generation import ColumnGenerator
+from .column_generation import ColumnGenerator, Prices
 from .heuristics import fill_greedily
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
 
@@ -25,29 +27,45 @@ _FREE_GROUPS, _ROUND_WORK, _ROUNDS_IN_VAIN = 24, 0.5, 8
 
 
 def rounded_gangs(
-    generator: ColumnGenerator, relaxation: MasterRelaxation, among: frozenset[int], deadline: float | None
+    generator: ColumnGenerator,
+    relaxation: MasterRelaxation,
+    among: frozenset[int],
+    fixed: Mapping[int, int],
+    deadline: float | None,
 ) -> MasterRelaxation:
-    """Return a relaxation in which gangs ``among`` these are whole, or as near to it as time and solves allow."""
+    """Return a relaxation in which gangs ``among`` these are whole, or as near to it as time and solves allow.
+
+    Those that are ``fixed`` are placed so often.
+    """
     try:
-        return _GangDive(generator, relaxation, among, deadline).run()
+        for gang, number in fixed.items():
+            generator.master.restrict_gang(gang, number, number)
+        found = generator.master.solve(deadline) if fixed else None
+        return _GangDive(generator, found or relaxation, among.difference(fixed), deadline).run()
     finally:
         generator.master.release()
 
 
 def fill_for_gangs(
-    generator: ColumnGenerator,
-    stage: master_problem.ObjectiveStage,
-    relaxation: MasterRelaxation,
-    deadline: float | None,
-) -> Iterator[tuple[master_problem.Column, int]]:
-    """Fill nodes at the duals with the members of the gangs of a relaxation, and what is left with all others."""
-    instance = generator.instance
-    prices = generator.stage_pricing(stage, relaxation.duals, floor=1).prices
-    left = [unit.demand for unit in instance.units]
-    for gang, amount in zip(instance.gangs, relaxation.gangs, strict=True):
-        for unit, size in gang.members:
-            left[unit] += size * floor(amount + INTEGRALITY_TOLERANCE)
-    yield from fill_greedily(generator, prices, deadline, left)
+    generator: ColumnGenerator, relaxation: MasterRelaxation, sizes: Sequence[int], deadline: float | None
+) -> list[tuple[master_problem.Column, int]]:
+    """Fill nodes with the members of the whole gangs of a relaxation, and what is left of them with all others.
+
+    Prices are the ``sizes`` of units, of which a large one is worth more than smaller ones in its place: so nodes are
+    filled well, and large units come first.
+    """
+    instance, prices = generator.instance, Prices(tuple(sizes), (0,) * generator.instance.meters)
+    pairs = zip(instance.gangs, relaxation.gangs, strict=True)
+    whole = tuple(replace(gang, demand=floor(amount + INTEGRALITY_TOLERANCE)) for gang, amount in pairs)
+    columns = list(fill_greedily(generator, prices, deadline, replace(instance, gangs=whole).demands()))
+    room = master_problem.covered_units(instance, columns)
+    left = [max(0, asked - there) for asked, there in zip(instance.demands(), room, strict=True)]
+    taken: Counter[int] = Counter()
+    for column, number in columns:
+        taken[column.node_class] += number
+    nodes = tuple(replace(node, count=node.count - taken[node.index]) for node in instance.nodes)
+    beside = replace(generator, instance=replace(instance, nodes=nodes))
+    return [*columns, *fill_greedily(beside, prices, deadline, left)]
 
 
 def improved_by_gangs(

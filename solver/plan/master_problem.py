@@ -156,6 +156,10 @@ class PlanCompletion(Protocol):
     """Chooses gangs in room that is there, so that the rows about them hold."""
 
     @property
+    def sizes(self) -> Sequence[int]:
+        """What each unit takes of a node, roughly; a large one counts more than smaller ones that take the same."""
+
+    @property
     def decided(self) -> Sequence[Sequence[int]]:
         """The gang classes that are chosen, in groups that compete; others that it is about follow from them."""
 

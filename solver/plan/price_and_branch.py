@@ -304,11 +304,17 @@ class _StageSolver:
         self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
     ) -> None:
         """Make gangs whole where rows decide about them, fill nodes for these, and choose some of them anew."""
-        groups = self._instance.completion.decided if self._instance.completion else ()
-        among, deadline = frozenset(gang for own in groups for gang in own), self._limits.deadline
-        rounded = rounded_gangs(self._generator, relaxation, among, filling_deadline(deadline))
-        filled = fill_for_gangs(self._generator, stage, rounded, filling_deadline(deadline))
-        self._take(stage, filled, bound, _ROUNDING_WORK, rounded.gangs)
+        completion = self._instance.completion
+        if completion is None:
+            return
+        groups, deadline = completion.decided, self._limits.deadline
+        among = frozenset(gang for own in groups for gang in own)
+        # What earlier stages count stays, unless this one counts it, too.
+        earlier = {gang for reached, _ in self._reached for gang in reached.terms.gangs}.difference(stage.terms.gangs)
+        fixed = {gang: self._plan.gangs[gang] for gang in among & earlier}
+        rounded = rounded_gangs(self._generator, relaxation, among, fixed, filling_deadline(deadline))
+        columns = fill_for_gangs(self._generator, rounded, completion.sizes, filling_deadline(deadline))
+        self._take(stage, columns, bound, _ROUNDING_WORK, rounded.gangs)
         if len(groups) < _FEW_GROUPS or self._is_close(stage, bound):
             return
         for plan in improved_by_gangs(self._generator, stage, self._plan, groups, deadline):

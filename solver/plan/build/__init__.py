@@ -170,6 +170,8 @@ class _PlanInstanceBuilder:
         bound = {*members, *(entry.gang for entry in entries if entry.gang)}
         domains = sorted({gang.domain for gang in bound if gang.domain})
         node_classes = self._node_classes(unit_classes, nodes, resources, domains)
+        if admissions:
+            admissions = replace(admissions, sizes=[resources.size(role, node_classes) for role in roles])
         instance = MasterProblem(
             tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
             tuple(MasterNodeClass(node.index, node.count) for node in node_classes),

@@ -48,6 +48,10 @@ from ...engines.engines import NodeCompiler
 from ..master_problem import CouplingRow, Terms
 from ..pricing.bundle import BundleQuestion, BundleUnit
 from .units import GangRole, UnitClass
+from .weights import requested_devices
+
+# The size of a unit that takes a whole node, and how much more large units count.
+_WHOLE_NODE, _SIZE_EXPONENT = 1 << 20, 1.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +107,16 @@ class ScaledResources:
     def needs(self, requests: Requests) -> tuple[int, ...]:
         """Convert requests to steps."""
         return tuple(requests.get(name, 0) // step for name, step in zip(self.names, self.steps, strict=True))
+
+    def size(self, role: GangRole, nodes: Sequence[PlanNodeClass]) -> int:
+        """What one unit takes of a node that takes it, roughly: more than in proportion, so that large ones count."""
+        node = next((node for node in nodes if node.takes(role)), None)
+        if node is None:
+            return 1
+        pairs = zip(self.needs(role.unit_class.requests), node.left, strict=True)
+        devices = requested_devices(role.unit_class.shapes) / max(1, len(node.view.devices))
+        part = max([devices, *(need / left for need, left in pairs if left)])
+        return 1 + int(_WHOLE_NODE * pow(min(1.0, part), _SIZE_EXPONENT))
 
     def left(self, room: Requests | None) -> tuple[int, ...]:
         """Convert the free amounts of a node to whole steps, no more than all units need; None: it takes anything."""

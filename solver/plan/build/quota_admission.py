@@ -34,6 +34,7 @@ class PlannedAdmissions:
     stages: QuotaStages
     class_of: Mapping[int, UnitClass]
     roles: Mapping[tuple[int, Domain | None], int]
+    sizes: Sequence[int] = ()
 
     @property
     def decided(self) -> Sequence[Sequence[int]]:
@@ -105,52 +106,56 @@ class _GreedyAdmission:
         problem, classes = self._admissions.problem, self._admissions.classes
         for one in classes:
             self._found.update(dict.fromkeys(_gang_numbers(one), 0))
-        left = {id(one): len(one.entries) - self._take_wished(one) for one in classes}
         strict = {place for place, node in enumerate(problem.nodes) if node.strict and problem.limited}
         waiting: dict[int, list[AdmissionClass]] = {}
         for one in sorted(classes, key=lambda one: -one.entries[0].workload):
             if one.like.queue in strict and not one.like.grant:
                 waiting.setdefault(one.like.queue or 0, []).append(one)
+        free = [one for one in sorted(classes, key=self._key) if one.like.queue not in waiting or one.like.grant]
+        left = {id(one): len(one.entries) for one in free}
+        if self._wished:
+            left = {id(one): len(one.entries) - self._take_wished(one) for one in free}
+            for own in waiting.values():
+                while own and self._take_wished(own[-1]):
+                    own.pop()
         for one in sorted(classes, key=self._key):
-            queue = one.like.queue
-            if queue is None or queue not in strict or one.like.grant:
+            if id(one) in left:
                 self._take(one, left[id(one)])
-            elif waiting[queue] and not self._take(waiting[queue].pop(), 1):
+                continue
+            own = waiting[one.like.queue or 0]
+            if own and not self._take(own.pop(), 1):
                 # Nothing is admitted before what comes first.
-                waiting[queue].clear()
+                own.clear()
         self._admissions.settle(self._found)
         return self._found
 
     def _take_wished(self, one: AdmissionClass) -> int:
-        """Admit as many as are wished for, with the flavors that are; what has several groups is left for later."""
-        if not self._wished or len(one.groups) > 1 or self._is_strict(one):
-            return 0
+        """Admit as many as are wished for, with the flavors and the pods that are."""
         taken = 0
         for ways in one.ways:
-            for way in ways.groups[0]:
-                most = min(len(one.entries) - taken, int(self._wished[way.gang] + _WHOLE))
-                if way.counts:
-                    while most and self._take_way(one, way):
-                        taken, most = taken + 1, most - 1
-                elif most:
-                    number = self._whole_fits(one, 0, way, most)
+            left = [[int(self._wished[way.gang] + _WHOLE) for way in group] for group in ways.groups]
+            if len(one.groups) == 1 and not any(way.counts for way in ways.groups[0]):
+                for way, wished in zip(ways.groups[0], left[0], strict=True):
+                    number = self._whole_fits(one, 0, way, min(wished, len(one.entries) - taken))
                     self._charge(one, 0, way, number)
                     taken += number
+                continue
+            while taken < len(one.entries) and all(map(any, left)):
+                chosen = [next(number for number, wished in enumerate(group) if wished) for group in left]
+                if not self._take_one(one, ways, chosen, left):
+                    break
+                taken += 1
+                for group, number in zip(left, chosen, strict=True):
+                    group[number] -= 1
         return taken
 
-    def _take_way(self, one: AdmissionClass, way: FlavorWay) -> bool:
-        """Admit one workload of a single group in one way."""
-        if not self._whole_fits(one, 0, way, 1):
-            return False
-        self._charge(one, 0, way, 1)
-        if self._partial_counts(one, way) is not None:
-            return True
-        self._charge(one, 0, way, -1)
-        return False
-
-    def _is_strict(self, one: AdmissionClass) -> bool:
-        problem, queue = self._admissions.problem, one.like.queue
-        return queue is not None and problem.limited and problem.nodes[queue].strict and not one.like.grant
+    def _wished_pods(self, one: AdmissionClass, way: FlavorWay, workloads: int) -> dict[int, int]:
+        """How many pods of each gang class the next of so many workloads may have."""
+        found: dict[int, int] = {}
+        for place, own in way.counts.items():
+            later = (one.like.pod_sets[place].minimum or 0) * (workloads - 1)
+            found.update((gang, int(self._wished[gang] + _WHOLE) - self._found[gang] - later) for gang in own.values())
+        return found
 
     def _key(self, one: AdmissionClass) -> tuple[object, ...]:
         """What counts most for each pod comes first, then what is small."""
@@ -185,15 +190,21 @@ class _GreedyAdmission:
                     taken += 1
         return taken
 
-    def _take_one(self, one: AdmissionClass, ways: AdmissionWays) -> bool:
-        """Admit one workload, each group with the first choice that fits beside the groups before it."""
+    def _take_one(
+        self, one: AdmissionClass, ways: AdmissionWays, chosen: Sequence[int] = (), wished: Sequence[Sequence[int]] = ()
+    ) -> bool:
+        """Admit one workload, each group with the first choice that fits beside the groups before it.
+
+        Choices may be given by group, with the numbers of workloads that are wished for.
+        """
         done: list[tuple[int, FlavorWay, dict[int, int]]] = []
         for group, own in enumerate(ways.groups):
-            for way in own:
+            for way in own[chosen[group] : chosen[group] + 1] if chosen else own:
                 if not self._whole_fits(one, group, way, 1):
                     continue
                 self._charge(one, group, way, 1)
-                counts = self._partial_counts(one, way)
+                most = self._wished_pods(one, way, wished[group][chosen[group]]) if chosen else None
+                counts = self._partial_counts(one, way, most)
                 if counts is not None:
                     done.append((group, way, counts))
                     break
@@ -221,14 +232,17 @@ class _GreedyAdmission:
             self._room[role] -= size * times
         self._found[way.gang] += times
 
-    def _partial_counts(self, one: AdmissionClass, way: FlavorWay) -> dict[int, int] | None:
+    def _partial_counts(
+        self, one: AdmissionClass, way: FlavorWay, limits: Mapping[int, int] | None = None
+    ) -> dict[int, int] | None:
         """Charge as many pods as fit of pod sets that may be smaller; None, and nothing, if they are too few."""
         done: dict[int, int] = {}
         for place, own in way.counts.items():
             pod_set, usage, placed = one.like.pod_sets[place], one.pod_usage(place, way), 0
             for index, gang in own.items():
                 role, _ = self._admissions.gangs[gang].members[0]
-                room = max(0, min(self._room[role], one.members[place][way.choice][index], pod_set.most - placed))
+                room = min(self._room[role], one.members[place][way.choice][index], pod_set.most - placed)
+                room = max(0, room if limits is None else min(room, limits[gang]))
                 number = self._ledger.most(one.like, usage, room)
                 self._charge_pods(one, way, {gang: number}, 1)
                 done[gang] = number
