@@ -18,7 +18,6 @@ from ..models.cluster.pools import COMPLETE, INCOMPLETE
 from ..models.kubernetes.claims import DeviceClass, DeviceSelector, RequestSpec, ResourceClaim
 from ..models.kubernetes.extensions import CallerConstraint, DeviceTopology, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
-from ..models.topology.places import Axis
 from ..models.workload.requests import is_extended_claim, without_plugin_requests
 from .conditions import EntryContext, compile_entries
 from .constraints import ApplicableEntry, AttributeValueTable, entries_of_claim
@@ -37,7 +36,7 @@ from .requests import (
 )
 from .selectors import ExpressionError, ExpressionEvaluator
 from .shapes import NodeType
-from .topology import TopologyPlaces, coordinate_names
+from .topology import AxesFinder, TopologyPlaces, coordinate_names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +68,7 @@ class Compiler:
         cel_encoding: str = "auto",
         topologies: Mapping[str, DeviceTopology] | None = None,
         caller_constraints: Sequence[CallerConstraint] = (),
-        axes: Mapping[str, tuple[Axis, ...]] | None = None,
+        axes: AxesFinder | None = None,
     ) -> None:
         self.gates = gates
         self.cel_encoding = cel_encoding

@@ -173,12 +173,16 @@ class _NumberedDevice:
     device: Device
 
 
+AxesFinder = Callable[[DeviceTopology, float | None], tuple[Axis, ...] | None]
+"""Finds the axes of a topology until a deadline; None: those of the devices at hand."""
+
+
 class TopologyPlaces:
     """Places of the topologies of a cluster, each found once for all questions about a shape.
 
     ``sites``: for shapes of several nodes together, by scope what tells instances apart, for each device; a device
-    with None is in none. ``axes``: those of topologies whose only instance is the cluster, of which a shape may be a
-    part. After ``deadline`` finding places of a topology with a class raises ``DeadlineExceededError``.
+    with None is in none. ``axes`` finds those of topologies whose only instance is the cluster, of which a shape may be
+    a part. After ``deadline`` finding places of a topology with a class raises ``DeadlineExceededError``.
     """
 
     def __init__(
@@ -186,10 +190,10 @@ class TopologyPlaces:
         topologies: Mapping[str, DeviceTopology],
         classes: Mapping[str, DeviceClass],
         sites: Mapping[str, Sequence[Hashable]] | None = None,
-        axes: Mapping[str, tuple[Axis, ...]] | None = None,
+        axes: AxesFinder | None = None,
     ) -> None:
         self._sites = sites or {}
-        self.axes = axes or {}
+        self.axes = axes
         self.topologies = topologies
         self.deadline: float | None = None
         self._classes = classes
@@ -201,7 +205,7 @@ class TopologyPlaces:
         found = self._found.get(key)
         if found is None:
             instances = self._instances(topology, shape)
-            axes = self.axes.get(topology.metadata.name)
+            axes = self.axes(topology, self.deadline) if self.axes else None
             found = self._found[key] = tuple(place_devices(topology, own, axes=axes) for own in instances)
         return found
 

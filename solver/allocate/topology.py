@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 import msgspec
 
@@ -14,7 +15,11 @@ from ...models.kubernetes.meta import DeviceId
 from ...models.results import topology as records
 from ...models.topology.free_shapes import FreeShape, largest_free_by_level, largest_free_shape
 from ...models.topology.places import PlacedDevices, place_devices
+from ...problem.messages import DeadlineExceededError
 from ...problem.topology import membership_of
+
+MEMBER_SECONDS = 60.0
+"""For finding the devices of topologies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +68,22 @@ def topology(
     node: str | None = None,
     chosen: Collection[DeviceId] = (),
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    seconds: float = MEMBER_SECONDS,
 ) -> TopologyOutcome:
     """Answer ``drasat.topology``, which describes the arguments; ``chosen`` are device ids here.
 
-    Raises ``ValueError``, one line, for an unknown gate or name, or devices that contradict their topology (TOPO-3).
+    Raises ``ValueError``, one line, for an unknown gate or name, devices that contradict their topology (TOPO-3), or if
+    finding devices by the selectors of classes takes longer than so many ``seconds`` (CEL-11).
     """
     gates = gates_of(feature_gates)
     for name in names:
         if name not in cluster.topologies:
             raise ValueError(f"DeviceTopology {name} not found")
     requested = [one for name, one in cluster.topologies.items() if not names or name in names]
-    usage, surveys = cluster.usage(gates), []
+    usage, surveys, deadline = cluster.usage(gates), [], monotonic() + seconds
     for one in requested:
         found = []
-        for instance in topology_instances(one, cluster, gates, membership_of(one, cluster.classes), node):
+        for instance in _instances(one, cluster, gates, node, deadline):
             places = place_devices(one, instance.devices, instance.label)
             used = frozenset(device for device in places.devices if usage.in_use(device))
             free, here = frozenset(places.devices) - used, frozenset(chosen).intersection(places.devices) - used
@@ -87,6 +94,17 @@ def topology(
             found.append(InstanceSurvey(instance, places, used, here, largest, left, levels, levels_left))
         surveys.append(TopologySurvey(one, tuple(found)))
     return TopologyOutcome(tuple(surveys), gates)
+
+
+def _instances(
+    topology: DeviceTopology, cluster: Cluster, gates: FeatureGates, node: str | None, deadline: float
+) -> list[TopologyInstance]:
+    belongs = membership_of(topology, cluster.classes, deadline)
+    try:
+        return list(topology_instances(topology, cluster, gates, belongs, node))
+    except DeadlineExceededError as error:
+        name = topology.metadata.name
+        raise ValueError(f"finding the devices of DeviceTopology {name} takes too long: {error}") from None
 
 
 def _topology_answer(survey: TopologySurvey) -> records.TopologyAnswer:

@@ -39,6 +39,7 @@ from ...models.validation.findings import quote
 from ...models.validation.references import input_problem
 from ...models.validation.validate import validate_manifests
 from ...problem.constraints import entry_applies
+from ...problem.messages import DeadlineExceededError
 from ...problem.selectors import compile_derivation
 from ...problem.topology import membership_of
 from .published_names import newest_published_devices, unpublished_names
@@ -130,21 +131,39 @@ _COMPILERS: dict[Purpose, Callable[[str], Program]] = {
 }
 
 
-def topology_problems(manifests: Sequence[Manifest], gates: FeatureGates) -> Iterator[InputProblem]:
-    """Report the first contradiction of each topology; the topologies must be valid."""
+# Seconds for the devices of all topologies.
+_TOPOLOGY_SECONDS = 10.0
+
+
+def topology_problems(
+    manifests: Sequence[Manifest], gates: FeatureGates, seconds: float = _TOPOLOGY_SECONDS
+) -> Iterator[InputProblem]:
+    """Report the first contradiction of each topology; the topologies must be valid.
+
+    Those whose devices are not found within so many seconds have a warning (CEL-11).
+    """
     found = [(manifest, manifest.object) for manifest in manifests if isinstance(manifest.object, DeviceTopology)]
     if not found:
         return
-    cluster = Cluster.build(manifests)
+    cluster, deadline = Cluster.build(manifests), monotonic() + seconds
     for manifest, topology in found:
-        if isinstance(topology, DeviceTopology) and (detail := _topology_contradiction(topology, cluster, gates)):
+        if not isinstance(topology, DeviceTopology):
+            continue
+        try:
+            detail = _topology_contradiction(topology, cluster, gates, deadline)
+        except DeadlineExceededError:
+            message = f"its devices were not found within {seconds:g} seconds, and not looked at"
+            yield input_problem(manifest, "spec.deviceClassName", message, "warning")
+            continue
+        if detail:
             field = "spec.links.id" if topology.spec.shape == "Links" else "spec.coordinates"
             yield input_problem(manifest, field, detail)
 
 
-def _topology_contradiction(topology: DeviceTopology, cluster: Cluster, gates: FeatureGates) -> str:
+def _topology_contradiction(topology: DeviceTopology, cluster: Cluster, gates: FeatureGates, deadline: float) -> str:
     try:
-        for instance in topology_instances(topology, cluster, gates, membership_of(topology, cluster.classes)):
+        belongs = membership_of(topology, cluster.classes, deadline)
+        for instance in topology_instances(topology, cluster, gates, belongs):
             place_devices(topology, instance.devices, instance.label)
     except TopologyError as error:
         return str(error).removeprefix(f"DeviceTopology {topology.metadata.name}: ")

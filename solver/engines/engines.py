@@ -6,9 +6,10 @@ also finds the best allocation on a node. Both keep what they know of nodes that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...models.cluster.cluster import Cluster, topology_instances
 from ...models.cluster.node_fit import SelectorError
@@ -74,7 +75,7 @@ class NodeCompiler(Compiler):
             session.cel_encoding,
             cluster.topologies,
             session.caller_constraints,
-            cluster_axes(cluster, gates),
+            partial(_cluster_axes, cluster, gates),
         )
 
     def limit(self, deadline: float | None) -> None:
@@ -361,24 +362,21 @@ def _fatal_result(error: FatalError, claims: Sequence[ResourceClaim], view: Node
 Axes = tuple[Axis, ...]
 
 
-def cluster_axes(cluster: Cluster, gates: FeatureGates) -> Mapping[str, Axes]:
-    """Find the axes of topologies of scope Cluster that give no size, by name; kept with the cluster."""
-
-    def find() -> dict[str, Axes]:
-        topologies = cluster.topologies.values()
-        open_ended = [one for one in topologies if one.spec.scope == "Cluster" and one.spec.size is None]
-        axes = {
-            one.metadata.name: _instance_axes(one, cluster, gates) for one in open_ended if one.spec.shape in LATTICES
-        }
-        return {name: found for name, found in axes.items() if found}
-
-    return cluster.memo(("topology.axes", gates), find)
+def _cluster_axes(
+    cluster: Cluster, gates: FeatureGates, topology: DeviceTopology, deadline: float | None
+) -> Axes | None:
+    """Find the axes of a topology of scope Cluster that gives no size; kept with the cluster."""
+    spec = topology.spec
+    if spec.scope != "Cluster" or spec.size is not None or spec.shape not in LATTICES:
+        return None
+    key = "topology.axes", gates, topology.metadata.name
+    return cluster.memo(key, lambda: _instance_axes(topology, cluster, gates, deadline)) or None
 
 
-def _instance_axes(topology: DeviceTopology, cluster: Cluster, gates: FeatureGates) -> Axes:
+def _instance_axes(topology: DeviceTopology, cluster: Cluster, gates: FeatureGates, deadline: float | None) -> Axes:
     """The axes of the only instance; none if there are no devices, or if they contradict the topology."""
     try:
-        instances = topology_instances(topology, cluster, gates, membership_of(topology, cluster.classes))
+        instances = topology_instances(topology, cluster, gates, membership_of(topology, cluster.classes, deadline))
         return next((place_devices(topology, instance.devices).axes for instance in instances), ())
     except (TopologyError, SelectorError):
         return ()
