@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from ..models.results.provision import CheckChange, ProvisionDocument, TimelineEntry
+from ..models.results.provision import CheckChange, ProvisionDocument, RequestAnswer, TimelineEntry
 
 Row: TypeAlias = tuple[object, ...]
 REQUEST_HEADERS = ("namespace", "request", "workload", "check", "attempt", "class", "pod set", "pods", "true")
@@ -21,6 +21,7 @@ WORKLOAD_HEADERS = (
     "waits until",
     "message",
 )
+ANSWER_HEADERS = ("time", "request", "answer", "there at", "nodes", "bought", "cost", "reasons")
 TIMELINE_HEADERS = ("time", "cause", "checks", "requests", "events")
 EVENT_HEADERS = ("time", "workload", "event", "message")
 _NOTHING = "<none>"
@@ -31,7 +32,10 @@ def summary(document: ProvisionDocument) -> str:
     states = Counter(one.state if one.active else "inactive" for one in document.workloads)
     listed = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     workloads = f"{len(document.workloads)} workloads ({listed})" if listed else "no workloads"
-    return f"{len(document.requests)} requests, {workloads} at {document.time} s"
+    outcomes = Counter(one.outcome.lower() for one in document.answers)
+    answered = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    answers = f", answers: {answered}" if answered else ""
+    return f"{len(document.requests)} requests, {workloads} at {document.time} s{answers}"
 
 
 def remarks(document: ProvisionDocument) -> Iterator[str]:
@@ -53,6 +57,20 @@ def request_rows(document: ProvisionDocument) -> Iterator[tuple[str, ...]]:
         for number, pods in enumerate(one.pod_sets):
             shown = (pods.pod_set, str(pods.count), ", ".join(one.true_conditions) or _NOTHING)
             yield (*(head if number == 0 else ("",) * len(head)), *shown)
+
+
+def answer_rows(document: ProvisionDocument) -> Iterator[tuple[str, ...]]:
+    """One row an answer, under ``ANSWER_HEADERS``."""
+    for one in document.answers:
+        there = _NOTHING if one.provisioned_at is None else f"{one.provisioned_at} s"
+        bought = ", ".join(f"{nodes.count} {nodes.template}" for nodes in one.bought) or _NOTHING
+        reasons = one.conditions[-1].message if one.outcome == "Failed" else "; ".join(r.message for r in one.reasons)
+        name, cost = f"{one.namespace}/{one.name}", f"{_cost(one):g}"
+        yield f"{one.time} s", name, one.outcome, there, str(len(one.reservation)), bought, cost, reasons or _NOTHING
+
+
+def _cost(answer: RequestAnswer) -> float:
+    return sum(nodes.cost for nodes in answer.bought)
 
 
 def workload_rows(document: ProvisionDocument) -> Iterator[tuple[str, ...]]:
@@ -122,9 +140,35 @@ def _workload_frame(document: ProvisionDocument) -> Iterator[Row]:
             yield (*head, check.name, check.state, check.retry_count, one.requeue_at, check.message)
 
 
+def _answer_frame(document: ProvisionDocument) -> Iterator[Row]:
+    for one in document.answers:
+        head = (one.time, one.namespace, one.name, one.outcome, one.provisioned_at)
+        reasons = "; ".join(reason.message for reason in one.reasons)
+        for held in one.reservation:
+            pods = ", ".join(f"{count} {pod_set}" for pod_set, count in held.pods.items())
+            yield (*head, held.node, held.template, pods, ", ".join(held.devices), reasons)
+        if not one.reservation:
+            yield (*head, None, None, "", "", reasons)
+
+
 FRAMES: dict[str, tuple[tuple[str, ...], Callable[[ProvisionDocument], Iterator[Row]]]] = {
     "timeline": (("time", "cause", "line", "workload", "type", "reason", "message"), _event_frame),
     "requests": (REQUEST_HEADERS, _request_frame),
     "workloads": (WORKLOAD_HEADERS, _workload_frame),
+    "answers": (
+        (
+            "time",
+            "namespace",
+            "request",
+            "answer",
+            "provisioned at",
+            "node",
+            "template",
+            "pods",
+            "devices",
+            "reasons",
+        ),
+        _answer_frame,
+    ),
 }
 """Columns and rows of each frame by its name."""

@@ -30,6 +30,7 @@ from ..models.results.plan import (
     PlannedUnit,
     PlanVerdict,
     StageProgress,
+    plain_number,
 )
 from . import Interrupted, ResultWithManifests
 from .allocate import allocated_manifests, claim_answers
@@ -435,10 +436,5 @@ def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationR
 def _bought_nodes(template: str, nodes: Sequence[Node], price: str | float) -> BoughtNodes:
     each = Decimal(str(price))
     return BoughtNodes(
-        template=template, count=len(nodes), price=_plain_number(each), cost=_plain_number(each * len(nodes))
+        template=template, count=len(nodes), price=plain_number(each), cost=plain_number(each * len(nodes))
     )
-
-
-def _plain_number(amount: Decimal) -> Number:
-    """A number as people write it: 12.5, and 25 for 25.0."""
-    return int(amount) if amount == amount.to_integral_value() else float(amount)

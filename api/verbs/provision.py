@@ -14,6 +14,7 @@ from . import ResultWithManifests
 if TYPE_CHECKING:
     import pandas
 
+    from ..integrations.provisioning.answers import AnswerOptions
     from ..integrations.provisioning.simulation import Scheduler
 
 QuotaSource = Literal["kueue", "free", "events"]
@@ -33,12 +34,17 @@ class ProvisionResult(ResultWithManifests[records.ProvisionDocument]):
         return self.document.workloads
 
     @property
+    def answers(self) -> tuple[records.RequestAnswer, ...]:
+        """The answers to requests in the order in which they were given; nothing without ``answers``."""
+        return self.document.answers
+
+    @property
     def timeline(self) -> tuple[records.TimelineEntry, ...]:
         """What each event led to, in order."""
         return self.document.timeline
 
-    def to_frame(self, table: Literal["timeline", "requests", "workloads"] = "timeline") -> pandas.DataFrame:
-        """One row an event of Kubernetes; or a pod set of a request, or a check of a workload."""
+    def to_frame(self, table: Literal["timeline", "requests", "workloads", "answers"] = "timeline") -> pandas.DataFrame:
+        """One row an event of Kubernetes; or a pod set of a request, a check of a workload, or a node of an answer."""
         from ..reports import provision as report
 
         columns, rows = report.FRAMES[table]
@@ -57,7 +63,8 @@ class ProvisionResult(ResultWithManifests[records.ProvisionDocument]):
         return report.remarks(self.document)
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
-        return (self.to_frame("requests"), self.to_frame("workloads"), self.to_frame())
+        answered = (self.to_frame("answers"),) if self.answers else ()
+        return (self.to_frame("requests"), *answered, self.to_frame("workloads"), self.to_frame())
 
     def __repr__(self) -> str:
         return f"ProvisionResult({self.summary()})"
@@ -71,6 +78,11 @@ def provision(
     backoff: records.BackoffReading = "as-coded",
     max_input_size: int | str | None = None,
     time_limit: float | None = 60.0,
+    answers: bool = False,
+    joint: bool = False,
+    classes: Mapping[str, records.AnswerKind] | Iterable[str] = (),
+    provisioning_time: int | str = 300,
+    seed: int = 0,
 ) -> ProvisionResult:
     """Make the ProvisioningRequests that Kueue makes for workloads with quota, and follow what becomes of them.
 
@@ -95,10 +107,27 @@ def provision(
     max_input_size
         The most that the file of events may hold, in bytes or as a quantity.
     time_limit
-        Seconds for everything; None for no limit. Events that did not happen in time are left out.
+        Seconds for everything; None for no limit. Events that did not happen in time are left out, and requests that
+        could not be decided in time are ``Undecided``.
+    answers
+        Answer the requests as an autoscaler that sees devices would: each is placed whole or not at all, beside what
+        runs and what was booked before. The timeline goes on until nothing happens by itself any more.
+    joint
+        Answer requests that wait at the same time together, as many as possible, then at the least cost; else in the
+        order in which they were made, each at the least cost.
+    classes
+        What more classes of requests mean, as ``NAME=check-capacity`` (nodes that are there) or ``NAME=scale-up``
+        (nodes may be bought from NodeTemplates); the two classes of the cluster autoscaler are known.
+    provisioning_time
+        Seconds, or a duration such as ``5m``, until a bought node is there, for NodeTemplates without the annotation
+        ``drasat.dev/provisioning-time``.
+    seed
+        Seed of the solver.
 
     Raises
     ------
+    ValueError
+        For options of ``answers`` that cannot be read, or that are given without it; one line.
     InputError
         For events that are malformed, unknown, out of order, or that cannot happen, each with its line.
 
@@ -109,8 +138,24 @@ def provision(
 
     read = [] if events is None else read_events(events, max_input_size)
     given = quota or ("events" if any(one.name == "reserve" for one in read) else "kueue")
-    state, document = run_timeline(cluster, read, _scheduler(cluster, given), backoff, time_limit)
+    if not answers and (joint or classes):
+        raise ValueError("joint and classes are about answers, and nothing is answered")
+    options = _answer_options(joint, classes, provisioning_time, seed) if answers else None
+    state, document = run_timeline(cluster, read, _scheduler(cluster, given), backoff, time_limit, options)
     return ProvisionResult(document, partial(request_manifests, state), cluster)
+
+
+def _answer_options(
+    joint: bool, classes: Mapping[str, records.AnswerKind] | Iterable[str], provisioning_time: int | str, seed: int
+) -> AnswerOptions:
+    from ..integrations.provisioning.answers import AnswerOptions, read_classes
+    from ..integrations.provisioning.event_file import read_seconds
+
+    texts = [f"{name}={kind}" for name, kind in classes.items()] if isinstance(classes, Mapping) else classes
+    seconds = read_seconds(provisioning_time)
+    if seconds is None:
+        raise ValueError(f"provisioning time {provisioning_time!r} is not a duration such as 90s or 5m")
+    return AnswerOptions(read_classes(texts), joint, seconds, seed=seed)
 
 
 def _scheduler(cluster: Cluster, quota: QuotaSource) -> Scheduler:

@@ -138,7 +138,7 @@ def _read_event(place: Source, line: int | None, item: Any, problems: list[Input
         refuse("", f"{said}: an event has time and one of {', '.join(EVENT_FORMS)}")
         return None
     [name] = names
-    time = _read_time(item.get("time"))
+    time = read_seconds(item.get("time"))
     if time is None:
         refuse("time", "must be whole seconds, or a duration such as 1m30s, from 0 to 1e9 s")
         return None
@@ -150,7 +150,8 @@ def _read_event(place: Source, line: int | None, item: Any, problems: list[Input
     return FileEvent(place, line, time, name, value)
 
 
-def _read_time(value: Any) -> int | None:
+def read_seconds(value: Any) -> int | None:
+    """Read seconds, or a duration such as ``1m30s``; None for anything else."""
     if isinstance(value, str) and len(value) < 40 and _DURATION.fullmatch(value):
         value = sum(int(number) * _UNITS[unit] for number, unit in re.findall(r"([0-9]+)([smhd])", value))
     known = isinstance(value, int) and not isinstance(value, bool)

@@ -175,7 +175,13 @@ def _request_manifest(request: AutoscalerRequest, owners: list[dict[str, Any]]) 
         spec["parameters"] = dict(sorted(request.parameters.items()))
     spec["podSets"] = [{"podTemplateRef": {"name": one.template}, "count": one.count} for one in request.pod_sets]
     head = {"apiVersion": f"{AUTOSCALING_GROUP}/v1", "kind": "ProvisioningRequest"}
-    return {**head, "metadata": _metadata(request.namespace, request.name, owners), "spec": spec}
+    status: dict[str, Any] = {}
+    if request.conditions:
+        status["conditions"] = [model_mapping(one) for one in request.conditions]
+    if request.details:
+        status["provisioningClassDetails"] = dict(sorted(request.details.items()))
+    made = {**head, "metadata": _metadata(request.namespace, request.name, owners), "spec": spec}
+    return {**made, "status": status} if status else made
 
 
 def _metadata(namespace: str, name: str, owners: list[dict[str, Any]]) -> dict[str, Any]:

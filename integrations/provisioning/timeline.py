@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import InputError
@@ -15,12 +16,18 @@ from .admission_checks import queue_of
 from .checks import RETRY
 from .event_file import FileEvent
 from .event_forms import EventError
-from .machine import AdvanceClock, ProvisioningEvent, next_wakeup
+from .machine import AdvanceClock, AnswerRequest, ProvisioningEvent, next_wakeup
 from .objects import initial_state
 from .quirks import notices, quirks
 from .simulation import ProvisioningSimulation, Scheduler
 from .state import AutoscalerRequest, CheckProgress, Occurrence, ProvisioningState, SimulatedWorkload
 
+if TYPE_CHECKING:
+    from .answers import AnswerOptions, RequestAnswerer
+
+# Retries without a back-off could go on for ever.
+_MOST_ENTRIES = 10_000
+_NAMED_ANSWERS = 3
 _BEGIN = "the objects as read"
 REQUEST_KIND = "ProvisioningRequest"
 
@@ -34,7 +41,9 @@ class ProvisioningTimeline:
         scheduler: Scheduler,
         backoff: records.BackoffReading,
         deadline: float | None = None,
+        autoscaler: RequestAnswerer | None = None,
     ) -> None:
+        self._autoscaler = autoscaler
         self._simulation = ProvisioningSimulation(state, scheduler, backoff, deadline=deadline)
         self._backoff: records.BackoffReading = backoff
         self.entries: list[records.TimelineEntry] = []
@@ -54,6 +63,7 @@ class ProvisioningTimeline:
 
         """
         self._happen(_BEGIN, None)
+        self._let_answer()
         for event in events:
             self._advance(event.time)
             if self._simulation.expired:
@@ -63,10 +73,14 @@ class ProvisioningTimeline:
             except EventError as error:
                 raise InputError([event.problem(str(error))]) from None
             self._happen(str(event), event.line, *resolved)
-        return not self._simulation.expired
+            self._let_answer()
+        if self._autoscaler is not None:
+            self._run_out(self._autoscaler)
+        return not self._simulation.expired and (self._autoscaler is None or self._autoscaler.complete)
 
     def document(self, complete: bool) -> records.ProvisionDocument:
         """Give the document of everything so far."""
+        answered = self._autoscaler
         circles = ["the scheduler goes round in circles: the same decisions come back"]
         return records.ProvisionDocument(
             backoff=self._backoff,
@@ -75,19 +89,50 @@ class ProvisioningTimeline:
             requests=tuple(_request_record(self.state, one) for one in self.state.requests.values()),
             workloads=tuple(_workload_record(self.state, one) for one in self.state.workloads.values()),
             timeline=tuple(self.entries),
-            notices=(*notices(self.state), *(circles if self._simulation.repeating else ())),
+            answers=tuple(answered.answers) if answered else (),
+            rounds=tuple(answered.rounds) if answered else (),
+            notices=(
+                *notices(self.state),
+                *(circles if self._simulation.repeating else ()),
+                *(answered.notices if answered else ()),
+            ),
         )
 
     def _advance(self, time: int) -> None:
         """Let the clock move to a time; back-offs that end before are entries of their own."""
         while self.state.now < time and not self._simulation.expired:
-            due = next_wakeup(self.state)
-            reached = time if due is None else min(due, time)
+            reached = min((time, *self._next_times()))
             waiting = [
-                "/".join(one.key) for one in self.state.workloads.values() if one.requeue_at == due and due == reached
+                "/".join(one.key) for one in self.state.workloads.values() if one.requeue_at == reached > self.state.now
             ]
             over = f"the back-off of {', '.join(waiting)} is over" if waiting else ""
             self._happen(over, None, AdvanceClock(reached - self.state.now))
+            self._let_answer()
+
+    def _next_times(self) -> list[int]:
+        """When something happens by itself: back-offs end, and nodes that were bought are there."""
+        given = (next_wakeup(self.state), self._autoscaler.next_time if self._autoscaler else None)
+        return [one for one in given if one is not None]
+
+    def _let_answer(self) -> None:
+        """Let the autoscaler answer until no request is open; an answer may lead to the next request at once."""
+        while self._autoscaler is not None and not self._simulation.expired and not self.state.looping:
+            answers = self._autoscaler.answer(self.state)
+            if not answers:
+                return
+            self._happen(_describe_answers(answers), None, *answers)
+
+    def _run_out(self, autoscaler: RequestAnswerer) -> None:
+        """Let the clock move until nothing happens by itself any more."""
+        while not self._simulation.expired and not self.state.looping:
+            times = self._next_times()
+            if not times:
+                return
+            if len(self.entries) >= _MOST_ENTRIES:
+                autoscaler.complete = False
+                autoscaler.notices.append(f"the timeline ends after {_MOST_ENTRIES:,} entries")
+                return
+            self._advance(min(times))
 
     def _happen(self, what: str, line: int | None, *events: ProvisioningEvent) -> None:
         before = self.state
@@ -113,8 +158,11 @@ def run_timeline(
     scheduler: Scheduler,
     backoff: records.BackoffReading,
     time_limit: float | None = None,
+    answers: AnswerOptions | None = None,
 ) -> tuple[ProvisioningState, records.ProvisionDocument]:
     """Run events on the objects of a cluster; give the state at the end, and the document.
+
+    With ``answers`` requests are answered, and time goes on until nothing happens any more.
 
     Raises
     ------
@@ -123,9 +171,24 @@ def run_timeline(
 
     """
     deadline = None if time_limit is None else monotonic() + time_limit
-    timeline = ProvisioningTimeline(initial_state(cluster), scheduler, backoff, deadline)
+    autoscaler = None
+    if answers is not None:
+        from .answers import RequestAnswerer
+
+        autoscaler = RequestAnswerer(cluster, answers, deadline)
+    timeline = ProvisioningTimeline(initial_state(cluster), scheduler, backoff, deadline, autoscaler)
     complete = timeline.run(events)
     return timeline.state, timeline.document(complete)
+
+
+def _describe_answers(answers: Sequence[AnswerRequest]) -> str:
+    """Say what the autoscaler answers; of many requests the first ones are named."""
+    texts = []
+    for one in answers[:_NAMED_ANSWERS]:
+        said = one.conditions[-1]
+        texts.append(f"{'/'.join(one.request)}: {said.type}={said.status} ({said.message})")
+    more = len(answers) - len(texts)
+    return "; ".join(texts) + (f"; and {more} more answers" if more else "")
 
 
 def _event_record(noted: Occurrence) -> records.KueueEvent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -36,6 +37,11 @@ class StageProgress(NamedTuple):
     stage: str
     value: Number
     bound: Number | None
+
+
+def plain_number(amount: Decimal) -> Number:
+    """A number as people write it: 12.5, and 25 for 25.0."""
+    return int(amount) if amount == amount.to_integral_value() else float(amount)
 
 
 def relative_gap(value: Number, bound: Number | None) -> float | None:

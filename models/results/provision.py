@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from ..formats.decode import Model
-from .common import API_VERSION
+from .common import API_VERSION, Reason
+from .plan import BoughtNodes, PlanStage
 
 BackoffReading = Literal["as-coded", "intended"]
 EventType = Literal["Normal", "Warning"]
+AnswerKind = Literal["check-capacity", "scale-up"]
+AnswerOutcome = Literal["Provisioned", "Failed", "Undecided"]
 WorkloadPhase = Literal["pending", "quotaReserved", "admitted", "finished"]
 
 
@@ -94,10 +97,63 @@ class TimelineEntry(Model, omit_defaults=False):
     quirks: tuple[str, ...]
 
 
+class AnsweredCondition(Model, omit_defaults=False):
+    """A condition that the autoscaler writes into the status of a request."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class ReservedNode(Model, omit_defaults=False):
+    """What a request holds on a node: pods by pod set, and devices as driver/pool/device.
+
+    ``template`` is the NodeTemplate of a node that is bought for this answer, null for one that is there.
+    """
+
+    node: str
+    template: str | None
+    pods: dict[str, int]
+    devices: tuple[str, ...]
+
+
+class RequestAnswer(Model, kw_only=True, omit_defaults=False):
+    """The answer to a request: its pods have room all together, or it failed, with the reasons.
+
+    ``provisioned_at`` is the time at which all nodes are there. ``bought`` are nodes for this request; of several
+    requests that share one, the first pays for it. It is ``Undecided`` if the time limit ended before.
+    """
+
+    time: int
+    namespace: str
+    name: str
+    provisioning_class_name: str
+    kind: AnswerKind
+    outcome: AnswerOutcome
+    provisioned_at: int | None
+    conditions: tuple[AnsweredCondition, ...]
+    provisioning_class_details: dict[str, str]
+    reasons: tuple[Reason, ...]
+    bought: tuple[BoughtNodes, ...]
+    reservation: tuple[ReservedNode, ...]
+
+
+class AnswerRound(Model, kw_only=True, omit_defaults=False):
+    """Requests that were answered together; ``proven``: no answer is better in a stage of the ``objective``."""
+
+    time: int
+    requests: int
+    provisioned: int
+    proven: bool
+    objective: tuple[PlanStage, ...]
+
+
 class ProvisionDocument(Model, kw_only=True, omit_defaults=False):
     """Requests and workloads at the end, and how it came to that; times are seconds since the beginning.
 
-    It is ``complete`` unless the time limit ended before all events had happened.
+    It is ``complete`` unless the time limit ended before all events had happened and all requests were answered.
+    ``answers`` and their ``rounds`` are those of ``--answers``, in order.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -108,4 +164,6 @@ class ProvisionDocument(Model, kw_only=True, omit_defaults=False):
     requests: tuple[RequestReport, ...]
     workloads: tuple[ProvisionedWorkload, ...]
     timeline: tuple[TimelineEntry, ...]
+    answers: tuple[RequestAnswer, ...] = ()
+    rounds: tuple[AnswerRound, ...] = ()
     notices: tuple[str, ...]
