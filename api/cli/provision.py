@@ -51,8 +51,7 @@ def command(
         typer.Option("--answers", help="Answer the requests as an autoscaler that sees devices, and let time go on."),
     ] = False,
     joint: Annotated[
-        bool,
-        typer.Option("--joint", help="With --answers: as many requests as possible, proven, not in their order."),
+        bool, typer.Option("--joint", help="With --answers: as many requests as possible, proven, not in their order.")
     ] = False,
     classes: Annotated[
         list[str] | None,
@@ -80,8 +79,9 @@ def command(
     ready for kubectl. With --events a timeline shows what the autoscaler's answers, preemptions and changes lead to:
     states of checks, retries, back-offs, evictions. With -o wide it has the texts of Kueue's events.
 
-    --answers places each request whole or not at all, with claims for devices: on nodes that are there, or also on nodes
-    bought from NodeTemplates. The timeline ends when nothing more happens by itself; -o manifests has the conditions.
+    --answers places each request whole or not at all, with claims for devices: on nodes that are there, or also on
+    nodes bought from NodeTemplates. The timeline ends when nothing more happens by itself. -o manifests has the
+    conditions.
 
     Exit codes: 0 done; 2 bad input or usage; 3 not all events happened, or requests are undecided, within the limit.
     """

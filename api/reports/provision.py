@@ -156,18 +156,7 @@ FRAMES: dict[str, tuple[tuple[str, ...], Callable[[ProvisionDocument], Iterator[
     "requests": (REQUEST_HEADERS, _request_frame),
     "workloads": (WORKLOAD_HEADERS, _workload_frame),
     "answers": (
-        (
-            "time",
-            "namespace",
-            "request",
-            "answer",
-            "provisioned at",
-            "node",
-            "template",
-            "pods",
-            "devices",
-            "reasons",
-        ),
+        ("time", "namespace", "request", "answer", "provisioned at", "node", "template", "pods", "devices", "reasons"),
         _answer_frame,
     ),
 }

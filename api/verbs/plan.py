@@ -24,7 +24,6 @@ from ..models.kubernetes.meta import ObjectKey
 from ..models.kubernetes.node_templates import is_pool_of_node
 from ..models.results.plan import (
     BoughtNodes,
-    Number,
     PlanDocument,
     PlannedNode,
     PlannedUnit,

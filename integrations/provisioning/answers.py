@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import lcm
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
@@ -29,12 +29,22 @@ from ...solver.engines.engine import TIME_LIMIT_RULE
 from ...solver.engines.outcome import SearchInterrupted
 from ...solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 from ...solver.plan.plan import GAP, plan
-from .bookings import Booking, CapacityBook, UnanswerableError, is_booked, is_open, pod_set_number, request_pods
+from .bookings import (
+    PRESENT_LABEL,
+    Booking,
+    CapacityBook,
+    UnanswerableError,
+    is_booked,
+    is_open,
+    pod_set_number,
+    request_pods,
+)
 from .event_file import read_seconds
 from .machine import AnswerRequest
 from .state import AutoscalerRequest, ProvisioningState
 
-CHECK_CAPACITY, SCALE_UP = "check-capacity", "scale-up"
+CHECK_CAPACITY: Final = "check-capacity"
+SCALE_UP: Final = "scale-up"
 CLASSES: Mapping[str, records.AnswerKind] = {
     "check-capacity.autoscaling.x-k8s.io": CHECK_CAPACITY,
     "best-effort-atomic-scale-up.autoscaling.x-k8s.io": SCALE_UP,
@@ -43,6 +53,9 @@ PROVISIONING_TIME_ANNOTATION = "drasat.dev/provisioning-time"
 # Weights of pods above this are rounded by the planner.
 _LARGEST_WEIGHT = 1 << 30
 _MOST_REASONS = 3
+# Reasons of the planner that say what else would help.
+_HINTS = ("outbid", "relaxation")
+_NOT_PRESENT = re.compile(rf"node\(s\) didn't match Pod's node affinity/selector: no label {PRESENT_LABEL}=")
 _OBJECTIVE = (f"admitted=annotation:{VALUE_ANNOTATION}", "cost")
 
 
@@ -157,8 +170,9 @@ class RequestAnswerer:
         units: dict[str, list[PlannedUnitOutcome]] = defaultdict(list)
         for unit in found.units if found else ():
             units[unit.gang].append(unit)
-        template_of = {node.metadata.name: name for name, nodes in found.bought.items() for node in nodes} if found else {}
+        template_of: dict[str, str] = {}
         for name, nodes in found.bought.items() if found else ():
+            template_of.update((node.metadata.name, name) for node in nodes)
             self._book.buy(name, (node.metadata.name for node in nodes), state.now + self._times[name])
         said, answers, paid = [], [], set[str]()
         for number, one in enumerate(batch):
@@ -173,7 +187,7 @@ class RequestAnswerer:
                 if booking.ready_at > state.now:
                     self._due.append(booking)
             elif decided:
-                answer = _failed(one, kinds[one.key], state.now, _reasons(own))
+                answer = _failed(one, kinds[one.key], state.now, _reasons(one, own))
             else:
                 answer = _undecided(one, kinds[one.key], state.now)
                 self.complete = False
@@ -195,7 +209,10 @@ class RequestAnswerer:
         return said
 
     def _asked(
-        self, batch: Sequence[AutoscalerRequest], state: ProvisioningState, kinds: Mapping[ObjectKey, records.AnswerKind]
+        self,
+        batch: Sequence[AutoscalerRequest],
+        state: ProvisioningState,
+        kinds: Mapping[ObjectKey, records.AnswerKind],
     ) -> tuple[list[Pod], dict[ObjectKey, str]]:
         """Give the pods of requests, and why a request cannot be answered; each request weighs the same."""
         counts = {sum(entry.count for entry in one.pod_sets) for one in batch}
@@ -265,9 +282,7 @@ class RequestAnswerer:
 
     def _bought_nodes(self, template: str, count: int) -> BoughtNodes:
         price = Decimal(str(self._templates[template].spec.price or 0))
-        return BoughtNodes(
-            template=template, count=count, price=plain_number(price), cost=plain_number(price * count)
-        )
+        return BoughtNodes(template=template, count=count, price=plain_number(price), cost=plain_number(price * count))
 
 
 def _gang(number: int) -> str:
@@ -311,7 +326,7 @@ def _written(made: records.AnsweredCondition) -> Condition:
 def _failed(
     request: AutoscalerRequest, kind: records.AnswerKind, now: int, reasons: tuple[Reason, ...]
 ) -> records.RequestAnswer:
-    texts = list(dict.fromkeys(one.message for one in reasons))
+    texts = list(dict.fromkeys(one.message for one in reasons if one.id not in _HINTS))
     more = f"; and {len(texts) - _MOST_REASONS} more" if len(texts) > _MOST_REASONS else ""
     message = "; ".join(texts[:_MOST_REASONS]) + more
     return records.RequestAnswer(
@@ -339,12 +354,14 @@ def _undecided(request: AutoscalerRequest, kind: records.AnswerKind, now: int) -
     )
 
 
-def _reasons(units: Iterable[PlannedUnitOutcome]) -> tuple[Reason, ...]:
-    """Give the reasons of all pods, each once; equal pods differ in the names of their claims only."""
+def _reasons(request: AutoscalerRequest, units: Iterable[PlannedUnitOutcome]) -> tuple[Reason, ...]:
+    """Give the reasons of all pods, each once, in words about the request."""
     found: dict[tuple[str, str], Reason] = {}
     for unit in units:
         for one in unit.reasons:
-            found.setdefault((one.id, one.message), one)
+            message = one.message.replace(f"Gang {request.namespace}/{unit.gang}", f"request {'/'.join(request.key)}")
+            message = _NOT_PRESENT.sub("node(s) that are not there yet", message)
+            found.setdefault((one.id, message), Reason(one.id, one.claim, message))
     return tuple(found.values())
 
 

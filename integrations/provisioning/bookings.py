@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import Source
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.core import Container, Node, Pod, PodSpec, ResourceRequirements
 from ...models.kubernetes.extensions import (
@@ -26,7 +27,7 @@ from ...models.kubernetes.extensions import (
 from ...models.kubernetes.meta import ObjectKey, ObjectMeta, key_of
 from ...models.kubernetes.provisioning import PodTemplate
 from ...models.kubernetes.workloads import DaemonSet
-from ...models.manifests.reader import read_manifests
+from ...models.manifests.reader import Manifest, read_manifests
 from ...models.manifests.writer import is_allocated
 from ...models.workload.node_room import running_pods
 from ...models.workload.pod_sets import MOST_UNITS
@@ -39,6 +40,7 @@ PRESENT_LABEL = "drasat.dev/present"
 # On pods: the request whose room they use.
 CONSUME_ANNOTATION = "autoscaling.x-k8s.io/consume-provisioning-request"
 _PODS = "pods"
+_MADE = Source("(requests)", 0)
 
 
 class UnanswerableError(ValueError):
@@ -117,6 +119,8 @@ class CapacityBook:
             pods=dict(sorted({**base.pods, **booked, **waiting}.items())),
             claims=dict(sorted(claims.items())),
             node_templates=self._templates_left(),
+            # The queue is what was read, in that order.
+            read=(*base.read, *(Manifest("Pod", "v1", pod, None, _MADE) for pod in waiting.values())),
             _usages={},
         )
         there = {name: _labelled(node) for name, node in base.nodes.items()}
@@ -149,11 +153,10 @@ class CapacityBook:
             amounts = effective_requests(spec, self._backing if got_devices else ())
             texts = {name: format_amount(name, amount) for name, amount in amounts.items() if name != _PODS}
             known[key] = ResourceRequirements(requests=dict(texts))
-        metadata = ObjectMeta(
-            name=unit.unit.name, namespace=unit.unit.namespace, labels=unit.unit.pod.metadata.labels
-        )
+        metadata = ObjectMeta(name=unit.unit.name, namespace=unit.unit.namespace, labels=unit.unit.pod.metadata.labels)
         return Pod(
-            metadata=metadata, spec=PodSpec(node_name=unit.node, containers=(Container("booked", known[key]),))
+            metadata=metadata,
+            spec=PodSpec(node_name=unit.node, containers=(Container(name="booked", resources=known[key]),)),
         )
 
 

@@ -186,7 +186,8 @@ def _describe_answers(answers: Sequence[AnswerRequest]) -> str:
     texts = []
     for one in answers[:_NAMED_ANSWERS]:
         said = one.conditions[-1]
-        texts.append(f"{'/'.join(one.request)}: {said.type}={said.status} ({said.message})")
+        message = "" if said.type == "Failed" else f" ({said.message})"
+        texts.append(f"{'/'.join(one.request)}: {said.type}={said.status}{message}")
     more = len(answers) - len(texts)
     return "; ".join(texts) + (f"; and {more} more answers" if more else "")
 
