@@ -19,9 +19,10 @@ from typing import Any, Final
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.kubernetes.core import Pod
-from ...models.kubernetes.extensions import GANG_ANNOTATION, VALUE_ANNOTATION, NodeTemplate
+from ...models.kubernetes.extensions import GANG_ANNOTATION, VALUE_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import Condition, ObjectKey
+from ...models.kubernetes.node_templates import NodeTemplate
 from ...models.results import provision as records
 from ...models.results.common import Reason
 from ...models.results.plan import BoughtNodes, plain_number

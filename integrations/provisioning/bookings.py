@@ -16,15 +16,13 @@ from ...models.kubernetes.core import Container, Node, Pod, PodSpec, ResourceReq
 from ...models.kubernetes.extensions import (
     GANG_ANNOTATION,
     GANG_DOMAIN_ANNOTATION,
-    NODE_TEMPLATE_ANNOTATION,
     REPLICAS_ANNOTATION,
     VALUE_ANNOTATION,
     AnnotationError,
-    node_from_template,
     read_annotations,
-    slices_from_template,
 )
 from ...models.kubernetes.meta import ObjectKey, ObjectMeta, key_of
+from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION, node_from_template, slices_from_template
 from ...models.kubernetes.provisioning import PodTemplate
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.manifests.reader import Manifest, read_manifests
