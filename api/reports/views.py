@@ -277,6 +277,12 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
             table=table_of(provision.REQUEST_HEADERS, provision.request_rows),
         ),
         ReportView(
+            "answers",
+            "Answers",
+            "What requests got, at what time, which nodes were bought, and why others failed.",
+            table=table_of(provision.ANSWER_HEADERS, provision.answer_rows),
+        ),
+        ReportView(
             "workloads",
             "Workloads",
             "The checks of each workload at the end.",

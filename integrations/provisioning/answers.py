@@ -42,6 +42,7 @@ from .bookings import (
 )
 from .event_file import read_seconds
 from .machine import AnswerRequest
+from .objects import time_stamp
 from .state import AutoscalerRequest, ProvisioningState
 
 CHECK_CAPACITY: Final = "check-capacity"
@@ -131,7 +132,8 @@ class RequestAnswerer:
         self._book.release(state)
         arrived = [one for one in self._due if one.ready_at <= state.now]
         self._due = [one for one in self._due if one.ready_at > state.now]
-        said = [_provisioned(one) for one in arrived]
+        stamp = time_stamp(state)
+        said = [_provisioned(one, stamp) for one in arrived]
         fresh = [one for one in state.requests.values() if (one.key, one.serial) not in self._answered]
         self._answered.update((one.key, one.serial) for one in fresh)
         self._keep_booked([one for one in fresh if is_booked(one)], state)
@@ -194,7 +196,7 @@ class RequestAnswerer:
                 self.complete = False
             answers.append(answer)
             if answer.conditions:
-                written = tuple(map(_written, answer.conditions))
+                written = tuple(_written(made, time_stamp(state)) for made in answer.conditions)
                 said.append(AnswerRequest(one.key, written, answer.provisioning_class_details))
         self.answers += answers
         counts = Counter(one.outcome for one in answers)
@@ -315,13 +317,15 @@ def _provided_condition(booking: Booking) -> records.AnsweredCondition:
     return _condition("Provisioned", "True", "CapacityIsFound", f"Capacity is found: {message}")
 
 
-def _provisioned(booking: Booking) -> AnswerRequest:
+def _provisioned(booking: Booking, stamp: str) -> AnswerRequest:
     """Say that the nodes of a request are there."""
-    return AnswerRequest(booking.request.key, (_written(_provided_condition(booking)),))
+    return AnswerRequest(booking.request.key, (_written(_provided_condition(booking), stamp),))
 
 
-def _written(made: records.AnsweredCondition) -> Condition:
-    return Condition(type=made.type, status=made.status, reason=made.reason, message=made.message)
+def _written(made: records.AnsweredCondition, stamp: str) -> Condition:
+    return Condition(
+        type=made.type, status=made.status, reason=made.reason, message=made.message, last_transition_time=stamp
+    )
 
 
 def _failed(

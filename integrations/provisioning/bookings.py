@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
@@ -22,7 +22,7 @@ from ...models.kubernetes.extensions import (
     read_annotations,
 )
 from ...models.kubernetes.meta import ObjectKey, ObjectMeta, key_of
-from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION, node_from_template, slices_from_template
+from ...models.kubernetes.node_templates import node_from_template, slices_from_template
 from ...models.kubernetes.provisioning import PodTemplate
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.manifests.reader import Manifest, read_manifests
@@ -54,6 +54,12 @@ class Booking:
     ready_at: int
 
 
+class _BoughtNode(NamedTuple):
+    node: Node
+    template: str
+    ready_at: int
+
+
 class CapacityBook:
     """Nodes, running pods and bookings; ``cluster`` is what the next request finds."""
 
@@ -63,7 +69,7 @@ class CapacityBook:
         self._cluster = replace(cluster, pods=dict(running), workload_objects=kept, integration_objects={})
         self._open_claims = {key: one for key, one in cluster.claims.items() if not is_allocated(one)}
         self._backing = frozenset(backing_classes(cluster.classes))
-        self._bought: dict[str, tuple[Node, int]] = {}
+        self._bought: dict[str, _BoughtNode] = {}
         self._bookings: dict[tuple[ObjectKey, int], Booking] = {}
         self.consumed = frozenset(
             (key[0], name)
@@ -84,11 +90,19 @@ class CapacityBook:
         """Add nodes of a NodeTemplate, which are there from a time on, and stay."""
         made = self._cluster.node_templates[template]
         for name in names:
-            self._bought[name] = node_from_template(made, name), ready_at
+            node = node_from_template(made, name)
+            # The annotation is for nodes that are still to be bought.
+            plain = structs.replace(node, metadata=structs.replace(node.metadata, annotations=None))
+            self._bought[name] = _BoughtNode(plain, template, ready_at)
 
     def ready_at(self, node: str) -> int:
         """When a node is there; those of the input always are."""
-        return self._bought[node][1] if node in self._bought else 0
+        return self._bought[node].ready_at if node in self._bought else 0
+
+    @property
+    def bought_counts(self) -> Counter[str]:
+        """How many nodes of each NodeTemplate were bought."""
+        return Counter(one.template for one in self._bought.values())
 
     def release(self, state: ProvisioningState) -> None:
         """Give back what requests hold that are over, and whose workloads do not run."""
@@ -122,19 +136,17 @@ class CapacityBook:
             _usages={},
         )
         there = {name: _labelled(node) for name, node in base.nodes.items()}
-        new = {name: _labelled(node) if at <= now else node for name, (node, at) in self._bought.items()}
+        new = {name: _labelled(one.node) if one.ready_at <= now else one.node for name, one in self._bought.items()}
         slices = [
             made
-            for name, (node, _) in self._bought.items()
-            for made in slices_from_template(base.node_templates[_template_of(node)], name)
+            for name, one in self._bought.items()
+            for made in slices_from_template(base.node_templates[one.template], name)
         ]
         return cluster.with_nodes([*there.values(), *new.values()], slices)
 
     def _templates_left(self) -> Mapping[str, Any]:
         """The NodeTemplates with what remains of their limits."""
-        counts: dict[str, int] = defaultdict(int)
-        for node, _ in self._bought.values():
-            counts[_template_of(node)] += 1
+        counts = self.bought_counts
         left = {}
         for name, one in self._cluster.node_templates.items():
             limit = None if one.spec.limit is None else max(0, one.spec.limit - counts[name])
@@ -156,10 +168,6 @@ class CapacityBook:
             metadata=metadata,
             spec=PodSpec(node_name=unit.node, containers=(Container(name="booked", resources=known[key]),)),
         )
-
-
-def _template_of(node: Node) -> str:
-    return (node.metadata.annotations or {})[NODE_TEMPLATE_ANNOTATION]
 
 
 def _labelled(node: Node) -> Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ...models.cluster.cluster import Cluster
@@ -50,6 +50,7 @@ def initial_state(cluster: Cluster) -> ProvisioningState:
         workloads={key: _with_progress(one, zero) for key, one in state.workloads.items()},
         requests={one.key: one for one in requests},
         templates={(one.namespace, one.name): one for one in templates},
+        epoch=zero,
     )
 
 
@@ -165,11 +166,17 @@ def request_manifests(state: ProvisioningState) -> list[dict[str, Any]]:
                 head = {"apiVersion": "v1", "kind": "PodTemplate"}
                 metadata = _metadata(request.namespace, entry.template, owners)
                 manifests.append({**head, "metadata": metadata, "template": dict(template.template)})
-        manifests.append(_request_manifest(request, owners))
+        manifests.append(_request_manifest(request, owners, time_stamp(state)))
     return manifests
 
 
-def _request_manifest(request: AutoscalerRequest, owners: list[dict[str, Any]]) -> dict[str, Any]:
+def time_stamp(state: ProvisioningState) -> str:
+    """Write the time of a state as the API server does."""
+    latest = int(datetime.max.replace(tzinfo=UTC).timestamp())
+    return datetime.fromtimestamp(min(state.epoch + state.now, latest), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _request_manifest(request: AutoscalerRequest, owners: list[dict[str, Any]], now: str) -> dict[str, Any]:
     spec: dict[str, Any] = {"provisioningClassName": request.class_name}
     if request.parameters:
         spec["parameters"] = dict(sorted(request.parameters.items()))
@@ -177,7 +184,11 @@ def _request_manifest(request: AutoscalerRequest, owners: list[dict[str, Any]]) 
     head = {"apiVersion": f"{AUTOSCALING_GROUP}/v1", "kind": "ProvisioningRequest"}
     status: dict[str, Any] = {}
     if request.conditions:
-        status["conditions"] = [model_mapping(one) for one in request.conditions]
+        # The schema wants a reason and a time, which events may leave out.
+        status["conditions"] = [
+            {"reason": one.type, "message": "", "lastTransitionTime": now, **model_mapping(one)}
+            for one in request.conditions
+        ]
     if request.details:
         status["provisioningClassDetails"] = dict(sorted(request.details.items()))
     made = {**head, "metadata": _metadata(request.namespace, request.name, owners), "spec": spec}

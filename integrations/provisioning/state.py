@@ -155,6 +155,7 @@ class ProvisioningState:
     ``refused`` are kinds whose creation fails, with the error. ``failures`` counts passes that ended with an error
     after the last event. ``cleanup`` is the feature gate CleanupProvisioningRequestsOnEviction. ``created`` counts the
     requests that were made. In a ``settled`` state the controllers have nothing left to do.
+    ``epoch`` is what time 0 is in seconds since 1970.
     """
 
     now: int = 0
@@ -173,6 +174,7 @@ class ProvisioningState:
     looping: bool = False
     created: int = 0
     settled: bool = False
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
