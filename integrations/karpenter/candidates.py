@@ -222,9 +222,19 @@ class _MarketBuilder:
                 self._note(f"NodeOverlay {verdict.overlay.metadata.name} does not count: {verdict.message}")
         for kind in evaluation.types:
             if kind.pool.spec.replicas is None:
+                self._note_min_values(kind)
                 yield kind
             else:
                 self._note(f"NodePool {kind.pool.metadata.name} has a fixed number of nodes; none are bought from it")
+
+    def _note_min_values(self, kind: PooledType) -> None:
+        """A node of one type has one value of each label (R18)."""
+        for one in kind.pool.spec.template.spec.requirements or ():
+            if one.min_values is not None:
+                self._note(
+                    f"NodePool {kind.pool.metadata.name}: minValues of {one.key} are not looked at, for each node is "
+                    "bought of one type"
+                )
 
     def _note(self, text: str) -> None:
         self._notices[text] = None
