@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import altair as alt
 
 from ..models.results.common import StageAnswer, filter_words
+from . import plan
 from .tables import display_names, display_unit
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..models.results.comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument
     from ..models.results.explanation import ExplanationDocument
     from ..models.results.inventory import InventoryDocument
-    from ..models.results.plan import PlanDocument, PlanStage, StageProgress
+    from ..models.results.plan import PlanDocument, PlanStage, ShadowPrice, StageProgress
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConcatChart
 Row: TypeAlias = dict[str, Any]
@@ -337,6 +338,35 @@ def cost_chart(document: PlanDocument) -> Chart:
     return alt.layer(base.mark_bar(color=BLUE, height=18), text).properties(
         width=_WIDTH - 150, height=alt.Step(_BAR_STEP)
     )
+
+
+def price_chart(prices: Sequence[ShadowPrice]) -> Chart:
+    """What one more unit adds to the cost, and what one more node of a limited template takes from it."""
+    rows = [
+        {
+            "more": plan.display_one_more(one),
+            "change": one.change,
+            "what": "costs more" if one.change > 0 else "costs less",
+        }
+        for one in prices
+        if one.stage == "cost"
+    ][:MOST_BARS]
+    if not rows:
+        raise ValueError("there is nothing to draw: no linear program says what one more would cost")
+    base = alt.Chart(data(rows, "prices")).encode(
+        y=alt.Y("more:N", sort=[str(row["more"]) for row in rows], title=None),
+        tooltip=[alt.Tooltip("more:N", title="one more"), alt.Tooltip("change:Q", title="changes the cost by")],
+    )
+    colour = alt.Color(
+        "what:N",
+        scale=alt.Scale(domain=["costs more", "costs less"], range=[RED, BLUE]),
+        legend=alt.Legend(title=None, orient="top", symbolType="square"),
+    )
+    bars = base.mark_bar(height=18).encode(x=alt.X("change:Q", title="change of the cost"), color=colour)
+    up = base.transform_filter("datum.change > 0").mark_text(align="left", dx=6)
+    down = base.transform_filter("datum.change <= 0").mark_text(align="right", dx=-6)
+    texts = [one.encode(x="change:Q", text=alt.Text("change:Q", format="+.4~g")) for one in (up, down)]
+    return alt.layer(bars, *texts).properties(width=_WIDTH - 200, height=alt.Step(_BAR_STEP))
 
 
 def planners_chart(document: PlanComparisonDocument) -> Chart:

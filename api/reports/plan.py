@@ -10,7 +10,7 @@ from ..models.formats.errors import plural
 from .tables import display_cells, display_names
 
 if TYPE_CHECKING:
-    from ..models.results.plan import Number, PlanDocument, PlannedUnit, PlanStage
+    from ..models.results.plan import Number, PlanDocument, PlannedUnit, PlanStage, ShadowPrice
 
 Row: TypeAlias = tuple[object, ...]
 HEADERS = ("kind", "namespace", "name", "asked", "placed", "nodes")
@@ -54,6 +54,36 @@ def bought_rows(document: PlanDocument) -> Iterator[Row]:
     if document.bought:
         cost = sum(Decimal(str(one.cost)) for one in document.bought)
         yield "total", sum(one.count for one in document.bought), "", f"{cost:f}"
+
+
+PRICE_HEADERS = ("one more", "effect")
+
+
+def price_rows(prices: Sequence[ShadowPrice]) -> Iterator[Row]:
+    """Say what one more of something changes, a row each, under ``PRICE_HEADERS``."""
+    for one in prices:
+        yield display_one_more(one), _display_effect(one)
+
+
+def display_one_more(price: ShadowPrice) -> str:
+    """Of what there is one more."""
+    if price.kind == "budget":
+        return "unit of budget"
+    return f"{price.kind} like those of {price.name}" if price.kind == "unit" else f"node of template {price.name}"
+
+
+def _display_effect(price: ShadowPrice) -> str:
+    amount = _display_amount(abs(price.change))
+    if price.stage == "cost":
+        if not price.change:
+            return "costs nothing more"
+        return f"costs {amount} more" if price.change > 0 else f"saves {amount}"
+    if price.stage == "admitted":
+        return f"{amount} more units placed"
+    head, _, priority = price.stage.partition("=")
+    if head == "priority":
+        return f"{amount} more units of priority {priority} placed"
+    return f"{amount} more of {price.stage}"
 
 
 def stage_rows(document: PlanDocument) -> Iterator[Row]:

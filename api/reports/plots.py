@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..models.kubernetes.meta import DeviceId
     from ..models.results.explanation import ExplanationDocument
     from ..models.results.inventory import InventoryDocument
-    from ..models.results.plan import StageProgress
+    from ..models.results.plan import ShadowPrice, StageProgress
     from ..models.results.topology import TopologyDocument
     from ..solver.compare.figures import MoreUnits
     from .mosaic import DeviceHold
@@ -38,7 +38,8 @@ class PlotSource:
 
     ``cluster`` is the input, with nodes that are bought. ``made`` are the allocations of each answer by its label, each
     with its owner and its claim. ``curves`` counts the fragmentation while units are placed, by label. ``room`` is what
-    still fits beside a plan. ``explanation`` explains what an allocation leaves out.
+    still fits beside a plan. ``explanation`` explains what an allocation or a plan leaves out. ``shadow_prices`` are
+    those of a plan that may buy nodes.
     """
 
     document: Struct
@@ -49,6 +50,7 @@ class PlotSource:
     curves: Callable[[], Mapping[str, FragmentationCurve]] = dict
     room: Callable[[], Sequence[MoreUnits]] = tuple
     explanation: Callable[[], ExplanationDocument | None] = lambda: None
+    shadow_prices: Sequence[ShadowPrice] = ()
 
     def known_cluster(self) -> Cluster:
         """The input. Raises ``ValueError`` for a result that was made without."""
@@ -124,6 +126,10 @@ class Plots:
     def cost(self, path: str | Path | None = None) -> altair.TopLevelMixin:
         """What the nodes to be bought cost."""
         return self._drawn("cost", path)
+
+    def prices(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """What one more unit costs, and what one more node of a limited template saves."""
+        return self._drawn("prices", path)
 
     def planners(self, path: str | Path | None = None) -> altair.TopLevelMixin:
         """How many units each planner or engine places."""
@@ -204,6 +210,12 @@ def _topology(source: PlotSource) -> Any:
     return topology_chart(source.topology())
 
 
+def _prices(source: PlotSource) -> Any:
+    from .charts import price_chart
+
+    return price_chart(source.shadow_prices)
+
+
 def _of_document(name: str) -> Callable[[PlotSource], Any]:
     """A picture that is drawn of the document alone."""
 
@@ -241,9 +253,10 @@ _PICTURES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
         "bound": _bound,
         "fragmentation": _fragmentation,
         "cost": _of_document("cost_chart"),
+        "prices": _prices,
         "topology": _topology,
     },
-    "ComparisonDocument": {"planners": _engines},
+    "ComparisonDocument": {"planners": _engines, "mosaic": _mosaic},
     "PlanComparisonDocument": {
         "planners": _of_document("planners_chart"),
         "fragmentation": _fragmentation,

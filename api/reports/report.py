@@ -103,8 +103,11 @@ def _section(drawn: DrawnView, datasets: dict[str, Any]) -> dict[str, Any]:
         "note": drawn.note if drawn.chart is None else "",
     }
     if drawn.chart is not None and view.dataset and view.columns:
-        rows, fields = datasets[f"{view.name}.{view.dataset}"], list(view.columns.values())
-        made |= {"headers": list(view.columns), "fields": fields, "dataset": f"{view.name}.{view.dataset}"}
+        # Where only one answer is to be shown, there are no sides.
+        sided = f"{view.name}.{view.dataset}"
+        dataset = sided if sided in datasets else f"{view.name}.cells"
+        rows, fields = datasets[dataset], list(view.columns.values())
+        made |= {"headers": list(view.columns), "fields": fields, "dataset": dataset}
         made |= {"rows": [[row[field] for field in fields] for row in rows[:_FIRST_ROWS]], "total": len(rows)}
     elif table is not None:
         rows = [[_cell(cell) for cell in row] for row in table.rows]
@@ -205,7 +208,7 @@ def _template() -> Any:
 
 
 def _own_file(name: str) -> str:
-    return (Path(__file__).parent / "page" / name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def _version() -> str:

@@ -201,6 +201,11 @@ def room_rows(source: PlotSource) -> ReportTable:
     return ReportTable(("units like those of", "nodes", "which", "more on each", "what stops the next"), rows)
 
 
+def price_rows(source: PlotSource) -> ReportTable:
+    """Return what one more unit, node or unit of budget would change."""
+    return ReportTable(plan.PRICE_HEADERS, plan.price_rows(source.shadow_prices))
+
+
 def explained(rows: Callable[[Any], Iterable[Row]], *headers: str) -> Callable[[PlotSource], ReportTable]:
     """A table of the explanation of a result; empty if nothing is to be explained."""
 

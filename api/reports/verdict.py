@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..models.formats.errors import plural
 from . import capacity, comparison, inventory, plan, provision, quota
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def verdict_of(document: Any, cluster: Cluster | None, seconds: Any = None) -> R
 def _allocated(document: Any) -> tuple[str, str]:
     done = sum(unit.outcome == "Allocated" for unit in document.units)
     tones = {"Allocated": GOOD, "Unknown": OPEN}
-    return f"{done} of {len(document.units)} units are allocated", tones.get(document.outcome, BAD)
+    return f"{done} of {plural(len(document.units), 'unit')} allocated", tones.get(document.outcome, BAD)
 
 
 def _planned(document: Any) -> tuple[str, str]:
@@ -55,7 +56,7 @@ def _room(document: Any) -> tuple[str, str]:
 
 def _explained(document: Any) -> tuple[str, str]:
     failed = sum(unit.outcome != "Allocated" for unit in document.units)
-    return f"{failed} of {len(document.units)} units cannot be allocated", BAD if failed else GOOD
+    return f"{failed} of {plural(len(document.units), 'unit')} cannot be allocated", BAD if failed else GOOD
 
 
 def _shown(document: Any) -> tuple[str, str]:
@@ -63,7 +64,7 @@ def _shown(document: Any) -> tuple[str, str]:
 
 
 def _placed(document: Any) -> tuple[str, str]:
-    return f"{sum(len(one.instances) for one in document.topologies)} instances of topologies", GOOD
+    return plural(sum(len(one.instances) for one in document.topologies), "topology instance"), GOOD
 
 
 def _provisioned(document: Any) -> tuple[str, str]:
@@ -75,7 +76,7 @@ def _with_quota(document: Any) -> tuple[str, str]:
 
 
 def _swept(document: Any) -> tuple[str, str]:
-    return f"Sweep of {document.sweep}: {len(document.points)} sizes", GOOD if document.same_verdict else BAD
+    return f"Sweep of {document.sweep}: {plural(len(document.points), 'size')}", GOOD if document.same_verdict else BAD
 
 
 _VERDICTS = {
@@ -100,7 +101,7 @@ def _facts(document: Any) -> Iterator[tuple[str, str]]:
     bought = getattr(document, "bought", ())
     if bought:
         cost = sum(Decimal(str(one.cost)) for one in bought)
-        yield "Cost", f"{cost:f} for {sum(one.count for one in bought)} nodes"
+        yield "Cost", f"{cost:f} for {plural(sum(one.count for one in bought), 'node')}"
     for one in getattr(document, "objective", ()):
         state = "proven" if one.proven else "not proven"
         bound = "" if one.bound == one.value else f", bound {_number(one.bound)}"
@@ -125,8 +126,13 @@ def _number(value: Any) -> str:
 def _input_facts(cluster: Cluster | None) -> Iterator[tuple[str, str]]:
     if cluster is not None:
         counts = {name: count for name, count in cluster.summary().items() if count}
-        yield "Input", ", ".join(f"{count} {name}" for name, count in counts.items())
+        yield "Input", ", ".join(f"{count} {_noun(name) if count == 1 else name}" for name, count in counts.items())
         yield "Input hash", input_hash(cluster)
+
+
+def _noun(name: str) -> str:
+    """One of what a summary counts."""
+    return name.removesuffix("es" if name.endswith("classes") else "s")
 
 
 def input_hash(cluster: Cluster) -> str:

@@ -7,7 +7,7 @@ picture or to a table. What a result has nothing for is left out of its page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from . import capacity, comparison, inventory, plan, provision, quota
@@ -25,6 +25,7 @@ from .report_tables import (
     owner_rows,
     places,
     planner_rows,
+    price_rows,
     room_rows,
     soft_entries,
     sources,
@@ -98,6 +99,18 @@ FRAGMENTATION = ReportView(
 _MOSAIC = mosaic_view(
     "One cell is a device. Partitions and shares are to scale. Hover for details, click an owner to see it alone."
 )
+_MINIMAL_SETS = ReportView(
+    "reasons",
+    "Why not",
+    "Reasons that are impossible together, and, where they are minimal, possible without any one of them.",
+    table=explained(minimal_sets, "unit", "set and nodes", "reason", "state"),
+)
+_CHANGES = ReportView(
+    "changes",
+    "What would help",
+    "The cheapest changes. Each was made, allocated and verified.",
+    table=explained(changes, "unit", "cost", "change", "node"),
+)
 VIEWS: Mapping[str, Sequence[ReportView]] = {
     "AllocationDocument": (
         _MOSAIC,
@@ -107,18 +120,8 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
             "Units that got nothing, with the reasons for each kind of node.",
             table=table_of(("unit", "outcome", "nodes", "reason", "devices", "proof"), missing_units),
         ),
-        ReportView(
-            "reasons",
-            "Why not",
-            "Reasons that are impossible together, and, where they are minimal, possible without any one of them.",
-            table=explained(minimal_sets, "unit", "set and nodes", "reason", "state"),
-        ),
-        ReportView(
-            "changes",
-            "What would help",
-            "The cheapest changes. Each was made, allocated and verified.",
-            table=explained(changes, "unit", "cost", "change", "node"),
-        ),
+        _MINIMAL_SETS,
+        _CHANGES,
         ReportView(
             "bound",
             "Objective",
@@ -149,6 +152,12 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
             "Units without a node, by reason.",
             table=table_of(("units", "kind", "reason", "which"), unplaced_units),
         ),
+        replace(
+            _MINIMAL_SETS,
+            about="The first unit of the most frequent sorts, each alone beside the plan: reasons that are impossible "
+            "together, and, where they are minimal, possible without any one of them.",
+        ),
+        _CHANGES,
         ReportView(
             "room",
             "How many more fit",
@@ -161,6 +170,14 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
             "The nodes to be bought, by template.",
             "cost",
             table_of(plan.BOUGHT_HEADERS, plan.bought_rows),
+        ),
+        ReportView(
+            "prices",
+            "What one more costs",
+            "Shadow prices: what one more unit to be placed, one more node of a template that is at its limit, or one "
+            "more unit of budget would change. They are rates, as if a part of a node could be bought.",
+            "prices",
+            price_rows,
         ),
         ReportView(
             "bound",
@@ -181,6 +198,10 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
     ),
     "ComparisonDocument": (
         ReportView("engines", "Engines", "Units that each engine allocates.", "planners", comparison_rows),
+        mosaic_view(
+            "The first two engines side by side. Framed devices have another owner on the other side.",
+            dataset="side0_cells",
+        ),
         ReportView(
             "units",
             "Units",

@@ -77,7 +77,7 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
     def _plot_source(self) -> PlotSource:
         from ..reports.plots import PlotSource
 
-        made = partial(_made_allocations, self.document, self.cluster)
+        made = partial(made_allocations, self.document, self.cluster)
         is_open = self._explain is not None and self.outcome == "Unallocatable"
         explanation = cache(self._explain) if self._explain and is_open else (lambda: None)
         return PlotSource(self.document, self.cluster, made=made, explanation=explanation)
@@ -87,8 +87,10 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
         return f"AllocationResult({self.outcome}, {done} of {plural(len(self.units), 'unit')} allocated)"
 
 
-def _made_allocations(document: records.AllocationDocument, cluster: Cluster | None) -> dict[str, list[MadeAllocation]]:
-    """The allocations of the answer with their owners: the controller of the pod, or the pod or claim itself."""
+def made_allocations(
+    document: records.AllocationDocument, cluster: Cluster | None, label: str = ""
+) -> dict[str, list[MadeAllocation]]:
+    """The allocations of an answer by its label, with their owners: a pod's controller, or the pod or claim itself."""
     from ..reports.mosaic import owner_of
 
     found: list[MadeAllocation] = []
@@ -99,7 +101,7 @@ def _made_allocations(document: records.AllocationDocument, cluster: Cluster | N
             name = f"{one.namespace}/{one.name}"
             if one.allocation is not None:
                 found.append((owner or f"claim {name}", name, one.allocation))
-    return {"": found}
+    return {label: found}
 
 
 class AllocationInterrupted(Interrupted[AllocationResult]):

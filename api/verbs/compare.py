@@ -34,10 +34,15 @@ class ComparisonResult(Result[records.ComparisonDocument]):
     """The answer of ``compare``."""
 
     def __init__(
-        self, document: records.ComparisonDocument, seconds: Mapping[str, float], cluster: Cluster | None = None
+        self,
+        document: records.ComparisonDocument,
+        seconds: Mapping[str, float],
+        cluster: Cluster | None = None,
+        found: EngineComparison | None = None,
     ) -> None:
         super().__init__(document, cluster)
         self.seconds = dict(seconds)
+        self._found = found
 
     @property
     def same_verdict(self) -> bool:
@@ -58,7 +63,16 @@ class ComparisonResult(Result[records.ComparisonDocument]):
     def _plot_source(self) -> PlotSource:
         from ..reports.plots import PlotSource
 
-        return PlotSource(self.document, self.cluster, seconds=self.seconds)
+        return PlotSource(self.document, self.cluster, seconds=self.seconds, made=self._made)
+
+    def _made(self) -> dict[str, list[MadeAllocation]]:
+        """The allocations of the first two engines."""
+        from .allocate import allocation_document, made_allocations
+
+        made: dict[str, list[MadeAllocation]] = {}
+        for run in self._found.runs[:2] if self._found else ():
+            made |= made_allocations(allocation_document(run.answer), self.cluster, run.engine)
+        return made
 
     def reasons(self) -> Iterable[str]:
         """Whether the answers agree, and where they part."""
@@ -114,9 +128,8 @@ def compare(
 
     ask = partial(solve, cluster, engines, node=node, namespace=namespace, selector=selector, repeat=repeat)
     found = ask(feature_gates=feature_gates, cel_errors=cel_errors, time_limit=time_limit, seed=seed)
-    return ComparisonResult(
-        _comparison_document(found, timings), {run.engine: run.median_seconds for run in found.runs}, cluster
-    )
+    seconds = {run.engine: run.median_seconds for run in found.runs}
+    return ComparisonResult(_comparison_document(found, timings), seconds, cluster, found)
 
 
 def _comparison_document(found: EngineComparison, timings: bool) -> records.ComparisonDocument:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
-from functools import partial
+from functools import cache, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,20 +32,24 @@ from ..models.results.plan import (
     plain_number,
 )
 from . import Interrupted, ResultWithManifests
-from .allocate import allocated_manifests, claim_answers
+from .allocate import EXPLAIN_SECONDS, allocated_manifests, claim_answers
 
 if TYPE_CHECKING:
     import pandas
 
     from ..integrations.karpenter.candidates import NodeMarket
+    from ..models.results.explanation import ExplanationDocument
     from ..models.workload.expansion import QueuedUnit
     from ..models.workload.quota import QuotaProblem
+    from ..models.workload.units import Unit
     from ..reports.plots import MadeAllocation, PlotSource
     from ..solver.compare.figures import FragmentationPoint, MoreUnits, SchedulingContext
     from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 
 # The longest time that a picture counts what a plan leaves.
 CURVE_SECONDS = 5.0
+# Sorts of units that are not placed, of which the first one is explained in a report.
+EXPLAINED_SORTS = 5
 PlanWatch = Callable[[str, float, float | None], None]
 
 
@@ -130,6 +134,8 @@ class _PicturedPlan:
     selector: str
     natural_gangs: bool
     seed: int
+    only_new: bool = False
+    constraints: Sequence[Mapping[str, Any] | Predicate] = ()
 
     def source(self, result: PlanResult) -> PlotSource:
         from ..reports.plots import PlotSource
@@ -142,7 +148,33 @@ class _PicturedPlan:
             made=lambda: {"": made_by_plan(self.found.units)},
             room=lambda: self._room(whole),
             curves=lambda: {"plan": self._curve(whole)},
+            explanation=cache(partial(self._explanation, whole)),
+            shadow_prices=self.found.shadow_prices,
         )
+
+    def _explanation(self, whole: Cluster) -> ExplanationDocument | None:
+        """What keeps the first unit of the most frequent sorts from being placed; None where all are placed."""
+        alike: dict[tuple[str, ...], list[Unit]] = {}
+        for one in self.found.units:
+            if one.node is None:
+                alike.setdefault(tuple(reason.message for reason in one.reasons), []).append(one.unit)
+        if not alike:
+            return None
+        from ..models.results.common import Status
+        from ..solver.engines.outcome import UnitOutcome
+        from ..solver.explain.explain import explain_beside
+
+        placed = [
+            UnitOutcome(one.unit, Status.ALLOCATED, one.node, allocations=one.allocations)
+            for one in self.found.units
+            if one.node is not None
+        ]
+        frequent = sorted(alike.values(), key=lambda units: -len(units))[:EXPLAINED_SORTS]
+        new = {node.metadata.name for nodes in self.found.bought.values() for node in nodes}
+        nodes = {name: node for name, node in whole.nodes.items() if name in new or not self.only_new}
+        ask = partial(explain_beside, whole, placed, [units[0] for units in frequent], nodes, gates=self.found.gates)
+        ask = partial(ask, cel_errors=self.found.cel_errors, time_limit=EXPLAIN_SECONDS, seed=self.seed)
+        return ask(constraints=self.constraints)
 
     def _whole_cluster(self) -> Cluster:
         """The input with the nodes that are bought."""
@@ -307,7 +339,9 @@ def plan(
         document = plan_document(answer, cluster, timings=timings)
         if market is not None:
             document = _with_offerings(document, market)
-        pictured = _PicturedPlan(answer, cluster, namespace, selector, natural_gangs, seed)
+        pictured = _PicturedPlan(
+            answer, cluster, namespace, selector, natural_gangs, seed, only_new, tuple(constraints)
+        )
         return PlanResult(document, partial(_manifests, answer, market), cluster, progress, pictured)
 
     try:

@@ -44,6 +44,20 @@ def plain_number(amount: Decimal) -> Number:
     return int(amount) if amount == amount.to_integral_value() else float(amount)
 
 
+class ShadowPrice(NamedTuple):
+    """What one more of something changes, as a rate at the margin. No document holds it.
+
+    ``kind`` says of what there is one more: ``unit`` is a unit to be placed, like those of the owner ``name``; ``node``
+    is a node of the NodeTemplate ``name`` beyond its limit; ``budget`` is one more unit of money. ``change`` is added
+    to the value of ``stage``, in the stage's unit: a node that lowers the cost has a change below zero.
+    """
+
+    stage: str
+    kind: Literal["unit", "node", "budget"]
+    name: str
+    change: float
+
+
 def relative_gap(value: Number, bound: Number | None) -> float | None:
     """The distance of value and bound, relative to the bound; None where there is no bound, or nothing to relate to."""
     if value == bound:

@@ -130,7 +130,7 @@ class Placer:
         position, attempt = walked.decisive
         answer = self._decided_outcome(unit, requested, self._nodes[position], attempt)
         if answer.outcome == Status.ALLOCATED:
-            self._commit(answer)
+            self.take(answer)
         return answer
 
     def place_together(self, coupled: CoupledUnits) -> list[UnitOutcome]:
@@ -178,7 +178,7 @@ class Placer:
         self.interrupted |= self._group_placer.interrupted
         for answer in answers:
             if answer.outcome == Status.ALLOCATED:
-                self._commit(answer)
+                self.take(answer)
         return answers
 
     def _nodes_for_all(self, group: SameNodeUnits) -> AdmissibleNodes:
@@ -225,7 +225,8 @@ class Placer:
         self._timed_out = attempt.timed_out
         return unplaced_outcome(unit, attempt.status, [reason])
 
-    def _commit(self, answer: UnitOutcome) -> None:
+    def take(self, answer: UnitOutcome) -> None:
+        """Take what a unit got out of what is left; it may have been found elsewhere."""
         made = [(ref.key, allocation) for ref, allocation in answer.allocations]
         budget = self._budget_on(answer.unit, [ref for ref, _ in answer.allocations], answer.node or "")
         devices = None if budget is None else budget.total(allocation for _, allocation in made)

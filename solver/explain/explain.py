@@ -104,6 +104,52 @@ def explain(
     return document
 
 
+def explain_beside(
+    cluster: Cluster,
+    placed: Sequence[UnitOutcome],
+    left_out: Sequence[Unit],
+    nodes: Mapping[str, Node],
+    *,
+    gates: FeatureGates,
+    cel_errors: str,
+    time_limit: float,
+    seed: int = 0,
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+) -> ExplanationDocument:
+    """Explain each of the units ``left_out`` alone, beside what is placed already.
+
+    One that fits alone is ``Allocated``, such as a member of a gang. After ``time_limit`` seconds the others are
+    ``Unknown``.
+    """
+    given, cluster = read_caller_constraints(constraints), cluster.with_gates(gates)
+    deadline = monotonic() + time_limit
+    work = work_for_time_limit(time_limit)
+    session = Session(cluster, gates, cel_errors, seed, work=work, caller_constraints=given)
+    units: list[ExplainedUnit] = []
+    run: _ExplanationRun | None = None
+    for unit in left_out:
+        if run is None:
+            state = AllocatedState(cluster.usage(gates))
+            placer = Placer(session, ENGINES["auto"](session), state, nodes, deadline)
+            run = _ExplanationRun(state, placer.rooms, lambda: _load_explainer(session, nodes, deadline))
+            for answer in placed:
+                placer.take(answer)
+            run.record(placed, "")
+        answer = placer.place(unit)
+        run.record([answer], "")
+        units.append(run.explanations[id(unit)])
+        if answer.outcome == Status.ALLOCATED:
+            # What it took is free for the next one.
+            run = None
+    return ExplanationDocument(
+        outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in units])),
+        units=tuple(units),
+        feature_gates=gates.to_dict(),
+        cel_errors=cel_errors,
+        timings={},
+    )
+
+
 def _explained_unit(
     unit: Unit, outcome: Status, *, node: str | None = None, reasons: tuple[Reason, ...] = (), complete: bool = True
 ) -> ExplainedUnit:

@@ -295,7 +295,7 @@ def build_plan_outcome(
         nodes=len(assignment.cluster.nodes),
         node_classes=len(instance.node_classes),
         devices=assignment.cluster.device_count,
-        columns=solution.columns,
+        columns=len(solution.columns),
         rounds=sum(stage.rounds for stage in solution.stages),
     )
     return PlanOutcome(

@@ -244,14 +244,14 @@ class StageResult:
 
 @dataclass(frozen=True, slots=True)
 class PlanSolution:
-    """A plan with the results of all stages that were begun; ``columns`` is how many were generated.
+    """A plan with the results of all stages that were begun; ``columns`` are all that were generated.
 
     ``interrupted``: Ctrl-C ended it, and the plan is the best so far.
     """
 
     plan: IntegerPlan
     stages: tuple[StageResult, ...]
-    columns: int
+    columns: tuple[Column, ...]
     interrupted: bool = False
 
 

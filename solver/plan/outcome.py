@@ -13,7 +13,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason
-from ...models.results.plan import PlannedNode, PlannedWorkload, PlanStage, QueueUsage
+from ...models.results.plan import PlannedNode, PlannedWorkload, PlanStage, QueueUsage, ShadowPrice
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.quota import Admissions, QuotaProblem
 from ...models.workload.unit_classes import OwnerKind
@@ -98,7 +98,8 @@ class PlanOutcome:
 
     ``units`` are in the order of the queue, ``nodes`` in the cluster's, with those to be bought behind them; ``bought``
     are these as objects, by the name of their template. ``seconds`` are wall times of the phases.
-    ``quota`` is there where quota counts.
+    ``quota`` is there where quota counts. ``shadow_prices`` say what one more unit, node or unit of budget changes;
+    there are none where nothing can be bought, or no linear program was solved in time.
     """
 
     outcome: str
@@ -114,6 +115,7 @@ class PlanOutcome:
     seconds: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     quota: PlannedQuota | None = None
+    shadow_prices: tuple[ShadowPrice, ...] = ()
 
     @property
     def asked(self) -> int:

@@ -23,6 +23,7 @@ from ...models.kubernetes.karpenter import NodePool
 from ...models.kubernetes.node_templates import PurchaseLimit
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.results.common import Reason
+from ...models.results.plan import ShadowPrice
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import QueuedUnit, expand_units
@@ -138,6 +139,8 @@ def plan(
     relaxed_bounds = (
         _relaxed_bounds(replace(whole, objective=tuple(known)), instance, solution, limits) if is_open else ()
     )
+    # At the plan that the linear program is about: what follows may change it.
+    prices = _shadow_prices(request, instance, solution, limits.deadline)
     time.lap("solve")
     assignment = assign_plan(request, instance, solution)
     time.lap("assign")
@@ -169,7 +172,7 @@ def plan(
     why = {**reasons, **refused}
     answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds)
     said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
-    answer = replace(answer, notices=(*dropped, *(quota.notices if quota else ()), *said))
+    answer = replace(answer, shadow_prices=prices, notices=(*dropped, *(quota.notices if quota else ()), *said))
     check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
     check = partial(check, natural_gangs=natural_gangs, quota=quota)
     try:
@@ -187,6 +190,17 @@ def plan(
     if solution.interrupted:
         raise SearchInterrupted(answer)
     return answer
+
+
+def _shadow_prices(
+    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, deadline: float | None
+) -> tuple[ShadowPrice, ...]:
+    """What one more of something would change; loaded only where nodes can be bought."""
+    if request.catalogue is None or solution.interrupted or not solution.plan.columns:
+        return ()
+    from .shadow_prices import ShadowPricing
+
+    return ShadowPricing(request, request.catalogue, instance, solution, deadline).prices()
 
 
 def _affordable_request(request: PlanRequest, time: PlanTimeBudget) -> PlanRequest:
@@ -287,7 +301,7 @@ def _solved(
 ) -> PlanSolution:
     """Solve the instance; of what is found, keep what can be assigned and verified in time."""
     if request.node_names is not None and not request.open_positions:
-        return PlanSolution(empty_plan(instance.problem), (), 0)
+        return PlanSolution(empty_plan(instance.problem), (), ())
     solution = _solve_instance(instance, limits, executor, watch)
     numbers = placed_units(instance.problem, solution.plan)
     # Those of a mix, for which a stage leaves room, weigh nothing.

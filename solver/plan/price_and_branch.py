@@ -105,7 +105,7 @@ class _StageSolver:
 
     def result(self, interrupted: bool = False) -> master_problem.PlanSolution:
         """Return the solution by now."""
-        return master_problem.PlanSolution(self._plan, tuple(self._results), len(self.master.columns), interrupted)
+        return master_problem.PlanSolution(self._plan, tuple(self._results), tuple(self.master.columns), interrupted)
 
     def stage(self, stage: master_problem.ObjectiveStage) -> None:
         """Solve one stage, and keep its value from now on."""

@@ -102,8 +102,15 @@ def test_bought_nodes_are_in_the_picture():
     assert {row["template"]: row["count"] for row in costs} == result.bought
 
 
-def test_two_planners_stand_side_by_side_with_differences_marked():
-    result = drasat.compare_plans(loaded("plan-queue"), ["first-fit", "plan"], orders=["given"])
+COMPARED = {
+    "planners": lambda: drasat.compare_plans(loaded("plan-queue"), ["first-fit", "plan"], orders=["given"]),
+    "engines": lambda: drasat.compare(loaded("inventory"), ["backtracking", "cp-sat"]),
+}
+
+
+@pytest.mark.parametrize("what", COMPARED)
+def test_two_answers_stand_side_by_side_with_differences_marked(what):
+    result = COMPARED[what]()
     datasets = result.plot.mosaic().to_dict(validate=False)["datasets"]
     sides = [
         {row["device"]: row for row in datasets[f"side{number}_cells"] if row["state"] == "placed now"}

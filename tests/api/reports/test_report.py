@@ -8,7 +8,7 @@ from base64 import b64decode
 from pathlib import Path
 
 import pytest
-from support.mappings import CLASS, node, pod, pool, template
+from support.mappings import CLASS, node, pod, pool, template, wish
 
 import drasat
 from drasat.reports.report import render_report
@@ -159,6 +159,43 @@ def test_an_allocation_says_why_a_unit_got_nothing_and_what_would_help():
     assert source.explanation().units == drasat.explain(cluster).units
     assert rows_of(drasat.allocate(cluster), "changes")
     assert drasat.allocate(loaded("ring-topology"))._plot_source().explanation() is None
+
+
+def test_a_plan_says_why_units_are_not_placed_and_what_would_help():
+    """The unit that is left out is explained beside the plan: all devices of its node are held by what was placed."""
+    result = drasat.plan(loaded("plan-queue"))
+    missing = [f"{unit.namespace}/{unit.unit}" for unit in result.units if unit.node is None]
+    (explained,) = result._plot_source().explanation().units
+    assert explained.pod in missing
+    assert explained.outcome == "Unallocatable"
+    assert all(kind.minimal and kind.certified for kind in explained.failures)
+    assert rows_of(result, "reasons")
+    assert any("free" in row[2] for row in rows_of(result, "changes"))
+    assert drasat.plan(loaded("plan-buy"), buy=True)._plot_source().explanation() is None
+
+
+def test_the_most_frequent_sorts_of_units_that_are_not_placed_come_first():
+    """One unit of each sort; what a sort would take is free for the next one."""
+    asked = [pod(f"big{number}", "@nine") for number in range(2)] + [pod("huge", "@ten")]
+    cluster = drasat.load(
+        [node("n1"), pool(4), CLASS, template("nine", wish(count=9)), template("ten", wish(count=10)), *asked]
+    )
+    found = drasat.plan(cluster)._plot_source().explanation().units
+    assert [one.pod.rpartition("/")[2] for one in found] == ["big0", "huge"]
+    assert all(one.failures and one.complete for one in found)
+
+
+def test_what_is_bought_has_prices():
+    result = drasat.plan(loaded("plan-buy"), buy=True, only_new=True, budget=17)
+    found = {row[0]: row[1] for row in rows_of(result, "prices")}
+    assert found["unit of budget"].endswith(" more units of priority 0 placed")
+    assert found["unit like those of Job lab/simulate"] == "costs 1.375 more"
+
+
+def test_one_of_something_is_told_in_the_singular():
+    page = render_report(drasat.show(drasat.load([node("n1"), pool(4), CLASS]))._plot_source())
+    facts = dict(re.findall(r"<dt>(.*?)</dt><dd[^>]*>(.*?)</dd>", page))
+    assert facts["Input"] == "1 node, 1 slice, 4 devices, 1 device class"
 
 
 def test_a_thousand_nodes_of_twelve_devices_are_at_most_three_megabytes():

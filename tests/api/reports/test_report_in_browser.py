@@ -26,15 +26,15 @@ REPORTS = {
     ),
     "plan": (
         lambda: drasat.plan(loaded("plan-queue")),
-        ["mosaic", "owners", "missing", "room", "bound", "fragmentation", "nodes", "sources"],
+        ["mosaic", "owners", "missing", "reasons", "changes", "room", "bound", "fragmentation", "nodes", "sources"],
     ),
     "plan-buy": (
         lambda: drasat.plan(loaded("plan-buy"), buy=True, only_new=True),
-        ["mosaic", "owners", "room", "cost", "bound", "fragmentation", "nodes", "sources"],
+        ["mosaic", "owners", "room", "cost", "prices", "bound", "fragmentation", "nodes", "sources"],
     ),
     "compare": (
         lambda: drasat.compare(loaded("whole-gpus"), ["backtracking", "auto"]),
-        ["engines", "units", "sources"],
+        ["engines", "mosaic", "units", "sources"],
     ),
     "compare-plan": (
         lambda: drasat.compare_plans(loaded("plan-queue"), ["first-fit", "plan"]),
