@@ -88,7 +88,7 @@ def progress_chart(progress: Sequence[StageProgress], objective: Sequence[PlanSt
         return stage_chart(objective)
     rows = [row for row in rows if row["stage"] in stages]
     base = alt.Chart(data(rows, "progress")).encode(
-        x=alt.X("seconds:Q", title="seconds", scale=alt.Scale(zero=False)),
+        x=alt.X("seconds:Q", title="seconds", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)),
         y=alt.Y("amount:Q", title=None, scale=alt.Scale(zero=False)),
         color=alt.Color(
             "what:N",
@@ -364,8 +364,10 @@ def price_chart(prices: Sequence[ShadowPrice]) -> Chart:
     )
     bars = base.mark_bar(height=18).encode(x=alt.X("change:Q", title="change of the cost"), color=colour)
     up = base.transform_filter("datum.change > 0").mark_text(align="left", dx=6)
-    down = base.transform_filter("datum.change <= 0").mark_text(align="right", dx=-6)
-    texts = [one.encode(x="change:Q", text=alt.Text("change:Q", format="+.4~g")) for one in (up, down)]
+    # To the left of a bar stands its name.
+    down = base.transform_filter("datum.change <= 0").mark_text(align="left", dx=6)
+    number = alt.Text("change:Q", format="+.4~g")
+    texts = [up.encode(x="change:Q", text=number), down.encode(x=alt.datum(0), text=number)]
     return alt.layer(bars, *texts).properties(width=_WIDTH - 200, height=alt.Step(_BAR_STEP))
 
 

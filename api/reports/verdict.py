@@ -28,7 +28,7 @@ def verdict_of(document: Any, cluster: Cluster | None, seconds: Any = None) -> R
     """The verdict of any document."""
     made = _VERDICTS.get(document.__class__.__name__)
     sentence, tone = made(document) if made else (document.kind, OPEN)
-    return ReportVerdict(sentence, tone, [*_facts(document), *_input_facts(cluster)])
+    return ReportVerdict(sentence[:1].upper() + sentence[1:], tone, [*_facts(document), *_input_facts(cluster)])
 
 
 def _allocated(document: Any) -> tuple[str, str]:
