@@ -39,6 +39,8 @@ FAMILIES = {
     "SEM": 8,
     "TOPO": 6,
     "SOFT": 3,
+    "WLG": 16,
+    "PGC": 9,
     "NAR": 11,
 }
 # Families count from 1 but for these.

@@ -89,3 +89,12 @@ def test_other_annotations_say_nothing():
 def test_claims_have_no_groups_of_pods():
     found = problems("ResourceClaim", {A: {"drasat.dev/gang-domain": "zone"}}, CLAIM)
     assert_problems(found, ("structure metadata.annotations[drasat.dev/gang-domain]: Forbidden",))
+
+
+def test_a_pod_group_has_at_most_four_claims_each_by_name_or_by_template():
+    """PGC-1"""
+    named = [{"name": f"c{number}", "resourceClaimName": "x"} for number in range(5)]
+    assert problems("PodGroup", {"spec resourceClaims": named[:4]}) == []
+    (most,) = problems("PodGroup", {"spec resourceClaims": named})
+    assert most.startswith("spec.resourceClaims: Too many: 5")
+    assert problems("PodGroup", {"spec resourceClaims": [{**named[0], "resourceClaimTemplateName": "t"}]})

@@ -65,6 +65,7 @@ def told(gang):
     ],
 )
 def test_the_gang_of_a_unit(member, expected):
+    """WLG-1, WLG-2, WLG-3, WLG-4, WLG-5: also in the words of 1.35, where a pod names an entry of a Workload."""
     assert told(gang_of(member, WORKLOAD, GROUP)) == expected
 
 

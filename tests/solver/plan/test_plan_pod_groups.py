@@ -37,15 +37,22 @@ def test_a_gang_waits_until_enough_members_exist():
 
 
 def test_members_that_run_count():
-    """WLG-6, example A3."""
+    """WLG-6, WLG-7, example A3."""
     assert where(planning(node("n", cpu="4"), group(4), *members("abc", on="n"), member("d"))) == {"d": "n"}
+
+
+def test_a_group_that_was_complete_once_is_counted_anew():
+    """WLG-11"""
+    known = group(4) | {"status": {"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "True"}]}}
+    found = planning(node("n", cpu="9"), known, *members("ab"))
+    assert (placed(found), told(found)) == ([], {"PodGroup default/g needs 4 members, and has 2"})
 
 
 RACKS = [node("a", "a", cpu="3"), node("b", "b", cpu="4"), node("bare", cpu="9")]
 
 
 def test_all_members_are_in_one_domain():
-    """WLG-12, example A4."""
+    """WLG-12, WLG-14, example A4."""
     found = planning(*RACKS, group(4, "zone"), *members("pqrs"))
     assert set(where(found).values()) == {"b"}
 
