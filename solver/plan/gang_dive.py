@@ -47,25 +47,33 @@ def rounded_gangs(
 
 
 def fill_for_gangs(
-    generator: ColumnGenerator, relaxation: MasterRelaxation, sizes: Sequence[int], deadline: float | None
+    generator: ColumnGenerator,
+    relaxation: MasterRelaxation,
+    fixed: Mapping[int, int],
+    sizes: Sequence[int],
+    deadline: float | None,
 ) -> list[tuple[master_problem.Column, int]]:
-    """Fill nodes with the members of the whole gangs of a relaxation, and what is left of them with all others.
+    """Fill nodes with the members of fixed gangs, then of all whole gangs of a relaxation, and then with all others.
 
     Prices are the ``sizes`` of units, of which a large one is worth more than smaller ones in its place: so nodes are
     filled well, and large units come first.
     """
     instance, prices = generator.instance, Prices(tuple(sizes), (0,) * generator.instance.meters)
-    pairs = zip(instance.gangs, relaxation.gangs, strict=True)
-    whole = tuple(replace(gang, demand=floor(amount + INTEGRALITY_TOLERANCE)) for gang, amount in pairs)
-    columns = list(fill_greedily(generator, prices, deadline, replace(instance, gangs=whole).demands()))
-    room = master_problem.covered_units(instance, columns)
-    left = [max(0, asked - there) for asked, there in zip(instance.demands(), room, strict=True)]
-    taken: Counter[int] = Counter()
-    for column, number in columns:
-        taken[column.node_class] += number
-    nodes = tuple(replace(node, count=node.count - taken[node.index]) for node in instance.nodes)
-    beside = replace(generator, instance=replace(instance, nodes=nodes))
-    return [*columns, *fill_greedily(beside, prices, deadline, left)]
+    whole = [floor(amount + INTEGRALITY_TOLERANCE) for amount in relaxation.gangs]
+    wished = [[fixed.get(index, 0) for index in range(len(whole))], whole, [gang.demand for gang in instance.gangs]]
+    columns: list[tuple[master_problem.Column, int]] = []
+    for numbers in wished if fixed else wished[1:]:
+        pairs = zip(instance.gangs, numbers, strict=True)
+        asked = replace(instance, gangs=tuple(replace(gang, demand=number) for gang, number in pairs)).demands()
+        room = master_problem.covered_units(instance, columns)
+        left = [max(0, number - there) for number, there in zip(asked, room, strict=True)]
+        taken: Counter[int] = Counter()
+        for column, number in columns:
+            taken[column.node_class] += number
+        nodes = tuple(replace(node, count=node.count - taken[node.index]) for node in instance.nodes)
+        beside = replace(generator, instance=replace(instance, nodes=nodes))
+        columns += fill_greedily(beside, prices, deadline, left)
+    return columns
 
 
 def improved_by_gangs(

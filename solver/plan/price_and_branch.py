@@ -313,7 +313,7 @@ class _StageSolver:
         earlier = {gang for reached, _ in self._reached for gang in reached.terms.gangs}.difference(stage.terms.gangs)
         fixed = {gang: self._plan.gangs[gang] for gang in among & earlier}
         rounded = rounded_gangs(self._generator, relaxation, among, fixed, filling_deadline(deadline))
-        columns = fill_for_gangs(self._generator, rounded, completion.sizes, filling_deadline(deadline))
+        columns = fill_for_gangs(self._generator, rounded, fixed, completion.sizes, filling_deadline(deadline))
         self._take(stage, columns, bound, _ROUNDING_WORK, rounded.gangs)
         if len(groups) < _FEW_GROUPS or self._is_close(stage, bound):
             return
