@@ -64,7 +64,7 @@ def _manifest(
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodeClaim",
         "metadata": metadata,
-        "spec": msgspec.to_builtins(spec),
+        "spec": msgspec.json.decode(msgspec.json.encode(spec)),
     }
 
 

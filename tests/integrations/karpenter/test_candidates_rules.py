@@ -1,0 +1,292 @@
+"""Nodes of pools by single rules of karpenter-dra: labels, taints, room, bindings, limits, reservations, manifests."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.pools import (
+    KIND,
+    ZONE,
+    asking,
+    buying,
+    cost,
+    devices,
+    machine,
+    node_pool,
+    nodes_bought,
+    offering,
+    requesting,
+    requirement,
+    waiting,
+)
+
+import drasat
+from drasat.integrations.karpenter.candidates import node_market
+from drasat.integrations.karpenter.instance_types import read_kwok_types
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
+from drasat.models.kubernetes.slices import UnknownValue
+from drasat.scenarios.machines import machines
+from drasat.solver.plan.build.nodes import with_bought_nodes
+from drasat.solver.verification.plans import purchase_findings
+
+PCIE = "resource.k8s.io/pcieRoot"
+TYPE = "node.kubernetes.io/instance-type"
+PAIR = (requesting("gpu", name="g"), requesting("nic", name="n"))
+ALIGNED = [{"requests": ["g", "n"], "matchAttribute": PCIE}]
+
+
+def binding(*names: str, attribute: str = PCIE) -> dict[str, object]:
+    drivers = {"g": "gpu.example.com", "n": "nic.example.com"}
+    return {"devices": [{"driver": drivers[name[0]], "device": name} for name in names], "attribute": attribute}
+
+
+def paired(gpu: dict[str, object], nic: dict[str, object], *bindings: dict[str, object]) -> dict[str, object]:
+    slices = [devices("g0", **gpu), devices("n0", driver="nic", **nic)]
+    return machine("pair", offering("1.0"), slices=slices, attributeBindings=list(bindings))
+
+
+ROOT = {"attributes": {PCIE: {"string": "pci0"}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "placed"),
+    [
+        (paired({}, {}, binding("g0", "n0")), 1),
+        (paired({}, {}), 0),
+        (paired(ROOT, ROOT), 1),
+        (paired(ROOT, {}, binding("g0", "n0")), 0),
+        (paired({}, {}, binding("g0", "n0", attribute="x.example.com/other")), 0),
+        (paired({}, {}, binding("g0"), binding("n0")), 0),
+    ],
+    ids=["bound", "unbound", "published", "mixed", "another attribute", "groups of one"],
+)
+def test_matches_of_unknown_values(kind, placed):
+    """R10: a group of bound devices, or one published value, and no mixture."""
+    assert buying(node_pool(), kind, asking(1, *PAIR, constraints=ALIGNED)).placed == placed
+
+
+def test_bindings_are_transitive():
+    """3.6."""
+    slices = [devices("g0", "g1"), devices("n0", driver="nic")]
+    bound = [binding("g0", "g1"), binding("g1", "n0")]
+    kind = machine("three", offering("1.0"), slices=slices, attributeBindings=bound)
+    both = (requesting("gpu", count=2, name="g"), requesting("nic", name="n"))
+    assert buying(node_pool(), kind, asking(1, *both, constraints=ALIGNED)).placed == 1
+
+
+def test_unknown_values_are_not_known_to_differ():
+    """R11: two groups may turn out to have one value."""
+    slices = [devices("g0", "g1"), devices("n0", "n1", driver="nic")]
+    bound = [binding("g0", "n0"), binding("g1", "n1")]
+    kind = machine("two", offering("1.0"), slices=slices, attributeBindings=bound)
+    distinct = [{"requests": ["g"], "distinctAttribute": PCIE}]
+    pods = asking(1, requesting("gpu", count=2, name="g"), constraints=distinct)
+    assert buying(node_pool(), kind, pods).placed == 0
+
+
+@pytest.mark.parametrize(("expression", "placed"), [("%s", 0), ("!has(%s) || true", 1)])
+def test_selectors_do_not_see_unknown_values(expression, placed):
+    """R10: what reads one fails as for an attribute that is not there."""
+    read = 'device.attributes["resource.k8s.io"].pcieRoot'
+    text = expression % read if "has" in expression else f"{read} == 'x'"
+    selector = [{"cel": {"expression": text.replace("|| true", "|| false")}}]
+    pods = asking(1, requesting("gpu", selectors=selector))
+    assert buying(node_pool(), paired({}, {}, binding("g0", "n0")), pods).placed == placed
+
+
+def test_every_node_has_unknown_values_of_its_own():
+    """2.3: two nodes of one type have different ones."""
+    loaded = drasat.load([node_pool(), paired({}, {}, binding("g0", "n0"))])
+    market = node_market(loaded, FeatureGates.all_on())
+    cluster, _ = with_bought_nodes(market.cluster, dict.fromkeys(market.candidates, 2))
+    tokens = [
+        value.token
+        for one in cluster.slices
+        for device in one.spec.devices or ()
+        for value in (device.attributes or {}).values()
+        if isinstance(value, UnknownValue)
+    ]
+    assert sorted(tokens.count(token) for token in set(tokens)) == [2, 2]
+
+
+def test_pods_tolerate_taints_of_pools_and_startup_taints_do_not_count():
+    """R5."""
+    kind, taint = machine("plain", offering("1.0")), [{"key": "k", "effect": "NoSchedule"}]
+    tainted = node_pool(taints={"taints": taint})
+    assert buying(tainted, kind, waiting("p")).placed == 0
+    assert buying(tainted, kind, waiting("p", tolerations=[{"key": "k", "operator": "Exists"}])).placed == 1
+    assert buying(node_pool(taints={"startupTaints": taint}), kind, waiting("p")).placed == 1
+
+
+def test_room_is_capacity_less_overhead_and_daemons():
+    """R4."""
+    overhead = {"overhead": {"kubeReserved": {"cpu": "1"}, "systemReserved": {"cpu": "1"}}}
+    kind = machine("plain", offering("1.0"), **overhead)
+    assert buying(node_pool(), kind, waiting("p", cpu="6")).placed == 1
+    assert buying(node_pool(), kind, waiting("p", cpu="6001m")).placed == 0
+    daemon = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "d", "namespace": "default"},
+        "spec": {
+            "selector": {"matchLabels": {"a": "d"}},
+            "template": {
+                "metadata": {"labels": {"a": "d"}},
+                "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
+            },
+        },
+    }
+    assert buying(node_pool(), kind, daemon, waiting("p", cpu="5")).placed == 1
+    assert buying(node_pool(), kind, daemon, waiting("p", cpu="6")).placed == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "selected", "placed"),
+    [
+        (requirement("team", "a", "b"), "b", 1),
+        (requirement("team", "a", "b"), "c", 0),
+        (requirement("team", operator="Exists"), "c", 1),
+        (requirement("team", "c", operator="NotIn"), "c", 0),
+        (requirement("team", "3", operator="Gt"), "7", 1),
+        (requirement("team", "3", operator="Gt"), "3", 0),
+    ],
+)
+def test_a_label_with_several_values_has_the_one_that_a_pod_names(written, selected, placed):
+    """R2, R5."""
+    pods = [waiting("p", nodeSelector={"team": selected}), waiting("q")]
+    result = buying(node_pool("general", written), machine("plain", offering("1.0")), pods)
+    assert result.placed == placed + 1
+    assert cost(result) == 1
+
+
+def node(name: str, cpu: str) -> dict[str, object]:
+    metadata = {"name": name, "labels": {"karpenter.sh/nodepool": "general"}}
+    status = {"capacity": {"cpu": cpu}, "allocatable": {"cpu": "0"}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
+
+
+def test_nodes_and_claims_of_a_pool_count_against_its_limits():
+    """R16."""
+    pods = [waiting(f"p{number}", cpu="7") for number in range(3)]
+    kind, limited = machine("plain", offering("1.0")), node_pool(limits={"cpu": "24"})
+    joining = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": "joining", "labels": {"karpenter.sh/nodepool": "general"}},
+        "spec": {"requirements": []},
+        "status": {"capacity": {"cpu": "8"}},
+    }
+    assert buying(limited, kind, pods).placed == 3
+    assert buying(limited, kind, pods, node("n", "8")).placed == 2
+    assert buying(limited, kind, pods, node("n", "8"), joining).placed == 1
+    assert buying(limited, kind, pods, node("n", "40")).placed == 0
+    assert buying(node_pool(limits={"nodes": "2"}), kind, pods, node("n", "1")).placed == 1
+
+
+def test_pools_share_a_reservation():
+    """R17."""
+    reserved = offering("0.5", kind="reserved", reservationCapacity=1)
+    kind = machine("plain", reserved, offering("2.0"))
+    pods = [waiting(f"p{number}", cpu="7", nodeSelector={"team": name}) for number, name in enumerate("ab")]
+    result = buying(node_pool("a", labels={"team": "a"}), node_pool("b", labels={"team": "b"}), kind, pods)
+    assert (result.placed, cost(result)) == (2, 2.5)
+
+
+def test_the_verifier_knows_limits_and_reservations_itself():
+    """PLAN-LIMIT: R16 and R17, from the manifests alone."""
+    kind = machine("plain", offering("0.5", kind="reserved", reservationCapacity=1))
+    loaded = drasat.load([node_pool(limits={"cpu": "10"}), kind])
+    (name,) = (market := node_market(loaded, FeatureGates.all_on())).candidates
+    assert list(purchase_findings(with_bought_nodes(market.cluster, {name: 1})[0])) == []
+    bought, _ = with_bought_nodes(market.cluster, {name: 2})
+    assert {one.metadata.annotations[NODE_TEMPLATE_ANNOTATION] for one in bought.nodes.values() if one.metadata.name}
+    messages = [finding.message for finding in purchase_findings(bought)]
+    assert [message.split(" ")[0] for message in messages] == ["2", "the", "2"]
+    assert {finding.rule for finding in purchase_findings(bought)} == {"PLAN-LIMIT"}
+
+
+def test_alike_candidates_are_one_and_a_reservation_is_followed_by_a_dearer_one():
+    """R2: nothing reads zones, so that the cheapest offering stands for all; it counts when a pod names its zone."""
+    kind = machine(
+        "plain", offering("1.0", "z1"), offering("1.1", "z2"), offering("0.5", "z1", "reserved", reservationCapacity=2)
+    )
+    small = machine("small", offering("1.2"), cpu="4")
+    prices = [one.priced.price for one in _candidates(kind, small, waiting("p")).values()]
+    assert [str(price) for price in prices] == ["500m", "1"]
+    named = _candidates(kind, small, waiting("p", nodeSelector={ZONE: "z2"}))
+    assert sorted(one.zone for one in named.values()) == ["z1", "z1", "z2"]
+
+
+def _candidates(*objects: dict[str, object]) -> dict[str, object]:
+    return dict(node_market(drasat.load([node_pool(), *objects]), FeatureGates.all_on()).candidates)
+
+
+def test_a_large_catalogue_becomes_few_candidates():
+    market = node_market(drasat.load(machines(400, 2000)), FeatureGates.all_on())
+    assert len(market.candidates) <= 300
+
+
+def test_node_claims_say_what_karpenter_would_ask_for():
+    """3.9: drivers of the node's own devices, and what its pods ask for."""
+    kind = machine("small", offering("1.0"), slices=[devices("g0")])
+    taint = [{"key": "s", "effect": "NoSchedule"}]
+    pool = node_pool("general", requirement(KIND, "on-demand"), labels={"team": "a"}, taints={"startupTaints": taint})
+    result = buying(pool, kind, asking(1, requesting(), cpu="2"))
+    (made,) = (one for one in result.manifests() if one["kind"] == "NodeClaim")
+    assert made["metadata"]["annotations"] == {"karpenter.sh/requested-dra-drivers": "gpu.example.com"}
+    assert made["metadata"]["labels"] == {"team": "a", "karpenter.sh/nodepool": "general"}
+    assert made["spec"]["resources"] == {"requests": {"cpu": "2", "pods": "1"}}
+    asked = {one["key"]: one["values"] for one in made["spec"]["requirements"]}
+    assert (asked[TYPE], asked[ZONE], asked[KIND]) == (["small"], ["z1"], ["on-demand"])
+    drasat.load([made])
+
+
+def test_what_is_not_looked_at_is_told():
+    """R15, R18: minValues, devices that other nodes reach, pools of a fixed size."""
+    written = {**requirement(TYPE, "plain", "other"), "minValues": 2}
+    slices = [devices("g0") | {"allNodes": True}]
+    fixed = node_pool("fixed", replicas=2)
+    result = buying(
+        node_pool("general", written), fixed, machine("plain", offering("1.0"), slices=slices), waiting("p")
+    )
+    said = " ".join(result.document.notices)
+    for text in ("minValues of node.kubernetes.io/instance-type", "allNodes", "NodePool fixed has a fixed number"):
+        assert text in said
+    assert nodes_bought(result) == {"plain": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "invalid JSON"),
+        ("{}", "must be a list of instance types"),
+        ('[{"name": 1}]', "[0].name: must be a string"),
+        ('[{"name": "a", "resources": {}, "offerings": [{"Requirements": []}]}]', "[0].offerings[0].Price: is missing"),
+    ],
+)
+def test_a_bad_file_of_instance_types_is_refused_in_one_line(tmp_path, text, message):
+    path = tmp_path / "types.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"types\.json") as refused:
+        read_kwok_types(str(path))
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_instance_types_of_kwok_are_read_beside_the_input(tmp_path):
+    one = {
+        "name": "c-4x-amd64-linux",
+        "architecture": "amd64",
+        "operatingSystems": ["linux"],
+        "resources": {"cpu": "4", "memory": "8Gi"},
+        "offerings": [{"Price": 0.12, "Requirements": [requirement(ZONE, "z1"), requirement(KIND, "spot")]}],
+    }
+    path = tmp_path / "types.json"
+    path.write_text(
+        json.dumps([one, {**one, "name": "gone", "offerings": [{**one["offerings"][0], "Available": False}]}])
+    )
+    result = buying(node_pool(), read_kwok_types(str(path)), waiting("p", cpu="3"))
+    assert nodes_bought(result) == {"c-4x-amd64-linux": 1}
+    assert cost(result) == 0.12
