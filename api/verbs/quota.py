@@ -151,9 +151,12 @@ def quota(
             placed, interrupted = stopped.placement, True
         document = msgspec.structs.replace(document, placement=placed)
     if limits and not interrupted:
-        from ..integrations.kueue.quota_changes import quota_limits
+        from ..integrations.kueue.quota_changes import LimitsInterruptedError, quota_limits
 
-        found = quota_limits(cluster, configuration, state, max_cycles=cycles, deadline=deadline)
+        try:
+            found = quota_limits(cluster, configuration, state, max_cycles=cycles, deadline=deadline)
+        except LimitsInterruptedError as stopped:
+            found, interrupted = stopped.limits, True
         document = msgspec.structs.replace(document, limits=found)
     result = QuotaResult(document, partial(workload_manifests, cluster, state), cluster)
     if interrupted:

@@ -45,6 +45,14 @@ _MOST_WAYS = 8
 _CORE, _LEAST_BYTES = 1000, 1024
 
 
+class LimitsInterruptedError(Exception):
+    """Ctrl-C while changes of quota were judged; ``limits`` has what was known by then."""
+
+    def __init__(self, limits: records.QuotaLimitReport) -> None:
+        super().__init__()
+        self.limits = limits
+
+
 class _TimeOverError(Exception):
     """The time limit passed while cycles ran for a change."""
 
@@ -107,7 +115,8 @@ class _Judge:
         key = frozenset(raises.items())
         if key not in self._known:
             state = KueueState(self._changed(raises), self._configuration, self._count)
-            state.run(self._max_cycles, deadline=self._deadline)
+            if state.run(self._max_cycles, deadline=self._deadline).interrupted:
+                raise KeyboardInterrupt
             if self._deadline is not None and time.monotonic() >= self._deadline:
                 raise _TimeOverError
             self._known[key] = frozenset(name for name, one in state.workloads.items() if one.reserved)
@@ -169,7 +178,7 @@ def quota_limits(
     """What limits the workloads that wait in ``state``, where the cycles of ``cluster`` have ended.
 
     Of workloads that are alike the first is judged. ``deadline`` is a reading of ``time.monotonic``: what is not
-    known by then is left out, and ``complete`` is False.
+    known by then is left out, and ``complete`` is False. Raises ``LimitsInterruptedError`` for a KeyboardInterrupt.
     """
     return _LimitFinder(cluster, configuration, state, max_cycles, deadline).report()
 
@@ -206,6 +215,9 @@ class _LimitFinder:
             prices += self._prices([alike[0] for alike in waiting.values()])
         except _TimeOverError:
             complete = False
+        except KeyboardInterrupt:
+            found = records.QuotaLimitReport(tuple(limits.values()), tuple(prices), complete=False)
+            raise LimitsInterruptedError(found) from None
         return records.QuotaLimitReport(tuple(limits.values()), tuple(prices), complete)
 
     def _judge(self, node: QuotaNode) -> _Judge:

@@ -9,7 +9,8 @@ from support.kueue_cases import read_objects
 import drasat
 from drasat.integrations.kueue.configuration import kueue_configuration
 from drasat.integrations.kueue.cycles import KueueState
-from drasat.integrations.kueue.quota_changes import quota_limits
+from drasat.integrations.kueue.quota_changes import LimitsInterruptedError, quota_limits
+from drasat.integrations.kueue.scheduling import SchedulingCycle
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.quantity import Quantity
 from drasat.scenarios.quota import quota as made_up
@@ -147,3 +148,22 @@ def test_the_tables_have_limits_and_prices(drasat, examples):
     assert "borrowingLimit of ClusterQueue d" in done.out
     assert "whole-gpus in gpus 2 -> 3" in done.out
     assert "1 whole-gpus in gpus" in done.out
+
+
+def test_an_interrupt_keeps_what_is_known(examples, monkeypatch):
+    """Ctrl-C in a cycle that judges a change ends the search."""
+    cluster = Cluster.build(read_objects(example(examples, "b-cohort-tree")))
+    configuration = kueue_configuration(cluster)
+    state = KueueState(cluster, configuration)
+    state.run()
+    runs = []
+
+    def press(self, heads):
+        runs.append(heads)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SchedulingCycle, "run", press)
+    with pytest.raises(LimitsInterruptedError) as caught:
+        quota_limits(cluster, configuration, state)
+    assert len(runs) == 1
+    assert (caught.value.limits.workloads, caught.value.limits.complete) == ((), False)
