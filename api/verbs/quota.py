@@ -103,7 +103,8 @@ def quota(
         Say what limits the workloads that wait: which quota they lack, the least change of quota that admits each of
         them, and what one more of an amount admits. Each change is judged by running the cycles again.
     time_limit
-        Seconds for everything; None for no limit. The result holds what was known by then.
+        Seconds for everything; None for no limit. The result holds what was known by then; workloads that were not
+        counted yet have no charge.
     seed
         Decides among equal choices of the plan.
     on_cycle
@@ -112,8 +113,7 @@ def quota(
     Raises
     ------
     ValueError
-        One line, for a configuration with which Kueue does not start, a number of cycles below 1, or a time limit
-        that passes while workloads are counted.
+        One line, for a configuration with which Kueue does not start, or a number of cycles below 1.
     QuotaInterrupted
         For a KeyboardInterrupt; ``result`` holds what was known by then.
 
@@ -121,7 +121,6 @@ def quota(
     from ..integrations.kueue.configuration import kueue_configuration, start_errors
     from ..integrations.kueue.cycles import CycleRecord, KueueState
     from ..integrations.kueue.quota_document import quota_document, workload_manifests
-    from ..problem.messages import DeadlineExceededError
 
     deadline = None if time_limit is None else time.monotonic() + time_limit
     if cycles is not None and cycles < 1:
@@ -134,10 +133,7 @@ def quota(
         if on_cycle is not None:
             on_cycle(record.number, len(record.admitted), len(record.evicted))
 
-    try:
-        state = KueueState(cluster, configuration, deadline=deadline)
-    except DeadlineExceededError:
-        raise ValueError("the time limit passed before the workloads were counted") from None
+    state = KueueState(cluster, configuration, deadline=deadline)
     held = {key for key, one in state.workloads.items() if one.reserved}
     phase = state.run(cycles, deadline=deadline, on_cycle=report)
     document, interrupted = quota_document(state, phase), phase.interrupted

@@ -14,6 +14,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.kueue import AdmissionCheck, ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceFlavor
 from ...models.kubernetes.kueue_configuration import OBSERVABILITY
 from ...models.kubernetes.meta import key_of
+from ...problem.messages import DeadlineExceededError
 from . import workload_state as reasons
 from .configuration import KueueConfiguration
 from .counting import CountingFailure, WorkloadCharge, count_workload
@@ -47,7 +48,7 @@ class KueueControllers:
     """Queues, cohorts and workloads as the objects of a cluster describe them.
 
     ``count`` gives the charge of a workload; by default it is counted from the objects of the cluster, up to a
-    ``deadline``, a reading of ``time.monotonic``.
+    ``deadline``, a reading of ``time.monotonic``. What is not counted by then waits without a charge.
     """
 
     def __init__(
@@ -300,6 +301,13 @@ class KueueControllers:
         workload.wait(*trouble, self._now)
 
     def _enter(self, workload: WorkloadState, queue: ClusterQueueState) -> None:
+        try:
+            self._count_and_queue(workload, queue)
+        except DeadlineExceededError:
+            # The workload stays outside its queue; no cycle runs after the deadline.
+            self._dequeue(workload)
+
+    def _count_and_queue(self, workload: WorkloadState, queue: ClusterQueueState) -> None:
         changed = self._recount and workload.charge is not None and self._counted(workload) != workload.charge
         if self._place.get(workload.key) is not queue or changed:
             self._dequeue(workload)

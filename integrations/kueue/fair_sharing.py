@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any, Generic, Protocol, TypeVar
 
 from . import preemption
-from .preemption import PreemptionRequest, Victim
+from .preemption import CandidateList, CandidateLists, PreemptionRequest, Victim
 from .queues import ClusterQueueState
 from .quota_tree import NO_SHARE, QuotaNode, Share, Usage
 from .workload_state import WorkloadState
@@ -109,25 +108,21 @@ class _Tournament(Generic[Head]):
 class FairPreemption:
     """Victims by the shares of queues and cohorts."""
 
-    def __init__(
-        self,
-        queues: Mapping[str, ClusterQueueState],
-        strategies: Sequence[str],
-        now: float,
-        gone: AbstractSet[str] = frozenset(),
-    ) -> None:
-        self._queues = queues
+    def __init__(self, candidates: CandidateLists, strategies: Sequence[str]) -> None:
+        self._candidates = candidates
         self._strategies = [STRATEGIES[name] for name in strategies]
-        self._now = now
-        self._gone = gone
 
     def victims(self, request: PreemptionRequest) -> list[Victim]:
         """The workloads that have to go so that the request fits; none if that cannot be reached."""
-        order = preemption.candidate_order(request.queue, self._now)
-        found = list(self._candidates(request))
-        if not preemption.could_fit(request, found):
+        rules = request.queue.spec.preemption
+        own = self._candidates.of_queue(request, request.queue, rules.within_cluster_queue)
+        others: Mapping[str, CandidateList] = {}
+        if request.queue.node.parent is not None:
+            others = self._candidates.of_borrowing_queues(request, rules.reclaim_within_cohort)
+        if not preemption.could_fit(request, own, others.values()):
             return []
-        candidates = sorted(found, key=lambda one: order(one[0]))
+        candidates = {name: list(one.workloads) for name, one in others.items()}
+        candidates[request.queue.name] = list(own.workloads)
         node = request.queue.node
 
         def fits() -> bool:
@@ -147,34 +142,20 @@ class FairPreemption:
         preemption.restore(kept)
         return kept
 
-    def _candidates(self, request: PreemptionRequest) -> Iterator[tuple[WorkloadState, ClusterQueueState]]:
-        rules, node = request.queue.spec.preemption, request.queue.node
-        queues = [(request.queue, rules.within_cluster_queue)]
-        if node.parent is not None:
-            borrowing = (one for one in node.root.all_queues() if any(one.borrows(pair) for pair in request.contested))
-            queues += [(self._queues[one.name], rules.reclaim_within_cohort) for one in borrowing if one is not node]
-        for queue, policy in queues:
-            if policy == "Never":
-                continue
-            for workload in queue.reserved.values():
-                allowed = workload.key not in self._gone and preemption.may_preempt(policy, request.workload, workload)
-                if allowed and preemption.uses(workload, request.contested):
-                    yield workload, queue
-
     def _first_strategy(
         self,
         request: PreemptionRequest,
-        candidates: Sequence[tuple[WorkloadState, ClusterQueueState]],
+        candidates: Mapping[str, list[WorkloadState]],
         removed: list[Victim],
         fits: Callable[[], bool],
-    ) -> tuple[bool, list[tuple[WorkloadState, ClusterQueueState]]]:
+    ) -> tuple[bool, dict[str, list[WorkloadState]]]:
         """Remove candidates by the first strategy; return whether the request fits, and those to try again."""
         strategy = self._strategies[0]
-        again: list[tuple[WorkloadState, ClusterQueueState]] = []
+        again: dict[str, list[WorkloadState]] = {}
         # A queue that stays within its quota for what is contested may reclaim whatever the shares are.
         node = request.queue.node
         within = not any(node.borrows(pair) for pair in request.contested)
-        targets = _TargetQueues(request.queue, candidates, preemption.candidate_order(request.queue, self._now))
+        targets = _TargetQueues(request.queue, candidates, self._candidates)
         while (queue := targets.next()) is not None:
             waiting = targets.candidates[queue.name]
             if queue is request.queue:
@@ -186,10 +167,14 @@ class FairPreemption:
             preemptor, before = own.share(), other.share()
             if not (within or strategy(preemptor, before, before)):
                 # No removal makes the share larger than it was.
-                again += [(workload, queue) for workload in waiting]
+                again.setdefault(queue.name, []).extend(waiting)
                 waiting.clear()
+            refused: list[Usage] = []
             while waiting:
                 workload = waiting.pop(0)
+                if workload.held in refused:
+                    again.setdefault(queue.name, []).append(workload)
+                    continue
                 with queue.node.with_removed(workload.held):
                     after = other.share()
                 if within or strategy(preemptor, before, after):
@@ -200,18 +185,19 @@ class FairPreemption:
                         return True, again
                     # Shares have changed; another queue may be first.
                     break
-                again.append((workload, queue))
+                refused.append(workload.held)
+                again.setdefault(queue.name, []).append(workload)
         return False, again
 
     def _second_strategy(
         self,
         request: PreemptionRequest,
-        candidates: Sequence[tuple[WorkloadState, ClusterQueueState]],
+        candidates: Mapping[str, list[WorkloadState]],
         removed: list[Victim],
         fits: Callable[[], bool],
     ) -> bool:
         """Remove one candidate of each queue that the second strategy allows."""
-        targets = _TargetQueues(request.queue, candidates, preemption.candidate_order(request.queue, self._now))
+        targets = _TargetQueues(request.queue, candidates, self._candidates)
         while (queue := targets.next()) is not None:
             own, other = _below_common(request.queue.node, queue.node)
             if self._strategies[1](own.share(), other.share(), NO_SHARE):
@@ -241,17 +227,11 @@ class _TargetQueues:
     """Queues in the order in which they lose a workload: at every cohort the child with the largest share."""
 
     def __init__(
-        self,
-        preemptor: ClusterQueueState,
-        candidates: Iterable[tuple[WorkloadState, ClusterQueueState]],
-        order: Callable[[WorkloadState], tuple[Any, ...]],
+        self, preemptor: ClusterQueueState, candidates: Mapping[str, list[WorkloadState]], known: CandidateLists
     ) -> None:
-        self._order = order
-        self.candidates: dict[str, list[WorkloadState]] = {}
-        self._queues: dict[str, ClusterQueueState] = {}
-        for workload, queue in candidates:
-            self.candidates.setdefault(queue.name, []).append(workload)
-            self._queues[queue.name] = queue
+        self._order = preemption.candidate_order(preemptor, known.now)
+        self.candidates = candidates
+        self._queues = known.queues
         self._preemptor = preemptor
         self._way = set(preemptor.node.ancestors)
         self._pruned: set[QuotaNode] = set()
@@ -289,7 +269,7 @@ class _TargetQueues:
         for child in children:
             if child in self._pruned:
                 continue
-            share = child.share()
+            share = child.known_share or child.share()
             on_way = child is self._preemptor.node or child in self._way
             if (share == NO_SHARE and not on_way) or (child.is_queue and not self.candidates.get(child.name)):
                 self._pruned.add(child)

@@ -38,7 +38,7 @@ class PreemptionRequest:
     workload: WorkloadState
     queue: ClusterQueueState
     usage: Usage
-    contested: AbstractSet[FlavorResource]
+    contested: frozenset[FlavorResource]
 
 
 class _CandidateKind(Enum):
@@ -96,53 +96,113 @@ def candidate_order(queue: ClusterQueueState, now: float) -> Callable[[WorkloadS
     return order
 
 
-def uses(workload: WorkloadState, pairs: AbstractSet[FlavorResource]) -> bool:
-    """Whether the workload holds quota of one of the pairs."""
-    return not pairs.isdisjoint(workload.held)
+@dataclass(frozen=True, slots=True)
+class CandidateList:
+    """Workloads of one queue that may be preempted, in the order in which they go, and what they hold together."""
+
+    workloads: tuple[WorkloadState, ...]
+    held: Mapping[FlavorResource, int]
 
 
-def could_fit(request: PreemptionRequest, candidates: Sequence[tuple[WorkloadState, ClusterQueueState]]) -> bool:
+class CandidateLists:
+    """Finds candidates queue by queue, and keeps them: for as long as neither usage nor conditions change."""
+
+    def __init__(
+        self, queues: Mapping[str, ClusterQueueState], now: float, gone: AbstractSet[str] = frozenset()
+    ) -> None:
+        self.queues = queues
+        self.now = now
+        # Workloads that are being preempted already.
+        self._gone = gone
+        self._of_queue: dict[object, CandidateList] = {}
+        self._borrowing: dict[object, Mapping[str, CandidateList]] = {}
+
+    def of_queue(self, request: PreemptionRequest, queue: ClusterQueueState, policy: str) -> CandidateList:
+        """The candidates of a queue that the policy allows."""
+        key = queue.name, _allowed(request, policy)
+        found = self._of_queue.get(key)
+        if found is None:
+            contested = request.contested
+            workloads = [
+                one
+                for one in (() if policy == "Never" else queue.reserved.values())
+                if not contested.isdisjoint(one.held)
+                and one.key not in self._gone
+                and may_preempt(policy, request.workload, one)
+            ]
+            held = {pair: sum(one.held.get(pair, 0) for one in workloads) for pair in contested}
+            workloads.sort(key=candidate_order(request.queue, self.now))
+            found = self._of_queue[key] = CandidateList(tuple(workloads), held)
+        return found
+
+    def of_borrowing_queues(self, request: PreemptionRequest, policy: str) -> Mapping[str, CandidateList]:
+        """The candidates of each queue of the tree that borrows what is contested."""
+        root = request.queue.node.root
+        key = root.name, _allowed(request, policy)
+        found = self._borrowing.get(key)
+        if found is None:
+            found = self._borrowing[key] = {}
+            for node in () if policy == "Never" else root.all_queues():
+                if any(node.borrows(pair) for pair in request.contested):
+                    candidates = self.of_queue(request, self.queues[node.name], policy)
+                    if candidates.workloads:
+                        found[node.name] = candidates
+        return found
+
+
+def _allowed(request: PreemptionRequest, policy: str) -> tuple[object, ...]:
+    """What a policy looks at in the request."""
+    workload = request.workload
+    if policy == "LowerPriority":
+        return policy, request.contested, workload.priority
+    if policy == "LowerOrNewerEqualPriority":
+        return policy, request.contested, workload.priority, workload.queued_since
+    return policy, request.contested
+
+
+def could_fit(request: PreemptionRequest, own: CandidateList, others: Iterable[CandidateList]) -> bool:
     """Whether the request might fit if all candidates were gone; False is certain.
 
     No node on the way to the root gets back more than the candidates hold, and the queue only what its own hold.
     """
-    if not candidates:
+    lists = [own, *others]
+    if not any(one.workloads for one in lists):
         return False
-    held = [(queue is request.queue, workload.held) for workload, queue in candidates]
-    for pair in request.contested:
-        amount = request.usage.get(pair, 0)
-        everywhere = sum(one.get(pair, 0) for _, one in held)
-        own = sum(one.get(pair, 0) for is_own, one in held if is_own)
-        if amount > max(0, request.queue.node.available(pair, own, everywhere)):
-            return False
-    return True
+    return all(
+        request.usage.get(pair, 0)
+        <= max(0, request.queue.node.available(pair, own.held[pair], sum(one.held[pair] for one in lists)))
+        for pair in request.contested
+    )
 
 
 class ClassicalPreemption:
     """Victims by priority and by borrowing."""
 
-    def __init__(
-        self, queues: Mapping[str, ClusterQueueState], now: float, gone: AbstractSet[str] = frozenset()
-    ) -> None:
-        self._queues = queues
-        self._now = now
-        # Workloads that are being preempted already.
-        self._gone = gone
+    def __init__(self, candidates: CandidateLists) -> None:
+        self._candidates = candidates
 
     def victims(self, request: PreemptionRequest) -> list[Victim]:
         """The workloads that have to go so that the request fits; none if that cannot be reached."""
-        own = self._own_candidates(request)
-        hierarchical, by_priority = self._cohort_candidates(request)
-        if not could_fit(request, [(one.workload, one.queue) for one in (*own, *hierarchical, *by_priority)]):
+        queue = request.queue
+        own_list = self._candidates.of_queue(request, queue, queue.spec.preemption.within_cluster_queue)
+        lists = list(self._cohort_lists(request))
+        if not could_fit(request, own_list, (one for one, *_ in lists)):
             return []
-        order = candidate_order(request.queue, self._now)
+        own = [_PreemptionCandidate(one, queue, _CandidateKind.OWN_QUEUE) for one in own_list.workloads]
+        hierarchical: list[_PreemptionCandidate] = []
+        by_priority: list[_PreemptionCandidate] = []
+        for found, other, cohort, advantage in lists:
+            (hierarchical if advantage else by_priority).extend(
+                _PreemptionCandidate(one, other, _kind(request, one, advantage), cohort) for one in found.workloads
+            )
+        order = candidate_order(queue, self._candidates.now)
         groups = [sorted(group, key=lambda one: order(one.workload)) for group in (hierarchical, by_priority, own)]
         candidates = [one for group in groups for one in group if one.workload.holds(EVICTED)]
         candidates += [one for group in groups for one in group if not one.workload.holds(EVICTED)]
         for borrowing in self._attempts(request, hierarchical, by_priority):
-            found = self._attempt(request, candidates, borrowing)
-            if found:
-                return found
+            victims = self._attempt(request, candidates, borrowing)
+            if victims:
+                return victims
         return []
 
     @staticmethod
@@ -177,45 +237,25 @@ class ClassicalPreemption:
         restore(removed)
         return found
 
-    def _own_candidates(self, request: PreemptionRequest) -> list[_PreemptionCandidate]:
-        policy = request.queue.spec.preemption.within_cluster_queue
-        return [] if policy == "Never" else list(self._of_queue(request, request.queue, policy, None, False))
-
-    def _of_queue(
-        self,
-        request: PreemptionRequest,
-        queue: ClusterQueueState,
-        policy: str,
-        common: QuotaNode | None,
-        advantage: bool,
-    ) -> Iterator[_PreemptionCandidate]:
-        for workload in queue.reserved.values():
-            if workload.key in self._gone or not may_preempt(policy, request.workload, workload):
-                continue
-            if uses(workload, request.contested):
-                kind = _CandidateKind.OWN_QUEUE if common is None else _kind(request, workload, advantage)
-                yield _PreemptionCandidate(workload, queue, kind, common)
-
-    def _cohort_candidates(
+    def _cohort_lists(
         self, request: PreemptionRequest
-    ) -> tuple[list[_PreemptionCandidate], list[_PreemptionCandidate]]:
-        """Candidates of other queues: where the preemptor's subtree holds the request, and the others."""
-        hierarchical: list[_PreemptionCandidate] = []
-        by_priority: list[_PreemptionCandidate] = []
+    ) -> Iterator[tuple[CandidateList, ClusterQueueState, QuotaNode, bool]]:
+        """Candidates of other queues, their common cohort, and whether the preemptor's subtree holds the request."""
         policy = request.queue.spec.preemption.reclaim_within_cohort
         node = request.queue.node
         if policy == "Never":
-            return hierarchical, by_priority
+            return
         advantage, left = _held_by(node, request.usage)
         below = node
         for cohort in node.ancestors:
-            found = hierarchical if advantage else by_priority
-            for queue in _borrowing_queues(cohort, below, request.contested):
-                found.extend(self._of_queue(request, self._queues[queue.name], policy, cohort, advantage))
+            for borrower in _borrowing_queues(cohort, below, request.contested):
+                queue = self._candidates.queues[borrower.name]
+                found = self._candidates.of_queue(request, queue, policy)
+                if found.workloads:
+                    yield found, queue, cohort, advantage
             holds, left = _held_by(cohort, left)
             advantage = advantage or holds
             below = cohort
-        return hierarchical, by_priority
 
 
 def _may_borrow(queue: ClusterQueueState) -> bool:

@@ -13,7 +13,7 @@ from . import workload_state as reasons
 from .amounts import amount_of
 from .fair_sharing import FairPreemption, tournament_order
 from .flavors import Assignment, AssignmentMode, FlavorAssigner, FlavorMode, tried_flavors
-from .preemption import ClassicalPreemption, PreemptionRequest, Victim, preemption_message
+from .preemption import CandidateLists, ClassicalPreemption, PreemptionRequest, Victim, preemption_message
 from .queues import ClusterQueueState, Requeue
 from .quota_tree import FlavorResource, Usage
 from .workload_state import PodSetGrant, QuotaGrant, WorkloadState
@@ -87,6 +87,7 @@ class SchedulingCycle:
         self._now = now
         self._number = number
         self._preempted: dict[str, Victim] = {}
+        self._candidates = CandidateLists(queues, now)
 
     def run(self, heads: Iterable[tuple[WorkloadState, ClusterQueueState]]) -> list[QueueHead]:
         """Handle the heads; usage of those that are admitted is added, that of victims stays."""
@@ -182,6 +183,7 @@ class SchedulingCycle:
     def _judge_again(self, head: QueueHead) -> Usage | None:
         """Victims are gone already: look for others, in the flavors that the head was nominated for."""
         head.workload.tried = None
+        self._candidates = CandidateLists(self._queues, self._now, self._preempted.keys())
         with self._without(self._preempted.values()):
             assignment = self._assigner().assign(head.workload, head.queue, None, head.assignment.nominated)
             head.assignment, head.victims = assignment, self._victims(head, assignment)
@@ -244,19 +246,18 @@ class SchedulingCycle:
 
     @staticmethod
     def _request(head: QueueHead, assignment: Assignment) -> PreemptionRequest:
-        return PreemptionRequest(head.workload, head.queue, assignment.usage, assignment.contested)
+        return PreemptionRequest(head.workload, head.queue, assignment.usage, frozenset(assignment.contested))
 
     def _find_victims(self, request: PreemptionRequest) -> list[Victim]:
-        gone = self._preempted.keys()
         if self._rules.strategies is not None:
-            return FairPreemption(self._queues, self._rules.strategies, self._now, gone).victims(request)
-        return ClassicalPreemption(self._queues, self._now, gone).victims(request)
+            return FairPreemption(self._candidates, self._rules.strategies).victims(request)
+        return ClassicalPreemption(self._candidates).victims(request)
 
     def simulate(
         self, workload: WorkloadState, queue: ClusterQueueState, pair: FlavorResource, amount: int
     ) -> tuple[FlavorMode, int]:
         """Whether workloads could be preempted for an amount of one pair (kueue-dra 4.3, step 3)."""
-        victims = self._find_victims(PreemptionRequest(workload, queue, {pair: amount}, {pair}))
+        victims = self._find_victims(PreemptionRequest(workload, queue, {pair: amount}, frozenset((pair,))))
         if not victims:
             return FlavorMode.NO_CANDIDATES, queue.node.height_that_holds(pair, amount)[0]
         with self._without(victims):

@@ -7,8 +7,11 @@ import yaml
 from support.kueue_cases import read_objects
 
 import drasat as library
+from drasat.integrations.kueue.configuration import kueue_configuration
+from drasat.integrations.kueue.counting import WorkloadCharge
 from drasat.integrations.kueue.cycles import KueueState
 from drasat.models.cluster.cluster import Cluster
+from drasat.problem.messages import DeadlineExceededError
 
 API = "kueue.x-k8s.io/v1beta2"
 
@@ -136,3 +139,25 @@ def test_frames_have_the_columns_of_the_tables():
     assert list(result.to_frame()["state"]) == ["admitted", "pending"]
     assert list(result.to_frame("quota")["used"]) == ["3"]
     assert list(result.to_frame("evictions").columns) == ["workload", "cycle", "reason", "message"]
+
+
+def test_a_time_limit_that_passes_while_workloads_are_counted_leaves_a_result(drasat, written):
+    done = drasat("quota", "-f", written("1", "3"), "--time-limit", "0.000001s", "-o", "json")
+    document = json.loads(done.out)
+    assert (done.code, document["settled"], document["cyclesRun"]) == (3, False, 0)
+    assert [(one["name"], one["state"]) for one in document["workloads"]] == [("w0", "pending"), ("w1", "pending")]
+
+
+def test_workloads_that_are_not_counted_in_time_wait_outside_their_queues():
+    cluster = Cluster.build(read_objects(objects("1", "3")))
+
+    def count(workload):
+        if workload.metadata.name == "w1":
+            raise DeadlineExceededError("over")
+        return WorkloadCharge(())
+
+    state = KueueState(cluster, kueue_configuration(cluster), count)
+    assert {name: state.place(one) for name, one in state.workloads.items()} == {
+        "team/w0": ("q", True),
+        "team/w1": None,
+    }

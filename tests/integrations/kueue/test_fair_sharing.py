@@ -8,7 +8,7 @@ import pytest
 from support.quota_trees import CPU, GPU, OTHER, random_tree
 
 from drasat.integrations.kueue.fair_sharing import tournament_order
-from drasat.integrations.kueue.preemption import PreemptionRequest, could_fit
+from drasat.integrations.kueue.preemption import CandidateList, PreemptionRequest, could_fit
 from drasat.integrations.kueue.quota_tree import QuotaTree
 
 
@@ -78,14 +78,17 @@ def test_what_could_not_fit_without_all_candidates_does_not(seed):
     chance = random.Random(seed)
     tree = used_tree(seed)
     queues = [SimpleNamespace(name=name, node=node) for name, node in tree.queues.items()]
+    request = PreemptionRequest(None, chance.choice(queues), {GPU: chance.randint(1, 20), CPU: 1}, frozenset((GPU,)))
     candidates = []
     for queue in queues:
-        for _ in range(chance.randint(0, 2)):
-            held = {pair: chance.randint(0, 5) for pair in (GPU, CPU)}
-            queue.node.add(held)
-            candidates.append((SimpleNamespace(held=held), queue))
-    request = PreemptionRequest(None, chance.choice(queues), {GPU: chance.randint(1, 20), CPU: 1}, {GPU})
-    expected = could_fit(request, candidates)
-    for workload, queue in candidates:
-        queue.node.remove(workload.held)
-    assert expected or not candidates or not request.queue.node.fits(request.usage)
+        workloads = [SimpleNamespace(held={GPU: chance.randint(0, 5)}) for _ in range(chance.randint(0, 2))]
+        for one in workloads:
+            queue.node.add(one.held)
+        held = {GPU: sum(one.held[GPU] for one in workloads)}
+        candidates.append((queue, CandidateList(tuple(workloads), held)))
+    (own,) = (one for queue, one in candidates if queue is request.queue)
+    expected = could_fit(request, own, [one for queue, one in candidates if queue is not request.queue])
+    for queue, one in candidates:
+        for workload in one.workloads:
+            queue.node.remove(workload.held)
+    assert expected or not any(one.workloads for _, one in candidates) or not request.queue.node.fits(request.usage)
