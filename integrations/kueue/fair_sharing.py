@@ -229,7 +229,7 @@ class _TargetQueues:
     def __init__(
         self, preemptor: ClusterQueueState, candidates: Mapping[str, list[WorkloadState]], known: CandidateLists
     ) -> None:
-        self._order = preemption.candidate_order(preemptor, known.now)
+        self._now = known.now
         self.candidates = candidates
         self._queues = known.queues
         self._preemptor = preemptor
@@ -281,4 +281,8 @@ class _TargetQueues:
         """Whether of two queues with one share the first loses its workload: by the order of candidates."""
         if not (one.is_queue and other.is_queue):
             return False
-        return self._order(self.candidates[one.name][0]) < self._order(self.candidates[other.name][0])
+        return self._rank(one) < self._rank(other)
+
+    def _rank(self, queue: QuotaNode) -> tuple[Any, ...]:
+        own = queue is self._preemptor.node
+        return preemption.candidate_rank(self.candidates[queue.name][0], own, self._now)

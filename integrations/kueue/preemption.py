@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from .queues import ClusterQueueState
 from .quota_tree import FlavorResource, QuotaNode, Usage
 from .workload_state import EVICTED, WorkloadState
 
+_first = itemgetter(0)
 IN_CLUSTER_QUEUE, IN_COHORT = "InClusterQueue", "InCohortReclamation"
 WHILE_BORROWING, IN_FAIR_SHARING = "InCohortReclaimWhileBorrowing", "InCohortFairSharing"
 _REASON_TEXTS = {
@@ -56,13 +58,17 @@ class _CandidateKind(Enum):
         return WHILE_BORROWING if self is _CandidateKind.WHILE_BORROWING else IN_COHORT
 
 
-@dataclass(frozen=True, slots=True)
-class _PreemptionCandidate:
+class _PreemptionCandidate(NamedTuple):
+    """A candidate with its place in the order; the lowest cohort above both queues, None in the preemptor's queue."""
+
+    rank: tuple[Any, ...]
     workload: WorkloadState
     queue: ClusterQueueState
-    kind: _CandidateKind
-    # The lowest cohort above both queues.
     common: QuotaNode | None = None
+    advantage: bool = False
+
+    def kind(self, request: PreemptionRequest) -> _CandidateKind:
+        return _CandidateKind.OWN_QUEUE if self.common is None else _kind(request, self.workload, self.advantage)
 
 
 def preemption_message(victim: Victim, by: PreemptionRequest) -> str:
@@ -84,16 +90,10 @@ def may_preempt(policy: str, preemptor: WorkloadState, candidate: WorkloadState)
     return False
 
 
-def candidate_order(queue: ClusterQueueState, now: float) -> Callable[[WorkloadState], tuple[Any, ...]]:
-    """Those being evicted first, then other queues, lower priority, reserved later, UID."""
-
-    def order(workload: WorkloadState) -> tuple[Any, ...]:
-        since = workload.reserved_since
-        own = workload.grant is not None and workload.grant.cluster_queue == queue.name
-        reserved = now if since is None else since
-        return not workload.holds(EVICTED), own, workload.priority, -reserved, workload.uid
-
-    return order
+def candidate_rank(workload: WorkloadState, own: bool, now: float) -> tuple[Any, ...]:
+    """Those being evicted first, then other queues than the preemptor's, lower priority, reserved later, UID."""
+    since = workload.reserved_since
+    return not workload.holds(EVICTED), own, workload.priority, -(now if since is None else since), workload.uid
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,7 @@ class CandidateList:
     """Workloads of one queue that may be preempted, in the order in which they go, and what they hold together."""
 
     workloads: tuple[WorkloadState, ...]
+    ranks: tuple[tuple[Any, ...], ...]
     held: Mapping[FlavorResource, int]
 
 
@@ -114,6 +115,7 @@ class CandidateLists:
         self.now = now
         # Workloads that are being preempted already.
         self._gone = gone
+        self._ranks: dict[str, tuple[Any, ...]] = {}
         self._of_queue: dict[object, CandidateList] = {}
         self._borrowing: dict[object, Mapping[str, CandidateList]] = {}
 
@@ -131,8 +133,16 @@ class CandidateLists:
                 and may_preempt(policy, request.workload, one)
             ]
             held = {pair: sum(one.held.get(pair, 0) for one in workloads) for pair in contested}
-            workloads.sort(key=candidate_order(request.queue, self.now))
-            found = self._of_queue[key] = CandidateList(tuple(workloads), held)
+            ranked = sorted(((self._rank(one), one) for one in workloads), key=_first)
+            ranks, ordered = tuple(rank for rank, _ in ranked), tuple(one for _, one in ranked)
+            found = self._of_queue[key] = CandidateList(ordered, ranks, held)
+        return found
+
+    def _rank(self, workload: WorkloadState) -> tuple[Any, ...]:
+        """The place of a workload among those of queues that are all the preemptor's, or all others."""
+        found = self._ranks.get(workload.key)
+        if found is None:
+            found = self._ranks[workload.key] = candidate_rank(workload, False, self.now)
         return found
 
     def of_borrowing_queues(self, request: PreemptionRequest, policy: str) -> Mapping[str, CandidateList]:
@@ -188,17 +198,18 @@ class ClassicalPreemption:
         lists = list(self._cohort_lists(request))
         if not could_fit(request, own_list, (one for one, *_ in lists)):
             return []
-        own = [_PreemptionCandidate(one, queue, _CandidateKind.OWN_QUEUE) for one in own_list.workloads]
+        own = [_PreemptionCandidate(*one, queue) for one in zip(own_list.ranks, own_list.workloads, strict=True)]
         hierarchical: list[_PreemptionCandidate] = []
         by_priority: list[_PreemptionCandidate] = []
         for found, other, cohort, advantage in lists:
             (hierarchical if advantage else by_priority).extend(
-                _PreemptionCandidate(one, other, _kind(request, one, advantage), cohort) for one in found.workloads
+                _PreemptionCandidate(rank, one, other, cohort, advantage)
+                for rank, one in zip(found.ranks, found.workloads, strict=True)
             )
-        order = candidate_order(queue, self._candidates.now)
-        groups = [sorted(group, key=lambda one: order(one.workload)) for group in (hierarchical, by_priority, own)]
-        candidates = [one for group in groups for one in group if one.workload.holds(EVICTED)]
-        candidates += [one for group in groups for one in group if not one.workload.holds(EVICTED)]
+        groups = [sorted(group, key=_first) for group in (hierarchical, by_priority, own)]
+        # The first of a rank is whether the workload stays, that is, is not being evicted.
+        candidates = [one for group in groups for one in group if not one.rank[0]]
+        candidates += [one for group in groups for one in group if one.rank[0]]
         for borrowing in self._attempts(request, hierarchical, by_priority):
             victims = self._attempt(request, candidates, borrowing)
             if victims:
@@ -226,10 +237,11 @@ class ClassicalPreemption:
         removed: list[Victim] = []
         found: list[Victim] = []
         for one in candidates:
-            if not _still_valid(one, request, borrowing):
+            kind = one.kind(request)
+            if (borrowing and kind is _CandidateKind.WITHOUT_BORROWING) or not _still_valid(one, request):
                 continue
             one.queue.node.remove(one.workload.held)
-            removed.append(Victim(one.workload, one.queue, one.kind.reason))
+            removed.append(Victim(one.workload, one.queue, kind.reason))
             if fits_after(request, borrowing):
                 found = put_back_unneeded(removed, lambda: fits_after(request, borrowing))
                 removed = found
@@ -289,12 +301,10 @@ def _borrowing_queues(cohort: QuotaNode, skip: QuotaNode, pairs: AbstractSet[Fla
         yield from (one for one in at.queues if one is not skip and not one.within_quota(pairs))
 
 
-def _still_valid(one: _PreemptionCandidate, request: PreemptionRequest, borrowing: bool) -> bool:
-    """Whether the candidate still counts after earlier removals."""
+def _still_valid(one: _PreemptionCandidate, request: PreemptionRequest) -> bool:
+    """Whether the queue of the candidate, or a cohort on the way, is still above its quota after earlier removals."""
     if one.common is None:
         return True
-    if borrowing and one.kind is _CandidateKind.WITHOUT_BORROWING:
-        return False
     node: QuotaNode | None = one.queue.node
     while node is not None and node is not one.common:
         if node.within_quota(request.contested):

@@ -8,7 +8,7 @@ from support.kueue_cases import read_objects
 
 import drasat as library
 from drasat.integrations.kueue.configuration import kueue_configuration
-from drasat.integrations.kueue.counting import WorkloadCharge
+from drasat.integrations.kueue.counting import PodSetCharge, WorkloadCharge
 from drasat.integrations.kueue.cycles import KueueState
 from drasat.models.cluster.cluster import Cluster
 from drasat.problem.messages import DeadlineExceededError
@@ -154,7 +154,7 @@ def test_workloads_that_are_not_counted_in_time_wait_outside_their_queues():
     def count(workload):
         if workload.metadata.name == "w1":
             raise DeadlineExceededError("over")
-        return WorkloadCharge(())
+        return WorkloadCharge((PodSetCharge("main", 1, {"cpu": 1000}),))
 
     state = KueueState(cluster, kueue_configuration(cluster), count)
     assert {name: state.place(one) for name, one in state.workloads.items()} == {

@@ -85,7 +85,7 @@ def test_what_could_not_fit_without_all_candidates_does_not(seed):
         for one in workloads:
             queue.node.add(one.held)
         held = {GPU: sum(one.held[GPU] for one in workloads)}
-        candidates.append((queue, CandidateList(tuple(workloads), held)))
+        candidates.append((queue, CandidateList(tuple(workloads), (), held)))
     (own,) = (one for queue, one in candidates if queue is request.queue)
     expected = could_fit(request, own, [one for queue, one in candidates if queue is not request.queue])
     for queue, one in candidates:
