@@ -327,7 +327,7 @@ def plan(
         ask = partial(ask, purchase_limits=market.limits if market else (), alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     progress: list[StageProgress] = []
-    if time_limit is not None and needed is not None:
+    if time_limit is not None and (needed is not None or market is not None):
         time_limit = max(0.0, time_limit - (monotonic() - began))
 
     def record(stage: str, value: float, bound: float | None) -> None:

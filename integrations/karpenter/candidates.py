@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 from math import prod
 from typing import Any
 
@@ -31,7 +31,7 @@ from .overlays import PooledType, PricedOffering, pool_labels
 from .requirements import WELL_KNOWN_LABELS, LabelValues, NodeRequirements
 
 NODES_LIMIT = "nodes"
-_VARIANTS_MAX = 1000
+_VARIANTS_MAX, _CANDIDATES_MAX = 1000, 200_000
 _OTHER_VALUE = "any"
 _KARPENTER_KINDS = (
     karpenter.NodePool,
@@ -142,9 +142,9 @@ class ReadLabels:
             for one in part:
                 self._read(one)
         elif isinstance(part, dict):
-            key = part.get("key")
-            if isinstance(key, str):
-                self.values.setdefault(key, set()).update(map(str, part.get("values") or ()))
+            key, values = part.get("key"), part.get("values")
+            if isinstance(key, str) and isinstance(values, list):
+                self.values.setdefault(key, set()).update(value for value in values if isinstance(value, str))
             for name, value in part.items():
                 self.names.add(name)
                 if isinstance(value, str):
@@ -162,7 +162,7 @@ class ReadLabels:
             return [*sorted(possible.values & named), *others[:1]]
         numbers = [number for value in named if (number := parse_int64(value)) is not None]
         bounds = [bound for bound in (possible.least, possible.most) if bound is not None]
-        around = {str(number + step) for number in (*numbers, *bounds) for step in (-1, 0, 1)} if bounds else set()
+        around = {str(number + step) for number in (*numbers, *bounds) for step in (-1, 0, 1)}
         found = sorted(value for value in named | around if possible.has(value))
         other = _OTHER_VALUE
         while other in named or other in possible.values:
@@ -198,7 +198,9 @@ class _MarketBuilder:
 
     def build(self, *, every: bool) -> NodeMarket:
         """Take the cheapest first, then by pool's weight and name, as Karpenter tries them."""
-        found = [one for kind in self._kinds() for one in self._candidates(kind)]
+        found = list(islice((one for kind in self._kinds() for one in self._candidates(kind)), _CANDIDATES_MAX + 1))
+        if len(found) > _CANDIDATES_MAX:
+            raise ValueError(f"pools, offerings and labels make more than {_CANDIDATES_MAX} kinds of nodes")
         found.sort(key=_order)
         kept = [replace(one, name=self._unused(one.name)) for one in (found if every else self._needed(found))]
         templates = {one.name: one.template(self._slices_of(one.kind)) for one in kept}

@@ -161,6 +161,24 @@ def test_a_label_with_several_values_has_the_one_that_a_pod_names(written, selec
     assert cost(result) == 1
 
 
+@pytest.mark.parametrize("written", [requirement("size", operator="Exists"), requirement("size", "2", operator="Gt")])
+def test_a_label_may_be_above_the_number_that_a_pod_names(written):
+    """R5."""
+    term = {"matchExpressions": [requirement("size", "5", operator="Gt")]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    result = buying(node_pool("general", written), machine("plain", offering("1.0")), waiting("p", affinity=affinity))
+    assert result.placed == 1
+
+
+def test_too_many_labels_are_refused_in_one_line():
+    """Five labels of 20 values each, which pods name, are millions of nodes."""
+    labels = [f"l{number}" for number in range(5)]
+    open_ = node_pool("wide", *(requirement(label, operator="Exists") for label in labels))
+    pods = [waiting(f"p{value}", nodeSelector=dict.fromkeys(labels, f"v{value}")) for value in range(20)]
+    with pytest.raises(ValueError, match="NodePool wide: its labels l0, l1, l2, l3, l4 have more than 1000"):
+        buying(open_, machine("plain", offering("1.0")), pods)
+
+
 def node(name: str, cpu: str) -> dict[str, object]:
     metadata = {"name": name, "labels": {"karpenter.sh/nodepool": "general"}}
     status = {"capacity": {"cpu": cpu}, "allocatable": {"cpu": "0"}}
