@@ -183,7 +183,11 @@ class _PurchaseQuestion:
         placed = sum(len(node.pods) for node in found.nodes) + sum(map(len, found.existing.values())) - len(refused)
         told = (*notices, *([_IGNORED] if refused else []))
         told = told if whole else (*told, "the time limit left no time to replay all nodes")
-        return PurchaseRun(planner, found, placed, None, False, refused, whole, told)
+        # What Karpenter has not tried when time is up it neither places nor refuses.
+        pods = sum(one.unit.pod is not None for one in self.units)
+        tried = placed + len(refused) + len(found.unplaced)
+        told = told if tried == pods else (*told, f"the time limit left no time to try {pods - tried} of {pods} pods")
+        return PurchaseRun(planner, found, placed, None, False, refused, whole and tried == pods, told)
 
     def _refused(self, found: ProvisioningRound) -> tuple[tuple[str, ...], bool]:
         """Pods that do not get their place when nodes are filled one by one, and whether all were tried."""
