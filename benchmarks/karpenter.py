@@ -1,7 +1,7 @@
 """What Karpenter's round costs beside the least: ``karpenter.py [PODS] [SEEDS] [LIMIT]`` prints a table for the docs.
 
-The scenario is ``machines``: a catalogue of types in three zones with spot, on-demand and reserved offerings, three pools,
-and pods of forty kinds that wait. Karpenter itself is asked where it is built, its round in Python otherwise.
+The scenario is ``machines``: types in three zones with spot, on-demand and reserved offerings, three pools, and pods of
+forty kinds that wait. Karpenter itself is asked where it is built, its round in Python otherwise.
 """
 
 from __future__ import annotations
