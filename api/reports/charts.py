@@ -14,6 +14,7 @@ import altair as alt
 
 from ..models.results.common import StageAnswer, filter_words
 from . import plan
+from .provision import check_spans
 from .tables import display_names, display_unit
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..models.results.explanation import ExplanationDocument
     from ..models.results.inventory import InventoryDocument
     from ..models.results.plan import PlanDocument, PlanStage, ShadowPrice, StageProgress
+    from ..models.results.provision import ProvisionDocument
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConcatChart
 Row: TypeAlias = dict[str, Any]
@@ -37,6 +39,7 @@ _FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
 _WIDTH, _BAR_STEP = 760, 30
 # Charts of more bars than these cannot be read. Axes to so small numbers have whole ones only.
 MOST_BARS, _FEW = 40, 12
+_CHECK_STATES = {"Pending": SKY, "Ready": GREEN, "Retry": ORANGE, "Rejected": RED}
 
 
 def styled(chart: Chart) -> Chart:
@@ -369,6 +372,29 @@ def price_chart(prices: Sequence[ShadowPrice]) -> Chart:
     number = alt.Text("change:Q", format="+.4~g")
     texts = [up.encode(x="change:Q", text=number), down.encode(x=alt.datum(0), text=number)]
     return alt.layer(bars, *texts).properties(width=_WIDTH - 200, height=alt.Step(_BAR_STEP))
+
+
+def timeline_chart(document: ProvisionDocument) -> Chart:
+    """How long each check of a workload was in each state: a Gantt chart."""
+    rows = list(check_spans(document))
+    names = list(dict.fromkeys(str(row["name"]) for row in rows))
+    if not rows:
+        raise ValueError("there is nothing to draw: no time passes")
+    if len(names) > MOST_BARS:
+        raise ValueError("there is too much to draw: the table has the timeline of all workloads")
+    shown = [state for state in _CHECK_STATES if any(row["state"] == state for row in rows)]
+    scale = alt.Scale(domain=shown, range=[_CHECK_STATES[state] for state in shown])
+    fields = ("name:N", "state:N", "attempt:Q", "start:Q", "end:Q", "message:N")
+    bars = alt.Chart(data(rows, "timeline")).mark_bar(height=18)
+    made = bars.encode(
+        y=alt.Y("name:N", sort=names, title=None),
+        x=alt.X("start:Q", title="seconds"),
+        x2="end:Q",
+        color=alt.Color("state:N", scale=scale, title="check"),
+        tooltip=[alt.Tooltip(name) for name in fields],
+    )
+    drawn: Chart = made.properties(width=_WIDTH - 250, height=alt.Step(_BAR_STEP))
+    return drawn
 
 
 def planners_chart(document: PlanComparisonDocument) -> Chart:

@@ -151,6 +151,10 @@ class Plots:
         """Pods with quota of Kueue, from their queue over their flavor to their node."""
         return self._drawn("flows", path)
 
+    def timeline(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """How long each check of a workload was in each state."""
+        return self._drawn("timeline", path)
+
     def _drawn(self, name: str, path: str | Path | None, **options: Any) -> altair.TopLevelMixin:
         check_altair()
         if name not in self.names:
@@ -267,6 +271,7 @@ _PICTURES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "ExplanationDocument": {"devices": _of_document("explanation_chart"), "mosaic": _mosaic},
     "InventoryDocument": {"mosaic": _mosaic, "devices": _of_document("class_chart"), "topology": _topology},
     "TopologyDocument": {"topology": _topology},
+    "ProvisionDocument": {"timeline": _of_document("timeline_chart")},
     "QuotaDocument": {"quota": _of_quota("quota_chart"), "flows": _of_quota("flow_chart")},
 }
 

@@ -91,6 +91,26 @@ def timeline_rows(document: ProvisionDocument) -> Iterator[tuple[str, ...]]:
         yield (f"{entry.time} s", _cause(entry), *(cell or _NOTHING for cell in cells))
 
 
+def check_spans(document: ProvisionDocument) -> Iterator[dict[str, object]]:
+    """Give how long each check was in each state, for a chart; a state that lasted no time is left out."""
+    began: dict[tuple[str, str], tuple[int, CheckChange]] = {}
+    for entry in document.timeline:
+        for change in entry.checks:
+            key = change.workload, change.check
+            if key in began:
+                yield from _span(*began[key], entry.time)
+            began[key] = entry.time, change
+    for since, change in began.values():
+        yield from _span(since, change, document.time)
+
+
+def _span(since: int, change: CheckChange, until: int) -> Iterator[dict[str, object]]:
+    if until > since:
+        name = f"{change.workload} · {change.check}"
+        span = {"name": name, "state": change.state, "start": since, "end": until, "message": change.message}
+        yield {**span, "attempt": change.attempt}
+
+
 def event_rows(document: ProvisionDocument) -> Iterator[tuple[str, ...]]:
     """One row an event of Kubernetes, under ``EVENT_HEADERS``."""
     for entry in document.timeline:

@@ -310,6 +310,9 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
             table=table_of(provision.WORKLOAD_HEADERS, provision.workload_rows),
         ),
         ReportView(
+            "checks", "Checks over time", "How long the check of each workload was in each state.", picture="timeline"
+        ),
+        ReportView(
             "timeline",
             "Timeline",
             "What each event led to.",
