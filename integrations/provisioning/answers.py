@@ -20,9 +20,10 @@ from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import GANG_ANNOTATION, VALUE_ANNOTATION
-from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.gates import FeatureGates, gates_of
+from ...models.kubernetes.karpenter import NodePool
 from ...models.kubernetes.meta import Condition, ObjectKey
-from ...models.kubernetes.node_templates import NodeTemplate
+from ...models.kubernetes.node_templates import NodeTemplate, PurchaseLimit
 from ...models.results import provision as records
 from ...models.results.common import Reason
 from ...models.results.plan import BoughtNodes, plain_number
@@ -30,6 +31,7 @@ from ...solver.engines.engine import TIME_LIMIT_RULE
 from ...solver.engines.outcome import SearchInterrupted
 from ...solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 from ...solver.plan.plan import GAP, plan
+from ..karpenter.candidates import node_market
 from .bookings import (
     PRESENT_LABEL,
     Booking,
@@ -116,6 +118,11 @@ class RequestAnswerer:
         self.complete = True
         self._options = options
         self._deadline, self._clock = deadline, clock
+        self._limits: tuple[PurchaseLimit, ...] = ()
+        if cluster.objects(NodePool):
+            market = node_market(cluster, gates_of(options.gates))
+            cluster, self._limits = market.cluster, market.limits
+            self.notices += market.notices
         self._templates = cluster.node_templates
         self._times = provisioning_times(self._templates, options.provisioning_time)
         self._book = CapacityBook(cluster)
@@ -248,9 +255,19 @@ class RequestAnswerer:
                 time_limit=left,
                 seed=options.seed,
                 buy=buy,
+                purchase_limits=self._limits_left() if buy else (),
             )
         except SearchInterrupted:
             raise KeyboardInterrupt from None
+
+    def _limits_left(self) -> tuple[PurchaseLimit, ...]:
+        """Give the limits of NodePools less what was bought."""
+        counts = self._book.bought_counts
+        spent = [sum(one.amounts.get(name, 0) * count for name, count in counts.items()) for one in self._limits]
+        return tuple(
+            PurchaseLimit(one.label, one.amounts, one.most - used)
+            for one, used in zip(self._limits, spent, strict=True)
+        )
 
     def _provided(
         self, booking: Booking, kind: records.AnswerKind, now: int, new: Mapping[str, str], paid: set[str]

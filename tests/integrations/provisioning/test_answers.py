@@ -219,3 +219,14 @@ def test_joint_answers_are_the_best_of_all(seed):
     assert list(outcomes(result).values()).count("Provisioned") == expected
     assert sum(map(cost, result.answers)) == least
     assert result.document.rounds[0].proven
+
+
+def test_nodes_of_pools_are_bought_at_the_cost_of_a_plan(examples):
+    """NodePools of Karpenter become NodeTemplates, as in plans."""
+    pools = examples / "overlays" / "karpenter.yaml"
+    pods = pod_set(2, cpu=3)
+    pod = {"apiVersion": "v1", "kind": "Pod", "spec": pods[1]["spec"]}
+    pod |= {"metadata": {"name": "p", "namespace": "team", "annotations": {"drasat.dev/replicas": "2"}}}
+    planned = drasat.plan(drasat.load(pools, [pod]), buy=True)
+    [answer] = drasat.provision(drasat.load(pools, request("r", pods, of=SCALE)), answers=True).answers
+    assert cost(answer) == sum(one.cost for one in planned.document.bought) > 0
