@@ -242,6 +242,17 @@ def _of_quota(name: str) -> Callable[[PlotSource], Any]:
     return drawn
 
 
+def _of_karpenter(name: str) -> Callable[[PlotSource], Any]:
+    """A picture of prices, which is drawn from the document alone."""
+
+    def drawn(source: PlotSource) -> Any:
+        from . import karpenter_charts
+
+        return getattr(karpenter_charts, name)(source.document)
+
+    return drawn
+
+
 def _engines(source: PlotSource) -> Any:
     from .charts import engines_chart
 
@@ -271,7 +282,12 @@ _PICTURES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "ExplanationDocument": {"devices": _of_document("explanation_chart"), "mosaic": _mosaic},
     "InventoryDocument": {"mosaic": _mosaic, "devices": _of_document("class_chart"), "topology": _topology},
     "TopologyDocument": {"topology": _topology},
+<<<<<<< HEAD
     "ProvisionDocument": {"timeline": _of_document("timeline_chart")},
+=======
+    "PurchaseComparisonDocument": {"cost": _of_karpenter("purchases_chart")},
+    "OverlayDocument": {"prices": _of_karpenter("overlays_chart")},
+>>>>>>> 6ec97388 (Purchases and overlays have pictures)
     "QuotaDocument": {"quota": _of_quota("quota_chart"), "flows": _of_quota("flow_chart")},
 }
 

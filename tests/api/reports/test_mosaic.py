@@ -154,6 +154,9 @@ RESULTS = {
     "explain": lambda: drasat.explain(loaded("plan-queue")),
     "show": lambda: drasat.show(loaded("inventory")),
     "topology": lambda: drasat.topology(loaded("ring-topology")),
+    "quota": lambda: drasat.quota(loaded("kueue/c-borrowing")),
+    "overlay": lambda: drasat.overlay(loaded("overlays")),
+    "compare_purchases": lambda: drasat.compare_purchases(loaded("plan-pools"), ["karpenter-like", "plan"]),
 }
 
 
