@@ -282,12 +282,9 @@ _PICTURES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "ExplanationDocument": {"devices": _of_document("explanation_chart"), "mosaic": _mosaic},
     "InventoryDocument": {"mosaic": _mosaic, "devices": _of_document("class_chart"), "topology": _topology},
     "TopologyDocument": {"topology": _topology},
-<<<<<<< HEAD
     "ProvisionDocument": {"timeline": _of_document("timeline_chart")},
-=======
     "PurchaseComparisonDocument": {"cost": _of_karpenter("purchases_chart")},
     "OverlayDocument": {"prices": _of_karpenter("overlays_chart")},
->>>>>>> 6ec97388 (Purchases and overlays have pictures)
     "QuotaDocument": {"quota": _of_quota("quota_chart"), "flows": _of_quota("flow_chart")},
 }
 
