@@ -27,9 +27,9 @@ BEYOND = [
     "torus-topology",
 ]
 # Queues, which are for plans.
-PLANS = ["plan-buy", "plan-controllers", "plan-queue"]
+PLANS = ["plan-buy", "plan-controllers", "plan-pools", "plan-queue"]
 # For verbs of integrations.
-INTEGRATIONS = ["overlays"]
+INTEGRATIONS = ["kueue", "overlays", "provisioning"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -71,7 +71,11 @@ def test_completion_scripts_ask_for_what_is_answered(monkeypatch, capsys, name, 
         ("drasat", "drasat allocate --engine c", {"cp-sat"}),
         ("drasat", "drasat compare --engines auto,b", {"auto,backtracking"}),
         ("drasat", "drasat allocate --objective soft,c", {"soft,compact"}),
-        ("drasat", "drasat plan --objective admitted,f", {"admitted,fewest-nodes", "admitted,fragmentation"}),
+        (
+            "drasat",
+            "drasat plan --objective admitted,f",
+            {"admitted,fair", "admitted,fewest-nodes", "admitted,fragmentation"},
+        ),
     ],
 )
 def test_the_shell_completes_verbs_options_and_values(monkeypatch, capsys, name, words, offered):

@@ -13,7 +13,7 @@ _NOT_COMPARED = frozenset({"message", "detail", "notices", "notes", "proof", "pa
 
 def objects_in(source):
     """The objects of a source, in the order of a snapshot."""
-    return snapshot_of_files(open_sources([source], recursive=True), None, None, Deadline(120)).objects
+    return snapshot_of_files(open_sources([source], recursive=False), None, None, Deadline(120)).objects
 
 
 def both(objects):
