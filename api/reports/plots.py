@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -220,35 +221,11 @@ def _prices(source: PlotSource) -> Any:
     return price_chart(source.shadow_prices)
 
 
-def _of_document(name: str) -> Callable[[PlotSource], Any]:
-    """A picture that is drawn of the document alone."""
+def _of_document(name: str, module: str = "charts") -> Callable[[PlotSource], Any]:
+    """A picture that a function of a module beside this one draws of the document alone."""
 
     def drawn(source: PlotSource) -> Any:
-        from . import charts
-
-        return getattr(charts, name)(source.document)
-
-    return drawn
-
-
-def _of_quota(name: str) -> Callable[[PlotSource], Any]:
-    """A picture of what queues have, which is drawn from the document alone."""
-
-    def drawn(source: PlotSource) -> Any:
-        from . import quota_charts
-
-        return getattr(quota_charts, name)(source.document)
-
-    return drawn
-
-
-def _of_karpenter(name: str) -> Callable[[PlotSource], Any]:
-    """A picture of prices, which is drawn from the document alone."""
-
-    def drawn(source: PlotSource) -> Any:
-        from . import karpenter_charts
-
-        return getattr(karpenter_charts, name)(source.document)
+        return getattr(import_module(f".{module}", __package__), name)(source.document)
 
     return drawn
 
@@ -283,9 +260,12 @@ _PICTURES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "InventoryDocument": {"mosaic": _mosaic, "devices": _of_document("class_chart"), "topology": _topology},
     "TopologyDocument": {"topology": _topology},
     "ProvisionDocument": {"timeline": _of_document("timeline_chart")},
-    "PurchaseComparisonDocument": {"cost": _of_karpenter("purchases_chart")},
-    "OverlayDocument": {"prices": _of_karpenter("overlays_chart")},
-    "QuotaDocument": {"quota": _of_quota("quota_chart"), "flows": _of_quota("flow_chart")},
+    "PurchaseComparisonDocument": {"cost": _of_document("purchases_chart", "karpenter_charts")},
+    "OverlayDocument": {"prices": _of_document("overlays_chart", "karpenter_charts")},
+    "QuotaDocument": {
+        "quota": _of_document("quota_chart", "quota_charts"),
+        "flows": _of_document("flow_chart", "quota_charts"),
+    },
 }
 
 

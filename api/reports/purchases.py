@@ -82,6 +82,6 @@ def reasons(document: PurchaseComparisonDocument) -> Iterator[str]:
         if one.refused:
             yield f"{one.planner}: kube-scheduler would refuse {display_names(one.refused)} on these nodes"
     for skipped in document.skipped:
-        yield f"{skipped.planner} could not answer: {skipped.reason}"
+        yield f"{skipped.name} could not answer: {skipped.reason}"
     if document.differing:
         yield f"the planners differ in the nodes of {display_names(document.differing)}"

@@ -12,6 +12,7 @@ import msgspec
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results import purchases as records
+from ..models.results.comparison import SkippedAnswer
 from . import Result
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _purchase_document(
     return records.PurchaseComparisonDocument(
         asked=found.asked,
         planners=tuple(map(_purchase_answer, found.runs)),
-        skipped=tuple(records.SkippedPlanner(name, why) for name, why in found.skipped.items()),
+        skipped=tuple(SkippedAnswer(name=name, reason=why) for name, why in found.skipped.items()),
         cheapest=found.cheapest,
         differing=tuple(islice(found.differing(), _PODS_NAMED)),
         decided=all(run.decided for run in found.runs),

@@ -25,9 +25,9 @@ from ...models.kubernetes.meta import ObjectMeta, parse_int64
 from ...models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec, PooledSlice, PurchaseLimit
 from ...models.kubernetes.quantity import Quantity
 from .bindings import with_unknown_values
-from .instance_types import allocatable_amounts, price_text
+from .instance_types import price_text
 from .overlay import evaluate
-from .overlays import PooledType, PricedOffering, pool_labels
+from .overlays import PooledType, PricedOffering, pool_requirements
 from .requirements import WELL_KNOWN_LABELS, LabelValues, NodeRequirements
 
 NODES_LIMIT = "nodes"
@@ -244,14 +244,8 @@ class _MarketBuilder:
     @cached_property
     def _pools(self) -> Mapping[str, NodeRequirements]:
         """What is known of the labels of each pool's nodes."""
-        found = {}
-        for pool in self._cluster.objects(karpenter.NodePool).values():
-            try:
-                written = pool_labels(pool).with_written(pool.spec.template.spec.requirements or ())
-            except ValueError as error:
-                raise ValueError(f"NodePool {pool.metadata.name}: {error}") from None
-            found[pool.metadata.name] = written
-        return found
+        pools = self._cluster.objects(karpenter.NodePool)
+        return {name: pool_requirements(pool) for name, pool in pools.items()}
 
     def _candidates(self, kind: PooledType) -> Iterator[NodeCandidate]:
         """The offerings of a type that the pool allows, with their labels (R2, R5)."""
@@ -265,8 +259,7 @@ class _MarketBuilder:
             provided = known.union(label for label in asked if _is_providers(label))
             if priced.offering.launchable and pool.accepts(asked, provided) and both.accepts(asked, frozenset(asked)):
                 merged = both & asked
-                capacity = {**priced.offering.capacity, **_overlaid(kind)}
-                allocatable = allocatable_amounts(capacity, priced.offering.overhead)
+                capacity, allocatable = kind.capacity_of(priced.offering), kind.allocatable_of(priced.offering)
                 for labels in self._label_variants(kind, merged):
                     name = _candidate_name(kind, labels)
                     yield NodeCandidate(name, kind, priced, labels, allocatable, capacity)
@@ -363,11 +356,6 @@ class _MarketBuilder:
 def _order(one: NodeCandidate) -> tuple[object, ...]:
     weight = one.kind.pool.spec.weight or 0
     return one.priced.price.nano, -weight, one.name
-
-
-def _overlaid(kind: PooledType) -> dict[str, Quantity]:
-    """Resources that overlays set, which replace those of offerings, too."""
-    return {name: kind.capacity[name] for name in kind.capacity_sources}
 
 
 def _is_providers(label: str) -> bool:

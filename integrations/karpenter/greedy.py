@@ -22,15 +22,14 @@ from ...models.workload.requests import Requests, effective_requests, integer_am
 from ...models.workload.units import Unit
 from ...problem.messages import check_deadline
 from .device_search import DeviceSearch, DeviceSearchError
-from .instance_types import CatalogueOffering, allocatable_amounts
-from .overlays import PooledType
+from .instance_types import CatalogueOffering
+from .overlays import PooledType, pool_requirements
 from .requirements import WELL_KNOWN_LABELS, NodeRequirements
 from .searched_devices import DeviceUse, selector_requirements
 from .simulation import LaunchedNode, ProvisioningRound
 
 _PREFER = "PreferNoSchedule"
 _TAINT_EFFECTS = ("NoSchedule", "NoExecute", _PREFER)
-_NO_GATES_VERSION = ""
 
 
 @dataclass
@@ -86,7 +85,6 @@ class _ExistingNode:
     requirements: NodeRequirements
     taints: tuple[Taint, ...]
     free: Requests
-    initialized: bool
     pods: list[str] = field(default_factory=list)
 
 
@@ -189,7 +187,7 @@ class GreedyRound:
                 problems.append(f"NodePool {name}: its limit of nodes is reached")
                 continue
             types = [one for one in self._types[name] if _within(one, left)]
-            node = _NewNode(len(self._nodes) + 1, pool, _pool_requirements(pool), types)
+            node = _NewNode(len(self._nodes) + 1, pool, pool_requirements(pool), types)
             if not types:
                 problems.append(f"NodePool {name}: all instance types exceed its limits")
             elif self._fits(node, pod):
@@ -274,7 +272,7 @@ class GreedyRound:
         """What was decided."""
         nodes = tuple(self._launched(node) for node in sorted(self._nodes, key=lambda node: node.number))
         existing = {node.name: tuple(sorted(node.pods)) for node in self._existing if node.pods}
-        return ProvisioningRound(nodes, existing, dict(sorted(self.errors.items())), seconds, _NO_GATES_VERSION)
+        return ProvisioningRound(nodes, existing, dict(sorted(self.errors.items())), seconds, "")
 
     def _launched(self, node: _NewNode) -> LaunchedNode:
         """The cheapest launchable offering of the cheapest type; types by the price of theirs (4.2 step 6)."""
@@ -361,13 +359,7 @@ def _existing_nodes(cluster: Cluster) -> Iterator[_ExistingNode]:
         labels = {"kubernetes.io/hostname": name, **(node.metadata.labels or {})}
         taints = tuple(node.spec.taints or () if node.spec else ())
         room = dict(free.get(name) or allocatable_of(node) or {})
-        yield _ExistingNode(name, NodeRequirements.of_labels(labels), taints, room, True)
-
-
-def _pool_requirements(pool: NodePool) -> NodeRequirements:
-    template = pool.spec.template
-    labels = NodeRequirements.of_labels({**(template.metadata.labels or {}), NODE_POOL_LABEL: pool.metadata.name})
-    return labels.with_written(template.spec.requirements or ())
+        yield _ExistingNode(name, NodeRequirements.of_labels(labels), taints, room)
 
 
 def _limits_left(cluster: Cluster, pool: NodePool) -> Requests:
@@ -386,11 +378,7 @@ def _capacity(one: PooledType) -> Requests:
 
 
 def _allocatable(one: PooledType, offering: CatalogueOffering) -> Requests:
-    """What pods have of a node that is bought so: overlays add resources to what the offering says."""
-    added = {name: one.capacity[name] for name in one.capacity_sources}
-    amounts = allocatable_amounts({**offering.capacity, **added}, {})
-    kept = {name: offering.allocatable[name] for name in offering.allocatable if name not in added}
-    return integer_amounts({name: str(amount) for name, amount in {**amounts, **kept}.items()})
+    return integer_amounts({name: str(amount) for name, amount in one.allocatable_of(offering).items()})
 
 
 def _within(one: PooledType, left: Mapping[str, int]) -> bool:

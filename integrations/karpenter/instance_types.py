@@ -6,7 +6,7 @@ DRAConfig objects say which devices its nodes publish (karpenter-dra 3.1, 4.1).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -272,11 +272,6 @@ class _Fields:
         if not isinstance(value, kind):
             raise ValueError(f"{self.place}.{field}: must be {words}")
         return value
-
-
-def cheapest_first(offerings: Iterable[CatalogueOffering]) -> list[CatalogueOffering]:
-    """Offerings that can be bought now, by price, then as they are listed."""
-    return sorted((one for one in offerings if one.launchable), key=lambda one: (one.price.nano, one.number))
 
 
 def price_text(price: Quantity) -> str:

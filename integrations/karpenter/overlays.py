@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ...models.kubernetes.karpenter import (
     NODE_POOL_LABEL,
+    RESTRICTED_RESOURCES,
     AttributeBinding,
     NodeOverlay,
     NodePool,
@@ -20,10 +21,9 @@ from ...models.kubernetes.karpenter import (
 )
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.overlay import OverlayReason
-from .instance_types import CatalogueOffering, CatalogueType
+from .instance_types import CatalogueOffering, CatalogueType, allocatable_amounts
 from .requirements import NodeRequirements
 
-RESTRICTED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 CONFLICT_MESSAGE = "conflict with another overlay"
 _PERCENT = 100
 
@@ -68,6 +68,14 @@ class PooledType:
     slices: tuple[ResourceSliceTemplate, ...]
     bindings: tuple[AttributeBinding, ...]
     driver_sources: Mapping[str, str]
+
+    def capacity_of(self, offering: CatalogueOffering) -> dict[str, Quantity]:
+        """What a node that is bought so has: resources that overlays set replace those of the offering, too."""
+        return {**offering.capacity, **{name: self.capacity[name] for name in self.capacity_sources}}
+
+    def allocatable_of(self, offering: CatalogueOffering) -> dict[str, Quantity]:
+        """What pods have of such a node."""
+        return allocatable_amounts(self.capacity_of(offering), offering.overhead)
 
 
 class MissedConflict(NamedTuple):
@@ -142,6 +150,14 @@ def pool_labels(pool: NodePool) -> NodeRequirements:
     """The pool's label and those of its nodes. Requirements of its template are no labels (correction 13)."""
     labels = pool.spec.template.metadata.labels or {}
     return NodeRequirements.of_labels({**labels, NODE_POOL_LABEL: pool.metadata.name})
+
+
+def pool_requirements(pool: NodePool) -> NodeRequirements:
+    """What is known of the labels of a pool's nodes. Raises ``ValueError`` with the pool's name."""
+    try:
+        return pool_labels(pool).with_written(pool.spec.template.spec.requirements or ())
+    except ValueError as error:
+        raise ValueError(f"NodePool {pool.metadata.name}: {error}") from None
 
 
 def _check_capacity(overlay: NodeOverlay) -> None:

@@ -16,7 +16,8 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import RequestSpec
 from ...models.kubernetes.core import NodeSelector
 from ...models.kubernetes.quantity import Quantity
-from ...models.kubernetes.slices import Device, ResourceSlice, scalar_value
+from ...models.kubernetes.slices import Device, ResourceSlice, UnknownValue, capacity_drawn, scalar_value
+from .bindings import with_unknown_values
 from .overlays import PooledType
 from .requirements import NodeRequirements
 
@@ -28,8 +29,7 @@ DeviceKey = tuple[str, str, str]
 class SearchedDevice:
     """A device as the search sees it. ``reach`` restricts the node; a template's device has no restriction.
 
-    ``bound`` has the group of each attribute whose value is unknown but common to the group; ``budgets`` are the
-    counters of its pool, by set and counter.
+    ``budgets`` are the counters of its pool, by set and counter.
     """
 
     key: DeviceKey
@@ -38,7 +38,6 @@ class SearchedDevice:
     reach: NodeRequirements
     node_name: str
     is_template: bool
-    bound: Mapping[str, str]
     budgets: Mapping[tuple[str, str], int]
 
 
@@ -112,7 +111,7 @@ class PublishedPools:
                     key = driver, pool, device.name
                     prepared = shapes.prepare(device, driver)
                     node = one.spec.node_name or ""
-                    self.devices.append(SearchedDevice(key, device, prepared, reach, node, False, {}, budgets))
+                    self.devices.append(SearchedDevice(key, device, prepared, reach, node, False, budgets))
 
 
 def selector_requirements(selector: NodeSelector | None) -> NodeRequirements:
@@ -124,47 +123,19 @@ def selector_requirements(selector: NodeSelector | None) -> NodeRequirements:
 
 
 def template_devices(one: PooledType, shapes: DeviceShapes) -> Iterator[SearchedDevice]:
-    """The devices of a node of this type (3.1)."""
-    budgets: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
-    for template in one.slices:
-        for counters in template.shared_counters or ():
+    """The devices of a node of this type (3.1), with the unknown values that bindings give them."""
+    slices = with_unknown_values(one.slices, one.bindings)
+    budgets: defaultdict[tuple[str, str], dict[tuple[str, str], int]] = defaultdict(dict)
+    for published in slices:
+        for counters in published.shared_counters or ():
             for name, counter in (counters.counters or {}).items():
-                pool = template.pool or template.driver
-                budgets[f"{template.driver}/{pool}"][counters.name, name] = Quantity.parse(counter.value).nano
-    groups = binding_groups(one)
-    for template in one.slices:
-        pool = template.pool or template.driver
-        for device in template.devices or ():
-            key = template.driver, pool, device.name
-            prepared = shapes.prepare(device, template.driver)
-            own = budgets[f"{template.driver}/{pool}"]
-            yield SearchedDevice(key, device, prepared, EVERYTHING, "", True, groups.get(key, {}), own)
-
-
-def binding_groups(one: PooledType) -> dict[DeviceKey, dict[str, str]]:
-    """For each device of a type the group of each bound attribute: bindings are symmetric and transitive (3.6)."""
-    templates = {template.metadata.name: template for template in one.slices if template.metadata.name}
-    edges: defaultdict[str, list[list[DeviceKey]]] = defaultdict(list)
-    for binding in one.bindings:
-        members = []
-        for device in (*(binding.devices or ()), *(binding.device_selectors or ())):
-            template = templates.get(device.template)
-            driver = template.driver if template else device.driver
-            members.append((driver, (template.pool if template else device.pool) or driver, device.device))
-        for attribute in dict.fromkeys((*filter(None, [binding.attribute]), *(binding.attributes or ()))):
-            if len(members) > 1:
-                edges[attribute].append(members)
-    groups: dict[DeviceKey, dict[str, str]] = defaultdict(dict)
-    for attribute, listed in edges.items():
-        merged: list[set[DeviceKey]] = []
-        for members in listed:
-            touching = [group for group in merged if group & set(members)]
-            merged = [group for group in merged if group not in touching]
-            merged.append(set(members).union(*touching))
-        for number, group in enumerate(merged):
-            for key in group:
-                groups[key][attribute] = f"{attribute} {number}"
-    return groups
+                pool = published.driver, published.pool or published.driver
+                budgets[pool][counters.name, name] = Quantity.parse(counter.value).nano
+    for published in slices:
+        pool = published.driver, published.pool or published.driver
+        for device in published.devices or ():
+            prepared = shapes.prepare(device, published.driver)
+            yield SearchedDevice((*pool, device.name), device, prepared, EVERYTHING, "", True, budgets[pool])
 
 
 def compared_value(found: SearchedDevice, name: str) -> ComparedValue | None:
@@ -172,11 +143,10 @@ def compared_value(found: SearchedDevice, name: str) -> ComparedValue | None:
     published = found.device.attributes or {}
     domain, _, identifier = name.partition("/")
     value = published.get(name) or (published.get(identifier) if domain == found.key[0] else None)
+    if isinstance(value, UnknownValue):
+        return ComparedValue("bound", value.token)
     scalar = scalar_value(value) if value is not None else None
-    if scalar is not None:
-        return ComparedValue(*scalar)
-    group = found.bound.get(name)
-    return None if group is None else ComparedValue("bound", group)
+    return None if scalar is None else ComparedValue(*scalar)
 
 
 def consumed_capacity(device: Device, spec: RequestSpec) -> dict[str, int] | None:
@@ -187,28 +157,8 @@ def consumed_capacity(device: Device, spec: RequestSpec) -> dict[str, int] | Non
         return None
     made: dict[str, int] = {}
     for name, offered in capacity.items():
-        policy, total = offered.request_policy, Quantity.parse(offered.value).nano
-        wanted = asked.get(name)
-        default = policy.default if policy and policy.default is not None else offered.value
-        amount = Quantity.parse(default if wanted is None else wanted).nano
-        if policy and policy.valid_values:
-            rounded = min(
-                (v for v in (Quantity.parse(t).nano for t in policy.valid_values) if v >= amount), default=None
-            )
-        elif policy and policy.valid_range:
-            rounded = _in_range(policy.valid_range.min, policy.valid_range.max, policy.valid_range.step, amount)
-        else:
-            rounded = amount
-        if rounded is None or rounded > total:
+        drawn = capacity_drawn(offered, Quantity.parse(asked[name]) if name in asked else None)
+        if drawn is None or drawn > Quantity.parse(offered.value):
             return None
-        made[name] = rounded
+        made[name] = drawn.nano
     return made
-
-
-def _in_range(least_text: object, most_text: object, step_text: object, amount: int) -> int | None:
-    least = Quantity.parse(str(least_text or 0)).nano
-    amount = max(amount, least)
-    step = Quantity.parse(str(step_text)).nano if step_text is not None else 0
-    if step > 0:
-        amount = least + -(-(amount - least) // step) * step
-    return None if most_text is not None and amount > Quantity.parse(str(most_text)).nano else amount

@@ -11,7 +11,7 @@ from ...cel.errors import CelCompileError
 from ...models.kubernetes.claims import ExactDeviceRequest
 from ...models.kubernetes.kueue_configuration import DeviceAmountSource, DeviceClassMapping
 from ...models.kubernetes.quantity import INT64_MAX, Quantity
-from ...models.kubernetes.slices import CapacityRange, Device, DeviceCapacity
+from ...models.kubernetes.slices import Device, capacity_drawn
 from ...models.validation.findings import Path, quote_whole
 from .devices import MatchingDevices, SeenDevices, SelectorEvaluator, internal, invalid
 
@@ -57,7 +57,7 @@ class SourceCharges:
             offered = [one for one in capacities if one is not None]
             if not offered:
                 raise internal(path, f"matched devices have no capacity dimension {dimension}")
-            drawn = (amount for amount in (_capacity_drawn(one, wanted) for one in offered) if amount is not None)
+            drawn = (amount for amount in (capacity_drawn(one, wanted) for one in offered) if amount is not None)
             self._drawn[key, wanted] = max((amount.value for amount in drawn), default=None)
         most = self._drawn[key, wanted]
         if most is None:
@@ -101,28 +101,3 @@ def _consumption(device: Device, counter: str) -> Sequence[int]:
     """What a device consumes of counters of this name, rounded up; negative amounts count as 0."""
     entries = ((consumed.counters or {}).get(counter) for consumed in device.consumes_counters or ())
     return [max(0, Quantity.parse(entry.value).value) for entry in entries if entry is not None]
-
-
-def _capacity_drawn(capacity: DeviceCapacity, wanted: Quantity | None) -> Quantity | None:
-    """What a request takes of a device's capacity, as the device's policy rounds it; None if it offers no such amount.
-
-    Without a policy it is what the request says, though the device may have less (kueue-dra 9.16).
-    """
-    policy = capacity.request_policy
-    if wanted is None:
-        wanted = Quantity.parse(capacity.value if policy is None or policy.default is None else policy.default)
-    if policy is None:
-        return wanted
-    if policy.valid_values:
-        offered = [value for value in map(Quantity.parse, policy.valid_values) if value >= wanted]
-        return min(offered, default=None)
-    return wanted if policy.valid_range is None else _in_range(policy.valid_range, wanted)
-
-
-def _in_range(bounds: CapacityRange, wanted: Quantity) -> Quantity | None:
-    least = Quantity.parse(bounds.min or 0)
-    amount = max(wanted, least)
-    if bounds.step is not None and (step := Quantity.parse(bounds.step).nano) > 0:
-        steps = -(-(amount.nano - least.nano) // step)
-        amount = Quantity.from_nano(least.nano + steps * step, amount.format)
-    return None if bounds.max is not None and amount > Quantity.parse(bounds.max) else amount

@@ -22,6 +22,8 @@ ZONE_LABEL = "topology.kubernetes.io/zone"
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 ARCH_LABEL = "kubernetes.io/arch"
 OS_LABEL = "kubernetes.io/os"
+# What the provider says of a type; overlays may not set them.
+RESTRICTED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
 class FlexibleRequirement(NodeSelectorRequirement):

@@ -8,6 +8,7 @@ from ..formats.decode import Int64, Model, QuantityText
 from .claims import DeviceTaint
 from .core import NodeSelector
 from .meta import KubernetesObject
+from .quantity import Quantity
 
 
 class DeviceAttribute(Model):
@@ -221,3 +222,29 @@ def member_values(value: DeviceAttribute) -> tuple[Scalar, ...]:
         if (elements := getattr(value, f"{type_}s")) is not None:
             return tuple(Scalar(type_, element) for element in elements)
     return ()
+
+
+def capacity_drawn(capacity: DeviceCapacity, wanted: Quantity | None) -> Quantity | None:
+    """What Kueue and Karpenter count for a request: rounded by the device's policy; None if it offers no such amount.
+
+    Without a request it is the policy's default, or all. Without a policy it is what the request says, though the
+    device may have less (kueue-dra 5.3 and 9.16, karpenter-dra 3.7). The allocator counts otherwise (CAP-3, CAP-4).
+    """
+    policy = capacity.request_policy
+    if wanted is None:
+        wanted = Quantity.parse(capacity.value if policy is None or policy.default is None else policy.default)
+    if policy is None:
+        return wanted
+    if policy.valid_values:
+        offered = [value for value in map(Quantity.parse, policy.valid_values) if value >= wanted]
+        return min(offered, default=None)
+    return wanted if policy.valid_range is None else _in_range(policy.valid_range, wanted)
+
+
+def _in_range(bounds: CapacityRange, wanted: Quantity) -> Quantity | None:
+    least = Quantity.parse(bounds.min or 0)
+    amount = max(wanted, least)
+    if bounds.step is not None and (step := Quantity.parse(bounds.step).nano) > 0:
+        steps = -(-(amount.nano - least.nano) // step)
+        amount = Quantity.from_nano(least.nano + steps * step, amount.format)
+    return None if bounds.max is not None and amount > Quantity.parse(bounds.max) else amount

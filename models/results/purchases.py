@@ -8,6 +8,7 @@ import msgspec
 
 from ..formats.decode import Model
 from .common import API_VERSION
+from .comparison import SkippedAnswer
 from .plan import Number
 
 PurchasePlanner = Literal["karpenter", "karpenter-like", "plan"]
@@ -51,13 +52,6 @@ class PurchaseAnswer(Model, kw_only=True, omit_defaults=False):
     notices: tuple[str, ...]
 
 
-class SkippedPlanner(Model, kw_only=False, omit_defaults=False):
-    """A planner that could not answer, and why."""
-
-    planner: str
-    reason: str
-
-
 class PurchaseComparisonDocument(Model, kw_only=True, omit_defaults=False):
     """What ``compare --plan`` prints for planners that buy; ``asked`` are all pods that wait.
 
@@ -69,7 +63,7 @@ class PurchaseComparisonDocument(Model, kw_only=True, omit_defaults=False):
     kind: Literal["PurchaseComparison"] = "PurchaseComparison"
     asked: int
     planners: tuple[PurchaseAnswer, ...]
-    skipped: tuple[SkippedPlanner, ...]
+    skipped: tuple[SkippedAnswer, ...]
     cheapest: tuple[str, ...]
     differing: tuple[str, ...]
     decided: bool

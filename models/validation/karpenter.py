@@ -24,7 +24,6 @@ _REQUIREMENTS_MAX = 100
 _MIN_VALUES_MAX, _POOL_WEIGHT_MAX, _OVERLAY_WEIGHT_MAX = 50, 100, 10_000
 _BOUNDS = ("Gt", "Lt", "Gte", "Lte")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", *_BOUNDS)
-_RESTRICTED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 _HOSTNAME = "kubernetes.io/hostname"
 _OWN_DOMAIN = "karpenter.sh"
 _OWN_LABELS = (karpenter.CAPACITY_TYPE_LABEL, karpenter.NODE_POOL_LABEL)
@@ -90,7 +89,7 @@ def check_node_overlay(findings: Findings, overlay: karpenter.NodeOverlay, gates
             findings.invalid((*_SPEC, field), text, f"should match '{pattern.pattern}'", STRUCTURE)
     _check_weight(findings, (*_SPEC, "weight"), spec.weight, _OVERLAY_WEIGHT_MAX)
     check_amounts(findings, (*_SPEC, "capacity"), spec.capacity)
-    for name in sorted(set(spec.capacity or ()) & set(_RESTRICTED_RESOURCES)):
+    for name in sorted(set(spec.capacity or ()) & set(karpenter.RESTRICTED_RESOURCES)):
         findings.invalid((*_SPEC, "capacity"), name, "invalid resource restricted")
     if spec.dynamic_resources is not None:
         path: Path = (*_SPEC, "dynamicResources")
