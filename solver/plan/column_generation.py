@@ -142,7 +142,7 @@ class _GenerationRun:
     rounds: int = 0
 
     def known(self) -> GenerationResult:
-        """Return the result by now."""
+        """Return the result by now; the bound has the scale at which it was found."""
         return GenerationResult(self.relaxation, self.bound, self.scale, self.rounds)
 
     def to_the_end(self) -> None:
@@ -150,7 +150,6 @@ class _GenerationRun:
         while relaxation is not None and self.rounds < self.budget.rounds and not is_past(self.budget.deadline):
             self.rounds += 1
             pricing, is_smoothed = self._pricing(relaxation)
-            self.scale = pricing.scale
             is_new = self._round(pricing, relaxation)
             if self.watch:
                 self.watch(relaxation.value, self.bound and self.bound / self.scale)
@@ -179,8 +178,8 @@ class _GenerationRun:
         priced = self.generator.price(pricing, self.classes, self.limits_by_class, limits)
         has_all = len(priced) == len(self.generator.instance.nodes)
         bound = pricing.bound([one.bound for one in priced]) if has_all else None
-        if bound is not None and (self.bound is None or bound < self.bound):
-            self.bound, self.center = bound, self.tried
+        if bound is not None and (self.bound is None or bound * self.scale < self.bound * pricing.scale):
+            self.bound, self.scale, self.center = bound, pricing.scale, self.tried
         exact = self.generator.stage_pricing(self.stage, relaxation.duals)
         least = _REDUCED_COST_TOLERANCE * max(1.0, abs(relaxation.value)) * exact.scale
         is_new = False
@@ -209,6 +208,10 @@ class _GenerationRun:
 
 # What one more unit may add to a stage, times the stage's scale, is about this.
 _PRECISION = 1 << 26
+# Prices of rows about nodes alone are whole numbers of this part: coefficients there, such as costs, may be large.
+_ROW_PART = 1 << 24
+# A price that is whole but for such a part is whole.
+_WHOLE_BITS = 30
 # A gang class without members of which there are more than so many counts an amount.
 _MANY_FOLLOWERS = 1000
 # Duals above so many times that are cut off where nodes count: sums there must stay below what the solvers take.
@@ -225,15 +228,18 @@ class StagePricing:
     def __init__(
         self, instance: MasterProblem, stage: ObjectiveStage, rows: Sequence[CouplingRow], duals: Duals, floor: int = 0
     ) -> None:
-        self.scale = max(1, _PRECISION // max(1, instance.largest_coefficient(stage.terms)))
+        largest = max(duals.units, default=0.0)
+        finest = _LARGEST_DUAL / largest if largest > 1 else _PRECISION
+        self.scale = max(1, int(min(finest, _PRECISION // max(1, instance.largest_coefficient(stage.terms)))))
         self._instance = instance
         self._rows = rows
         self._row_prices = [self._row_price(row, dual, floor) for row, dual in zip(rows, duals.rows, strict=True)]
         self._settle_followers(stage)
         sign = self.scale if stage.maximise else -self.scale
-        pairs = [(stage.terms, sign)]
+        pairs = [(stage.terms, sign * _ROW_PART)]
         pairs += [(row.terms, -price) for row, price in zip(rows, self._row_prices, strict=True)]
-        self._terms = combined_terms(pairs)
+        self._terms = _rounded_up(combined_terms(pairs))
+        self._most_nodes = instance.most_nodes([stage], rows)
         units = [min(max(0, round(dual * self.scale)), _LARGEST_DUAL) for dual in duals.units]
         members = {unit for gang in instance.gangs for unit, _ in gang.members}
         named = members.union(self._terms.units) if floor else set[int]()
@@ -267,11 +273,17 @@ class StagePricing:
                     gain -= less
 
     def _row_price(self, row: CouplingRow, dual: float, floor: int) -> int:
+        """The price in 1 / ``_ROW_PART``."""
         price = round(dual * self.scale)
         if row.terms.usage:
             price = max(-_LARGEST_DUAL, min(_LARGEST_DUAL, price))
         if row.terms.usage and abs(price) < floor:
             price = floor if row.upper is not None else -floor
+        if row.terms.nodes and not row.terms.usage:
+            exact = round(dual * self.scale * _ROW_PART)
+            price = price * _ROW_PART if abs(exact - price * _ROW_PART) <= abs(exact) >> _WHOLE_BITS else exact
+        else:
+            price *= _ROW_PART
         if (price > 0 and row.upper is None) or (price < 0 and row.lower is None):
             return 0
         return price
@@ -295,20 +307,25 @@ class StagePricing:
 
     def bound(self, columns: Sequence[int | None]) -> int | None:
         """Bound the stage, given bounds on the worth of each node class's columns; None for none."""
-        total = 0
+        total, left = 0, self._most_nodes
+        worths: list[tuple[int, int]] = []
         for node, worth in zip(self._instance.nodes, columns, strict=True):
             if worth is None:
                 return None
-            total += node.count * max(0, worth + self.constant(node.index))
+            worths.append((worth + self.constant(node.index), node.count))
+        for worth, number in sorted(worths, reverse=True):
+            taken = min(number, left) if worth > 0 else 0
+            total, left = total + taken * worth, left - taken
         for unit in self._instance.units:
             total += unit.demand * max(0, self._terms.units.get(unit.index, 0) - self.prices.units[unit.index])
         for index, gang in enumerate(self._instance.gangs):
             paid = sum(size * self.prices.units[unit] for unit, size in gang.members)
             total += gang.demand * max(0, self._terms.gangs.get(index, 0) - paid)
+        paid_for_rows = 0
         for row, price in zip(self._rows, self._row_prices, strict=True):
             limit = row.upper if price > 0 else row.lower
-            total += price * (limit or 0)
-        return total
+            paid_for_rows += price * (limit or 0)
+        return total - (-paid_for_rows // _ROW_PART)
 
 
 def combined_terms(pairs: Sequence[tuple[Terms, int]]) -> Terms:
@@ -320,6 +337,12 @@ def combined_terms(pairs: Sequence[tuple[Terms, int]]) -> Terms:
             for index, coefficient in kind.items():
                 total[index] = total.get(index, 0) + factor * coefficient
     return Terms(*sums)
+
+
+def _rounded_up(terms: Terms) -> Terms:
+    """Whole numbers for coefficients in 1 / ``_ROW_PART``; those of usage are whole."""
+    kinds = (terms.units, terms.gangs, terms.nodes, terms.usage)
+    return Terms(*({index: -(-value // _ROW_PART) for index, value in kind.items()} for kind in kinds))
 
 
 @dataclass(frozen=True, slots=True)

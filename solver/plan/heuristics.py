@@ -153,6 +153,12 @@ class LargeNeighbourhoodSearch:
     def _round(self, plan: master_problem.IntegerPlan, random: Random) -> master_problem.IntegerPlan | None:
         emptied = self._empty(plan, random)
         index_of = {column: index for index, column in enumerate(self._master.columns)}
+        if not self._stage.maximise:
+            # Other columns would have room for more than is left, which is paid for in vain.
+            own = {column for column, _ in plan.columns}
+            for index, column in enumerate(self._master.columns):
+                if column not in own:
+                    self._master.restrict(index, 0, fitting_nodes(column, emptied.left))
         for column, number in emptied.kept.items():
             self._master.restrict(index_of[column], number)
         classes = [node_class for node_class, number in emptied.nodes.items() if number]
@@ -364,7 +370,32 @@ class DivingHeuristic:
         while found is not None and not master_problem.is_past(self.budget.deadline) and self._fix(found):
             left, nodes = self._left()
             classes = [node_class for node_class, number in nodes.items() if number]
+            narrowed = not self.stage.maximise and self._narrow(found, left)
             found = self.generator.run(self.stage, self.budget, left, classes).relaxation if classes else None
+            if found is None and narrowed:
+                self._widen()
+                found = self.generator.run(self.stage, self.budget, left, classes).relaxation
+
+    def _narrow(self, found: MasterRelaxation, left: Sequence[int]) -> bool:
+        """Let no more nodes take a column than there are units left for it: what is paid for is then of use.
+
+        Parts of columns come in their place, and what is priced next combines the rests of several units.
+        """
+        master, pricer = self.generator.master, self.generator.pricer
+        for index, amount in enumerate(found.columns):
+            column = master.columns[index]
+            if amount > self._fixed[index] + INTEGRALITY_TOLERANCE and _is_wasteful(column, left):
+                part = pricer.reduced(column, {unit: min(number, left[unit]) for unit, number in column.counts})
+                if part.counts and not _is_wasteful(part, left):
+                    master.add(part)
+        for index, column in enumerate(master.columns):
+            master.restrict(index, self._fixed[index], self._fixed[index] + fitting_nodes(column, left))
+        return True
+
+    def _widen(self) -> None:
+        self.generator.master.release()
+        for index, number in self._fixed.items():
+            self.generator.master.restrict(index, number)
 
     def _fix(self, found: MasterRelaxation) -> bool:
         """Fix more nodes; False if the relaxation uses no more of them."""
@@ -413,6 +444,11 @@ class DivingHeuristic:
             for unit, amount in column.counts:
                 left[unit] = max(0, left[unit] - amount * number)
         return left, nodes
+
+
+def fitting_nodes(column: master_problem.Column, left: Sequence[int]) -> int:
+    """How many nodes can have this column and nothing in vain, when so many units are left."""
+    return min((left[unit] // amount for unit, amount in column.counts), default=0)
 
 
 def _is_wasteful(column: master_problem.Column, left: Sequence[int]) -> bool:

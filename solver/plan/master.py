@@ -126,9 +126,10 @@ class LinearMaster:
         amounts = zip(self._amounts, self.columns, strict=True)
         return found + [(amount, terms.of_column(column)) for amount, column in amounts]
 
-    def restrict(self, column: int, lower: int) -> None:
-        """Let at least so many nodes take this column."""
+    def restrict(self, column: int, lower: int, upper: float = inf) -> None:
+        """Let at least and at most so many nodes take this column."""
         self._amounts[column].lower_bound = lower
+        self._amounts[column].upper_bound = upper
 
     def restrict_gang(self, gang: int, lower: int, upper: int) -> None:
         """Place at least and at most so many gangs of a class."""
@@ -139,7 +140,7 @@ class LinearMaster:
     def release(self) -> None:
         """Lift the restrictions of all columns and gangs."""
         for amount in self._amounts:
-            amount.lower_bound = 0
+            amount.lower_bound, amount.upper_bound = 0, inf
         for gang in self._restricted_gangs:
             self._gangs[gang].lower_bound = 0
             self._gangs[gang].upper_bound = self._instance.gangs[gang].demand

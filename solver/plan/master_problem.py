@@ -199,6 +199,20 @@ class MasterProblem:
                 requested[unit] += size * gang.demand
         return tuple(requested)
 
+    def most_nodes(self, stages: Sequence[ObjectiveStage], rows: Sequence[CouplingRow]) -> int:
+        """So many nodes suffice for a best plan.
+
+        Where no form gains by nodes and their usage, those can go that no unit needs. Each of the others has a unit
+        that would be missing without it.
+        """
+        forms = [(stage.terms, stage.maximise, not stage.maximise) for stage in stages]
+        forms += [(row.terms, row.lower is not None, row.upper is not None) for row in rows]
+        for terms, more_is_better, less_is_better in forms:
+            values = (*terms.nodes.values(), *terms.usage.values())
+            if (more_is_better and max(values, default=0) > 0) or (less_is_better and min(values, default=0) < 0):
+                return sum(node.count for node in self.nodes)
+        return sum(self.demands())
+
     def largest_coefficient(self, terms: Terms) -> int:
         """The most that one more unit, gang or node may add to a form, roughly."""
         sizes = dict(enumerate(self.sizes))
