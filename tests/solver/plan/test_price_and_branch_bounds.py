@@ -135,3 +135,31 @@ def test_what_ends_early_is_unknown_or_holds(limits):
     instance, pricer = small()
     (found,) = stage_bounds(instance, [(instance.admitted(), 2)], pricer, limits)
     assert found is None or found >= 2
+
+
+def bought(demands, nodes):
+    """Units that take one device; nodes of so many devices at a price, for one kind of unit or all."""
+    units = tuple(MasterUnitClass(index, number) for index, number in enumerate(demands))
+    classes = tuple(MasterNodeClass(index, 1000) for index in range(len(nodes)))
+    linear = [LinearNode((1,) * size, 1, (), None if kind is None else {kind}) for size, _, kind in nodes]
+    cost = ObjectiveStage("cost", Terms(nodes={i: price for i, (_, price, _) in enumerate(nodes)}), maximise=False)
+    pricer = LinearPricer(tuple(LinearUnit(devices=1, needs=()) for _ in demands), tuple(linear))
+    return MasterProblem(units, classes), pricer, cost
+
+
+def test_the_number_of_nodes_is_bounded_behind_costs():
+    """A dear kind is worth thousands of nodes where a little money saves some."""
+    single, large, dear = (1, 1_000_000, 0), (8, 8_100_000, 0), (1, 60_000_000, 1)
+    instance, pricer, cost = bought([80, 10], [single, large, dear])
+    # Money is left for five large nodes.
+    asked = [(instance.admitted(), 90), (cost, 680_500_000), (fewest_nodes(instance), 55)]
+    assert list(stage_bounds(instance, asked, pricer, EXACT)) == [90, 680_000_000, 55]
+
+
+def test_what_several_kinds_leave_goes_to_nodes_that_they_share():
+    """Each of 20 kinds leaves half a node; enumerating all ways to fill one would take too long."""
+    instance, pricer, cost = bought([50] * 20, [(3, 5_000_000, None), (4, 4_572_000, None)])
+    found = solve_stages(instance, [instance.admitted(), cost], pricer)
+    placed, paid = (stage.value for stage in found.stages)
+    assert placed == 1000
+    assert paid <= 1.005 * 250 * 4_572_000
