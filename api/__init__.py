@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .verbs.quota import QuotaInterrupted, QuotaResult, quota
     from .verbs.show import InventoryResult, show
     from .verbs.snapshot import SnapshotResult, snapshot
+    from .verbs.study import StudyInterrupted, StudyResult, study
     from .verbs.topology import TopologyResult, topology
     from .verbs.validate import ValidationResult, validate
 
@@ -51,6 +52,7 @@ _HOMES = {
         ".verbs.purchases": "PurchaseComparisonResult compare_purchases",
         ".verbs.show": "InventoryResult show",
         ".verbs.snapshot": "SnapshotResult snapshot",
+        ".verbs.study": "StudyInterrupted StudyResult study",
         ".verbs.topology": "TopologyResult topology",
         ".verbs.validate": "ValidationResult validate",
         ".solver.allocate.load": "load",
@@ -81,6 +83,8 @@ __all__ = [
     "QuotaInterrupted",
     "QuotaResult",
     "SnapshotResult",
+    "StudyInterrupted",
+    "StudyResult",
     "TopologyResult",
     "ValidationResult",
     "allocate",
@@ -96,6 +100,7 @@ __all__ = [
     "quota",
     "show",
     "snapshot",
+    "study",
     "topology",
     "validate",
 ]

@@ -14,6 +14,7 @@ for folder in "$(dirname "$0")"/*/; do
     */inventory/) verb=show ;;
     */provisioning/) verb=provision ;;
     */overlays/) verb=overlay ;;
+    */study/) verb="study --study ${folder}studies/budget.yaml" ;;
     *) verb=allocate ;;
   esac
   # Exit code 1 is an answer too: some examples ask for more than there is.

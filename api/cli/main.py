@@ -26,6 +26,7 @@ COMMANDS = (
     "plan",
     "capacity",
     "explain",
+    "study",
     "provision",
     "topology",
     "overlay",

@@ -98,6 +98,11 @@ class ProgressLine:
 
         self.report("planning", display_progress(stage, value, bound, relative_gap(value, bound)))
 
+    def report_study(self, done: int, total: int, left: float | None) -> None:
+        """Show how many variants are done, and the seconds that the others take."""
+        rest = [] if left is None else [f"about {left:.0f} s left"]
+        self.report("studying", ", ".join([f"{done} of {plural(total, 'variant')}", *rest]))
+
     def report(self, activity: str, state: str) -> None:
         """Rewrite the line, but not more often than people read it; what ends quickly shows nothing."""
         now = self._clock()

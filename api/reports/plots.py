@@ -156,6 +156,24 @@ class Plots:
         """How long each check of a workload was in each state."""
         return self._drawn("timeline", path)
 
+    def curves(
+        self, path: str | Path | None = None, *, x: str | None = None, figure: str | None = None, by: str | None = None
+    ) -> altair.TopLevelMixin:
+        """A figure of a study against the setting ``x``, a line for each value of ``by``, in a band over all else."""
+        return self._drawn("curves", path, x=x, figure=figure, by=by)
+
+    def heatmap(
+        self, path: str | Path | None = None, *, x: str | None = None, y: str | None = None, figure: str | None = None
+    ) -> altair.TopLevelMixin:
+        """A figure of a study by two settings."""
+        return self._drawn("heatmap", path, x=x, y=y, figure=figure)
+
+    def frontier(
+        self, path: str | Path | None = None, *, x: str | None = None, y: str | None = None
+    ) -> altair.TopLevelMixin:
+        """Two figures of all variants of a study, and the line of those that no other one beats in both."""
+        return self._drawn("frontier", path, x=x, y=y)
+
     def _drawn(self, name: str, path: str | Path | None, **options: Any) -> altair.TopLevelMixin:
         check_altair()
         if name not in self.names:
@@ -215,6 +233,15 @@ def _topology(source: PlotSource) -> Any:
     return topology_chart(source.topology())
 
 
+def _of_study(name: str) -> Callable[..., Any]:
+    """A picture of a study that a function of its module draws."""
+
+    def drawn(source: PlotSource, **options: Any) -> Any:
+        return getattr(import_module(".study", __package__), name)(source, **options)
+
+    return drawn
+
+
 def _prices(source: PlotSource) -> Any:
     from .charts import price_chart
 
@@ -262,6 +289,11 @@ _PICTURES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "ProvisionDocument": {"timeline": _of_document("timeline_chart")},
     "PurchaseComparisonDocument": {"cost": _of_document("purchases_chart", "karpenter_charts")},
     "OverlayDocument": {"prices": _of_document("overlays_chart", "karpenter_charts")},
+    "StudyDocument": {
+        "curves": _of_study("curves_chart"),
+        "heatmap": _of_study("heatmap_chart"),
+        "frontier": _of_study("frontier_chart"),
+    },
     "QuotaDocument": {
         "quota": _of_document("quota_chart", "quota_charts"),
         "flows": _of_document("flow_chart", "quota_charts"),

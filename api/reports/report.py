@@ -101,6 +101,7 @@ def _section(drawn: DrawnView, datasets: dict[str, Any]) -> dict[str, Any]:
         "about": view.about,
         "chart": drawn.chart is not None,
         "note": drawn.note if drawn.chart is None else "",
+        "headers": [],
     }
     if drawn.chart is not None and view.dataset and view.columns:
         # Where only one answer is to be shown, there are no sides.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..models.formats.errors import plural
-from . import capacity, comparison, inventory, plan, provision, quota
+from . import capacity, comparison, inventory, plan, provision, quota, study
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -79,6 +78,10 @@ def _swept(document: Any) -> tuple[str, str]:
     return f"Sweep of {document.sweep}: {plural(len(document.points), 'size')}", GOOD if document.same_verdict else BAD
 
 
+def _studied(document: Any) -> tuple[str, str]:
+    return study.summary(document), BAD if any(one.error for one in document.variants) else GOOD
+
+
 _VERDICTS = {
     "AllocationDocument": _allocated,
     "PlanDocument": _planned,
@@ -91,6 +94,7 @@ _VERDICTS = {
     "SweepDocument": _swept,
     "ProvisionDocument": _provisioned,
     "QuotaDocument": _with_quota,
+    "StudyDocument": _studied,
 }
 
 
@@ -127,22 +131,9 @@ def _input_facts(cluster: Cluster | None) -> Iterator[tuple[str, str]]:
     if cluster is not None:
         counts = {name: count for name, count in cluster.summary().items() if count}
         yield "Input", ", ".join(f"{count} {_noun(name) if count == 1 else name}" for name, count in counts.items())
-        yield "Input hash", input_hash(cluster)
+        yield "Input hash", cluster.input_hash()
 
 
 def _noun(name: str) -> str:
     """One of what a summary counts."""
     return name.removesuffix("es" if name.endswith("classes") else "s")
-
-
-def input_hash(cluster: Cluster) -> str:
-    """The SHA-256 of all objects as they were read, in their order, whatever files they stand in."""
-    import msgspec
-
-    digest, encode = hashlib.sha256(), msgspec.json.Encoder().encode
-    for manifest in cluster.read:
-        read = manifest.raw if manifest.object is None else manifest.object
-        digest.update(f"{manifest.api_version} {manifest.kind}\n".encode())
-        digest.update(encode(read))
-        digest.update(b"\n")
-    return digest.hexdigest()

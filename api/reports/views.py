@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from . import capacity, comparison, inventory, plan, provision, quota
+from . import capacity, comparison, inventory, plan, provision, quota, study
 from .plots import PlotSource, draw
 from .report_tables import (
     ReportTable,
@@ -290,6 +290,19 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
         SOURCES,
     ),
     "TopologyDocument": (TOPOLOGY,),
+    "StudyDocument": (
+        ReportView(
+            "curves",
+            "Curves",
+            "The mean of a figure against a setting, in a band from the least to the most of all other settings.",
+            "curves",
+        ),
+        ReportView("heatmap", "Two settings", "The mean of a figure by two settings.", "heatmap"),
+        ReportView(
+            "frontier", "Frontier", "Two figures of each variant. No variant beats those on the line.", "frontier"
+        ),
+        ReportView("variants", "Variants", "Settings and figures of each variant.", table=study.report_table),
+    ),
     "ProvisionDocument": (
         ReportView(
             "requests",

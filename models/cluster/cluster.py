@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, TypeVar, cast
 
-from msgspec import structs
+from msgspec import json, structs
 
 from ..formats.errors import Source
 from ..formats.gc import gc_young_only
@@ -215,6 +216,16 @@ class Cluster:
     def memo(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` derives from this very cluster, made at the first call with this key."""
         return _memoized(self._memo, key, make)
+
+    def input_hash(self) -> str:
+        """The SHA-256 of all objects as they were read, in their order, whatever files they stand in."""
+        digest, encode = sha256(), json.Encoder().encode
+        for manifest in self.read:
+            read = manifest.raw if manifest.object is None else manifest.object
+            digest.update(f"{manifest.api_version} {manifest.kind}\n".encode())
+            digest.update(encode(read))
+            digest.update(b"\n")
+        return digest.hexdigest()
 
     @cached_property
     def device_count(self) -> int:

@@ -24,6 +24,7 @@ from .provision import ProvisionDocument
 from .purchases import PurchaseComparisonDocument
 from .quota import QuotaDocument
 from .snapshot import SnapshotDocument
+from .study import StudyDocument
 from .topology import TopologyDocument
 
 DOCUMENTS = (
@@ -42,6 +43,7 @@ DOCUMENTS = (
     OverlayDocument,
     PurchaseComparisonDocument,
     QuotaDocument,
+    StudyDocument,
 )
 
 
