@@ -338,7 +338,7 @@ def dask_executor(address: str, shared: SharedCluster) -> Iterator[tuple[Executo
     try:
         client = make(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ValueError(f"there is no Dask scheduler at {address}: {one_line(str(error))}") from None
+        raise ValueError(f"there is no Dask scheduler at {address!r}: {one_line(str(error))}") from None
     try:
         unpack = partial(unpack_cluster, *shared.__reduce__()[1])
         yield client.get_executor(pure=False), client.submit(unpack, key=f"cluster-{shared.digest}", pure=True)

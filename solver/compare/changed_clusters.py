@@ -10,6 +10,7 @@ from typing import Any, get_args
 from msgspec import structs
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import plural
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import HOSTNAME_LABEL, Namespace, Node, Pod
 from ...models.kubernetes.kinds import kind_of
@@ -28,6 +29,8 @@ from ..plan.build.nodes import new_names, with_bought_nodes
 _OWNERS = {"Pod", "ResourceClaim", *get_args(ControllerKind)}
 # Kind, namespace and name.
 _ObjectName = tuple[str, str, str]
+# By namespace, the one that it is a copy of, and what was chosen there.
+_Spaces = dict[str, tuple[str, set[_ObjectName]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,9 @@ def _chosen_nodes(cluster: Cluster, change: NodeChange) -> list[str]:
     ]
     if change.count is not None and len(found) < change.count:
         of = f"of NodeTemplate {change.template}" if change.template else f"with labels {change.selector}"
-        raise ValueError(f"there are {len(found)} nodes {of}, not {change.count}")
+        raise ValueError(
+            f"there {'is' if len(found) == 1 else 'are'} {plural(len(found), 'node')} {of}, not {change.count}"
+        )
     return found
 
 
@@ -169,15 +174,16 @@ def scaled_queue(cluster: Cluster, factor: float) -> Cluster:
     manifests = list(cluster.manifests)
     if whole == 0:
         kept = [one for one in manifests if not roots.waits(one, everything) or roots.waits(one, part)]
-        return _without_others(_rebuilt(kept, cluster), roots, part, {})
+        return _without_others(_rebuilt(kept, cluster), roots, {one.namespace: (one.namespace, part) for one in sets})
     taken = {one.metadata.name for one in cluster.namespaces.values()} | {one.namespace for one in sets}
     made = manifests
-    names: dict[str, str] = {}
+    spaces: _Spaces = {}
     for number in range(2, whole + 1 + bool(part)):
         chosen = everything if number <= whole else part
-        made = [*made, *_copied_objects(manifests, roots, chosen, number, taken, names)]
-    last = {new: old for new, old in names.items() if part and new.endswith(f"-x{whole + 1}")}
-    return _without_others(_rebuilt(made, cluster), roots, part, last)
+        renamed = _copied_namespaces(chosen, number, taken)
+        spaces |= {new: (old, chosen) for old, new in renamed.items()}
+        made = [*made, *_copied_objects(manifests, roots, chosen, number, renamed)]
+    return _without_others(_rebuilt(made, cluster), roots, spaces)
 
 
 def _part_of(
@@ -240,23 +246,21 @@ def _name_of(manifest: Manifest) -> _ObjectName:
     return (manifest.kind, *key_of(made.metadata)) if made is not None else (manifest.kind, "", "")
 
 
-def _copied_objects(
-    manifests: Iterable[Manifest],
-    roots: _OwnerTree,
-    chosen: set[_ObjectName],
-    number: int,
-    taken: set[str],
-    names: dict[str, str],
-) -> Iterator[Manifest]:
-    """Yield the copy of this number; new names of namespaces are put into ``names`` with the old ones."""
-    spaces = {namespace for _, namespace, _ in chosen}
+def _copied_namespaces(chosen: set[_ObjectName], number: int, taken: set[str]) -> dict[str, str]:
+    """The namespaces of the copy of this number, by those of what is copied."""
     renamed = {}
-    for space in sorted(spaces):
+    for space in sorted({namespace for _, namespace, _ in chosen}):
         name = f"{space}-x{number}"
         while name in taken:
             name = f"{space}-copy{name.removeprefix(space)}"
         renamed[space] = name
-        names[name] = space
+    return renamed
+
+
+def _copied_objects(
+    manifests: Iterable[Manifest], roots: _OwnerTree, chosen: set[_ObjectName], number: int, renamed: Mapping[str, str]
+) -> Iterator[Manifest]:
+    """Yield the objects of the copy of this number, with their namespaces."""
     for one in manifests:
         made: Any = one.object
         if isinstance(made, Namespace):
@@ -293,17 +297,12 @@ def _renamed(manifest: Manifest, number: int, **changes: str) -> Manifest:
     return replace(manifest, object=structs.replace(made, metadata=structs.replace(made.metadata, **fields)), raw=raw)
 
 
-def _without_others(
-    cluster: Cluster, roots: _OwnerTree, chosen: set[_ObjectName], spaces: Mapping[str, str]
-) -> Cluster:
-    """Without loose claims that belong to no chosen owner: the pods that asked for them are not there.
-
-    ``spaces`` has the namespaces of the copy with the original ones; empty: the cluster is no copy.
-    """
-    loose = [one for one in read_queue(cluster) if one.kind == "ResourceClaim"]
+def _without_others(cluster: Cluster, roots: _OwnerTree, spaces: _Spaces) -> Cluster:
+    """Without loose claims of these namespaces that were not chosen: the pods that asked for them are not there."""
     gone = []
-    for one in loose:
-        original = spaces.get(one.namespace) if spaces else one.namespace
-        if original is not None and roots.root((one.kind, original, one.name)) not in chosen:
-            gone.append((one.namespace, one.name))
+    for one in read_queue(cluster):
+        if one.kind == "ResourceClaim" and one.namespace in spaces:
+            original, chosen = spaces[one.namespace]
+            if roots.root((one.kind, original, one.name)) not in chosen:
+                gone.append((one.namespace, one.name))
     return cluster.without(claims=gone) if gone else cluster
