@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .models.kubernetes.extensions import ChosenDevice, Predicate, PredicateError
     from .models.kubernetes.gates import FeatureGates
     from .solver.allocate.load import load
-    from .verbs.allocate import AllocationInterrupted, AllocationResult, allocate
+    from .verbs.allocate import AllocationInterrupted, AllocationResult, allocate, allocate_each
     from .verbs.capacity import CapacityInterrupted, CapacityResult, capacity
     from .verbs.compare import ComparisonResult, PlanComparisonResult, compare, compare_plans
     from .verbs.explain import ExplanationInterrupted, ExplanationResult, explain
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _HOMES = {
     name: module
     for module, names in {
-        ".verbs.allocate": "AllocationInterrupted AllocationResult allocate",
+        ".verbs.allocate": "AllocationInterrupted AllocationResult allocate allocate_each",
         ".verbs.capacity": "CapacityInterrupted CapacityResult capacity",
         ".models.cluster.cluster": "Cluster",
         ".models.kubernetes.extensions": "ChosenDevice Predicate PredicateError",
@@ -88,6 +88,7 @@ __all__ = [
     "TopologyResult",
     "ValidationResult",
     "allocate",
+    "allocate_each",
     "capacity",
     "compare",
     "compare_plans",

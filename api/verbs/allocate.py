@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -210,6 +211,60 @@ def allocate(
     except SearchInterrupted as interrupted:
         raise AllocationInterrupted(_allocation_result(interrupted.answer, cluster, timings)) from None
     return _allocation_result(found, cluster, timings, reasons)
+
+
+def allocate_each(
+    clusters: Iterable[Cluster], *, executor: Executor | None = None, **options: Any
+) -> Iterator[AllocationResult]:
+    """Allocate in many clusters, one independent of the other.
+
+    Parameters
+    ----------
+    clusters
+        What there is, and what is asked for, in each; see ``load``.
+    executor
+        Where they are computed side by side: any ``concurrent.futures.Executor``; None: one after the other, each when
+        its result is asked for.
+    options
+        Those of ``allocate``, the same for all.
+
+    Yields
+    ------
+    AllocationResult
+        The results in the order of the clusters, the same with any executor.
+
+    Raises
+    ------
+    ValueError
+        As ``allocate``, when a result is asked for.
+
+    """
+    if executor is None:
+        yield from (allocate(cluster, **options) for cluster in clusters)
+        return
+    asked = [(cluster, executor.submit(_allocate_away, cluster, options)) for cluster in clusters]
+    try:
+        for cluster, future in asked:
+            document, manifests = future.result()
+            explained = {name: value for name, value in options.items() if name in _EXPLAINED}
+            yield AllocationResult(
+                document, partial(list, manifests), cluster, partial(_explanation, cluster, **explained)
+            )
+    finally:
+        for _, future in asked:
+            future.cancel()
+
+
+# Options that explanations have, too.
+_EXPLAINED = ("node", "namespace", "selector", "claims", "seed", "feature_gates", "cel_errors", "constraints")
+
+
+def _allocate_away(
+    cluster: Cluster, options: Mapping[str, Any]
+) -> tuple[records.AllocationDocument, list[dict[str, Any]]]:
+    """What comes back from another process: the cluster, which is large, is there already."""
+    result = allocate(cluster, **options)
+    return result.document, result.manifests()
 
 
 def _explanation(cluster: Cluster, **options: Any) -> ExplanationDocument:

@@ -295,8 +295,8 @@ def plan(
         placed at once; ``kueue`` places what Kueue's own cycles admit; ``ignore`` places without quota. Default
         ``joint`` where there are ClusterQueues. A workload is placed whole, or in part where Kueue may admit a part.
     executor
-        Where parts of the work run side by side; threads serve best, for they share models. Any number of workers has
-        the same plan.
+        Where parts of the work run side by side: any ``concurrent.futures.Executor``. Threads serve best, for they
+        share models. Any number of workers has the same plan.
     constraints
         Constraints for every claim of the queue, beside its own, as for ``allocate``.
     timings
