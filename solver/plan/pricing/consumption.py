@@ -7,7 +7,7 @@ a share of count once for each node that takes a share of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ....encoders.objectives.consumption import LEAST_CONSUMPTION, NodeConsumption, consumption_terms, node_consumption
 from ....encoders.rows import Term
@@ -98,9 +98,19 @@ class ConsumptionSurvey:
 
     contexts: NodeContextBuilder
     allocated_state: AllocatedState
+    _known: dict[int, ConsumptionMeasure] = field(default_factory=dict)
 
     def measure(self, problem: Problem, view: NodeView) -> ConsumptionMeasure:
         """The measure of a node, given any Problem about it."""
+        shape = view.shape.index
+        # What is in use counts only where devices are shared (CTR-3).
+        if problem.shared:
+            return self._measured(problem, view)
+        if shape not in self._known:
+            self._known[shape] = self._measured(problem, view)
+        return self._known[shape]
+
+    def _measured(self, problem: Problem, view: NodeView) -> ConsumptionMeasure:
         context = self.contexts.survey(view, VisibleAttributes())
         seen = replace(problem, node_context=context)
         return ConsumptionMeasure(node_consumption(seen, self.allocated_state.in_use(view)))

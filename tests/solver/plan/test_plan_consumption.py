@@ -64,6 +64,20 @@ def test_after_eight_pods_for_any_partition_all_others_of_the_smallest_fit():
     assert more.placed == 48
 
 
+def at_least(memory):
+    return f"device.capacity['gpu.example.com'].memory.compareTo(quantity('{memory}')) >= 0"
+
+
+@pytest.mark.parametrize(("seed", "wanted"), [(3, {"0": 60, "9Gi": 60, "19Gi": 40}), (1, {"0": 140, "19Gi": 20})])
+def test_on_unlike_nodes_in_use_the_smallest_devices_are_found_and_that_is_proven(seed, wanted):
+    """CTR-2: what is in use leaves other partitions on each node; the bound is about the smallest of all nodes."""
+    asked = [one for size, count in wanted.items() for one in pods(f"p{size.lower()}", count, at_least(size))]
+    found = plan(load([*mig_nodes(24, 4, seed=seed, fullness=0.5), *asked]))
+    last = found.objective[-1]
+    assert (found.outcome, last.stage, last.proven) == ("Optimal", "least-consumption", True)
+    assert last.value <= last.bound * 1.01
+
+
 @pytest.mark.parametrize("there", [["7g", "3g", "1g"], ["7g", "3g"], ["7g"]])
 def test_a_pod_for_any_partition_gets_no_larger_one_than_it_has_to(there):
     sizes, sets = {"7g": 7, "3g": 3, "1g": 1}, {"x": {"slices": 7}, "y": {"slices": 7}}
