@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,11 +21,28 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import PoolId
 from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
 from ...models.kubernetes.slices import CapacityRange, CapacityRequestPolicy, Device, DeviceCapacity
+from .equal_devices import EqualDevices
 from .published import CounterKey, Finding, Inventory, PoolView, PublishedDevice, PublishedGeneration, nano, reaches
 from .requests import copied_field_findings, has_copied_fields, is_admin
 from .state import HeldDevices, UnitUsage, VerifierExpressions
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+
+
+class _Judgement(NamedTuple):
+    """Why selectors refuse a device, if they do, and what is taken of its capacities, or why it cannot."""
+
+    refusal: Finding | None
+    taken: Mapping[str, int] | Finding
+
+
+class _JudgedDevices(NamedTuple):
+    """A request with its selectors, those of the class first, and what is known of devices that it sees as equal."""
+
+    requested: RequestSpec
+    selectors: Sequence[str | None]
+    equal: EqualDevices
+    known: dict[Hashable, _Judgement]
 
 
 class DeviceRules:
@@ -39,6 +56,9 @@ class DeviceRules:
         self._expressions = expressions
         self._sizing, self._fractional = gates.consumable_capacity, gates.fractional_capacity_range
         self._tainting = gates.device_taints
+        # By the identity of a request, which is kept with it; and the latest answer: each device is asked for twice.
+        self._judged: dict[int, _JudgedDevices] = {}
+        self._latest: tuple[PublishedDevice, RequestSpec, _Judgement] | None = None
 
     def unselected(self, entry: PublishedDevice, requested: RequestSpec, node: Node) -> Finding | None:
         """DEV-2 to DEV-6: why a request for all devices need not have this one (PRE-8, PRE-9)."""
@@ -52,21 +72,50 @@ class DeviceRules:
         """DEV-2 to DEV-5: as ``unselected``, but for the size."""
         if entry.device.binding_conditions and not self._gates.binding_conditions:
             return Finding("DEV-2", "the device has binding conditions, and that feature is off")
-        # The first selector that does not hold, those of the class before the others.
-        known = self._classes.get(requested.device_class_name)
-        for selector in (*((known.spec.selectors if known else None) or ()), *(requested.selectors or ())):
-            if selector.cel is None:
-                return Finding("PRE-4", "a selector without expression", fatal=True)
-            refusal = self._expressions.refuses(selector.cel.expression, entry)
-            if refusal is not None:
-                return refusal
+        refusal = self._judgement(entry, requested).refusal
+        if refusal is not None:
+            return refusal
         # Where the slice chooses the nodes, its pool is not seen from others.
         if not reaches(entry.place, node):
             return Finding("DEV-4", f"the device is not for node {node.metadata.name}")
         return None
 
-    def amounts(self, entry: PublishedDevice, requested: RequestSpec) -> dict[str, int] | Finding:
-        """Compute what is taken of each capacity, in billionths, or why it cannot; nothing with the feature off."""
+    def _judgement(self, entry: PublishedDevice, requested: RequestSpec) -> _Judgement:
+        """What the selectors and the size of a request say of a device, and of all that are equal to it."""
+        latest = self._latest
+        if latest is not None and latest[0] is entry and latest[1] is requested:
+            return latest[2]
+        judged = self._judged.get(id(requested))
+        if judged is None:
+            known = self._classes.get(requested.device_class_name)
+            selectors = (*((known.spec.selectors if known else None) or ()), *(requested.selectors or ()))
+            texts = [None if one.cel is None else one.cel.expression for one in selectors]
+            equal = EqualDevices([text for text in texts if text is not None])
+            judged = self._judged[id(requested)] = _JudgedDevices(requested, texts, equal, {})
+        key = judged.equal.key(entry)
+        found = judged.known.get(key)
+        if found is None or key is None:
+            found = _Judgement(self._refusal(entry, judged.selectors), self._amounts(entry, requested))
+            if key is not None:
+                judged.known[key] = found
+        self._latest = entry, requested, found
+        return found
+
+    def _refusal(self, entry: PublishedDevice, selectors: Iterable[str | None]) -> Finding | None:
+        """The first selector that does not hold, those of the class before the others."""
+        for expression in selectors:
+            if expression is None:
+                return Finding("PRE-4", "a selector without expression", fatal=True)
+            refusal = self._expressions.refuses(expression, entry)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def amounts(self, entry: PublishedDevice, requested: RequestSpec) -> Mapping[str, int] | Finding:
+        """What is taken of each capacity, in billionths, or why it cannot; nothing with the feature off."""
+        return self._judgement(entry, requested).taken
+
+    def _amounts(self, entry: PublishedDevice, requested: RequestSpec) -> Mapping[str, int] | Finding:
         if not self._sizing:
             return {}
         wanted = (requested.capacity.requests if requested.capacity else None) or {}

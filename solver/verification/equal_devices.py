@@ -1,0 +1,77 @@
+"""Devices that a request cannot tell apart: what it finds of one of them goes for all.
+
+Published devices differ in names and serial numbers, which hardly any selector reads. What a selector reads is taken
+from its text, and only where the text leaves no doubt: all that it says of ``device`` are its driver, whether it may be
+shared, and single attributes and capacities with constant names. Every other selector is asked about each device. An
+attribute that is not read counts nevertheless, unless it is a plain number, text or truth value: others may be
+unreadable, which fails every expression (CEL-3).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Hashable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from ...models.kubernetes.slices import Device, DeviceAttribute
+from .published import PublishedDevice
+
+# A name with an opening bracket behind it is a function. Domains have no character that could end a text.
+_READ = re.compile(
+    r"""\bdevice\.(?:driver\b|allowMultipleAllocations\b|(attributes|capacity)\["""
+    r"""(?:"([A-Za-z0-9./_-]*)"|'([A-Za-z0-9./_-]*)')\]\.([A-Za-z_][A-Za-z0-9_]*)\b(?!\s*\())"""
+)
+AttributeName: TypeAlias = tuple[str, str]
+"""Domain and identifier."""
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def attributes_read(expression: str) -> frozenset[AttributeName] | None:
+    """The attributes that a selector can read; None where its text does not tell."""
+    if "\\" in expression or "`" in expression or "device" in _READ.sub(" ", expression):
+        return None
+    found = _READ.finditer(expression)
+    return frozenset((one[2] or one[3] or "", one[4]) for one in found if one[1] == "attributes")
+
+
+class EqualDevices:
+    """Tells which devices some selectors see as equal."""
+
+    def __init__(self, expressions: Collection[str]) -> None:
+        read = [attributes_read(expression) for expression in expressions]
+        self._read = None if None in read else frozenset[AttributeName]().union(*filter(None, read))
+        self._seen: dict[tuple[str, tuple[str, ...]], tuple[Sequence[int], Sequence[int]]] = {}
+
+    def key(self, entry: PublishedDevice) -> Hashable | None:
+        """The same for devices that are equal to the selectors and in all capacities; None: nothing is known."""
+        if self._read is None:
+            return None
+        device = entry.device
+        attributes = device.attributes or {}
+        names, values = (entry.id[0], tuple(attributes)), [*attributes.values()]
+        positions = self._seen.get(names)
+        if positions is None:
+            positions = self._seen[names] = self._split(*names)
+        seen, others = positions
+        unlike = [position for position in others if not _is_plain(values[position])]
+        counted = [values[position] for position in (*seen, *unlike)]
+        return names, tuple(unlike), _seen_content(device, counted)
+
+    def _split(self, driver: str, names: Sequence[str]) -> tuple[list[int], list[int]]:
+        """Positions of the attributes that are read, under whichever spelling (CON-2), and of all others."""
+        read = self._read or ()
+        spelt = {f"{domain}/{name}" for domain, name in read} | {name for domain, name in read if domain == driver}
+        places = range(len(names))
+        return [one for one in places if names[one] in spelt], [one for one in places if names[one] not in spelt]
+
+
+def _is_plain(value: DeviceAttribute) -> bool:
+    """Whether expressions can run on a device with this attribute, whatever the value is."""
+    return value.string is not None or value.int_value is not None or value.bool_value is not None
+
+
+def _seen_content(device: Device, values: Sequence[DeviceAttribute]) -> bytes:
+    """Written down, amounts of different spelling differ."""
+    return _encode((values, device.capacity, device.allow_multiple_allocations, device.binding_conditions))
