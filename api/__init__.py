@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from .models.kubernetes.gates import FeatureGates
     from .solver.allocate.load import load
     from .verbs.allocate import AllocationInterrupted, AllocationResult, allocate, allocate_each
-    from .verbs.capacity import CapacityInterrupted, CapacityResult, capacity
+    from .verbs.capacity import (
+        CapacityInterrupted,
+        CapacityResult,
+        QueueCapacityInterrupted,
+        QueueCapacityResult,
+        capacity,
+        queue_capacity,
+    )
     from .verbs.compare import ComparisonResult, PlanComparisonResult, compare, compare_plans
     from .verbs.explain import ExplanationInterrupted, ExplanationResult, explain
     from .verbs.overlay import OverlayResult, overlay
@@ -38,7 +45,8 @@ _HOMES = {
     name: module
     for module, names in {
         ".verbs.allocate": "AllocationInterrupted AllocationResult allocate allocate_each",
-        ".verbs.capacity": "CapacityInterrupted CapacityResult capacity",
+        ".verbs.capacity": "CapacityInterrupted CapacityResult QueueCapacityInterrupted QueueCapacityResult "
+        "capacity queue_capacity",
         ".models.cluster.cluster": "Cluster",
         ".models.kubernetes.extensions": "ChosenDevice Predicate PredicateError",
         ".verbs.compare": "ComparisonResult PlanComparisonResult compare compare_plans",
@@ -80,6 +88,8 @@ __all__ = [
     "PredicateError",
     "ProvisionResult",
     "PurchaseComparisonResult",
+    "QueueCapacityInterrupted",
+    "QueueCapacityResult",
     "QuotaInterrupted",
     "QuotaResult",
     "SnapshotResult",
@@ -98,6 +108,7 @@ __all__ = [
     "overlay",
     "plan",
     "provision",
+    "queue_capacity",
     "quota",
     "show",
     "snapshot",

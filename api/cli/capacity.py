@@ -1,9 +1,10 @@
-"""``drasat capacity``: how many more copies of a claim, a template or a pod fit, and what stops the next."""
+"""``drasat capacity``: how many more copies of a claim, a template, a pod or a workload of Kueue fit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -11,6 +12,7 @@ from . import options
 from .options import check_node_name, load_cluster
 from .output import (
     Exit,
+    UsageError,
     check_report,
     print_problems,
     print_result,
@@ -21,7 +23,8 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from ..verbs.capacity import CapacityResult
+    from ..models.cluster.cluster import Cluster
+    from ..verbs.capacity import CapacityResult, QueueCapacityResult
 
 
 def _copied_object(option: str, what: str) -> typer.models.OptionInfo:
@@ -37,6 +40,10 @@ def command(
         str | None, _copied_object("--template", "Copy the claims of this ResourceClaimTemplate.")
     ] = None,
     pod: Annotated[str | None, _copied_object("--pod", "Copy this pod: all its claims on one node.")] = None,
+    workload: Annotated[
+        str | None,
+        _copied_object("--workload", "Copy this Workload of Kueue, or that of a job or pod with a queue name."),
+    ] = None,
     node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Use only this node.")] = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", help="Stop counting at this number of copies on one node.")
@@ -52,13 +59,15 @@ def command(
     report: options.Report = None,
     output: options.Output = "table",
 ) -> None:
-    """Count how many more copies of a claim, a template or a pod fit.
+    """Count how many more copies of a claim, a template, a pod or a workload of Kueue fit.
 
-    The number is proven where that is possible, and the result says what stops the next copy.
+    The number is proven where that is possible, and the result says what stops the next copy. Copies of a workload are
+    counted by quota, by placement and by both, in its LocalQueue and the others of its namespace. Where the input has
+    ClusterQueues and nothing is named, each sort of workload is counted in its LocalQueue.
 
     Exit codes: 0 one more fits at least; 1 none fits; 2 bad input or usage; 3 none was found, and that is not proven.
     """
-    from ..verbs.capacity import capacity
+    from ..verbs.capacity import capacity, queue_capacity
 
     check_node_name(node)
     check_report(report)
@@ -66,6 +75,12 @@ def command(
     seconds = options.parse_seconds(time_limit)
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
     cluster = load_cluster(filename, reading, gates, node)
+    named = [one for one in (claim, template, pod, node) if one is not None]
+    if workload is not None and named:
+        raise UsageError("copies are made of one claim, one template, one pod or one workload: give only one of them")
+    if workload is not None or (not named and _has_queues(cluster)):
+        count = partial(queue_capacity, cluster, workload=workload, limit=limit)
+        _answer_queues(partial(count, feature_gates=gates, time_limit=seconds, seed=seed), workload, output, report)
     ask = partial(capacity, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
     result, interrupted = run_verb(partial(ask, feature_gates=gates, time_limit=seconds, seed=seed, timings=timings))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
@@ -75,6 +90,42 @@ def command(
     # Whether one more copy fits.
     none_fits = Exit.NO if result.proven else Exit.UNDECIDED
     raise typer.Exit(Exit.DONE if result.unbounded or result.fits else none_fits)
+
+
+def _has_queues(cluster: Cluster) -> bool:
+    from ..models.kubernetes.kueue import ClusterQueue
+
+    return bool(cluster.objects(ClusterQueue))
+
+
+def _answer_queues(
+    ask: Callable[[], QueueCapacityResult], workload: str | None, output: str, report: str | None
+) -> NoReturn:
+    """Print what fits in queues, and end. The own LocalQueue of a named workload decides, else any row."""
+    result, interrupted = run_verb(ask)
+    print_problems(*(f"warning: {notice}" for notice in result.document.notices))
+    print_result(result, output, {"table": _print_queues, "wide": _print_queues_wide}, report)
+    if interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
+    decisive = result.queues if workload is None else result.queues[:1]
+    if any(one.both.fits or one.both.unbounded for one in decisive):
+        raise typer.Exit(Exit.DONE)
+    raise typer.Exit(Exit.NO if all(one.both.proven for one in decisive) else Exit.UNDECIDED)
+
+
+def _print_queues(result: QueueCapacityResult, wide: bool = False) -> None:
+    from ..reports import capacity
+
+    print_table(capacity.QUEUE_HEADERS, capacity.queue_rows(result.document), wide=wide)
+    write_stdout_lines([capacity.queue_summary(result.document)])
+
+
+def _print_queues_wide(result: QueueCapacityResult) -> None:
+    from ..reports import capacity
+
+    _print_queues(result, wide=True)
+    rows = [[str(cell) for cell in row] for row in capacity.pod_rows(result.document)]
+    print_table(capacity.POD_HEADERS, rows, below=True, wide=True)
 
 
 def _print_table(result: CapacityResult, wide: bool = False) -> None:

@@ -200,7 +200,7 @@ def capacity_chart(document: CapacityDocument) -> Chart:
     ]
     if not rows:
         raise ValueError("there is nothing to draw: any number of copies fits, or there are no nodes")
-    return _bars_with_ticks(
+    return bars_with_ticks(
         rows,
         "nodes",
         {"fits": "more copies fit on each", "firstFit": "first fit reaches", "bound": "proven bound"},
@@ -208,7 +208,7 @@ def capacity_chart(document: CapacityDocument) -> Chart:
     )
 
 
-def _bars_with_ticks(rows: Sequence[Row], name: str, series: Mapping[str, str], extra: Sequence[Any] = ()) -> Chart:
+def bars_with_ticks(rows: Sequence[Row], name: str, series: Mapping[str, str], extra: Sequence[Any] = ()) -> Chart:
     """Bars for the first series, ticks for the others, and the number behind each bar."""
     (bar, bar_title), *others = series.items()
     order = [row[name] for row in rows]
@@ -404,7 +404,7 @@ def planners_chart(document: PlanComparisonDocument) -> Chart:
         for one in document.planners
     ]
     series = {"admitted": "units placed", "asked": "units asked for"}
-    return _bars_with_ticks(rows, "planner", series, extra=[alt.Tooltip("used:Q", title="devices in use")])
+    return bars_with_ticks(rows, "planner", series, extra=[alt.Tooltip("used:Q", title="devices in use")])
 
 
 def engines_chart(document: ComparisonDocument, seconds: Mapping[str, float]) -> Chart:
@@ -420,7 +420,7 @@ def engines_chart(document: ComparisonDocument, seconds: Mapping[str, float]) ->
         for one in document.engines
     ]
     extra = [alt.Tooltip("steps:Q"), alt.Tooltip("seconds:Q", format=".3f")]
-    return _bars_with_ticks(rows, "engine", {"admitted": "units allocated", "asked": "units asked for"}, extra)
+    return bars_with_ticks(rows, "engine", {"admitted": "units allocated", "asked": "units asked for"}, extra)
 
 
 def sweep_chart(document: SweepDocument) -> Chart:

@@ -121,7 +121,7 @@ class Plots:
         return self._drawn("topology", path)
 
     def capacity(self, path: str | Path | None = None) -> altair.TopLevelMixin:
-        """How many more copies fit on each kind of node."""
+        """How many more copies fit on each kind of node, or in each LocalQueue."""
         return self._drawn("capacity", path)
 
     def cost(self, path: str | Path | None = None) -> altair.TopLevelMixin:
@@ -283,6 +283,7 @@ _PICTURES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     },
     "SweepDocument": {"times": _of_document("sweep_chart")},
     "CapacityDocument": {"capacity": _of_document("capacity_chart"), "mosaic": _mosaic, "topology": _topology},
+    "QueueCapacityDocument": {"capacity": _of_document("queue_capacity_chart", "quota_charts"), "mosaic": _mosaic},
     "ExplanationDocument": {"devices": _of_document("explanation_chart"), "mosaic": _mosaic},
     "InventoryDocument": {"mosaic": _mosaic, "devices": _of_document("class_chart"), "topology": _topology},
     "TopologyDocument": {"topology": _topology},

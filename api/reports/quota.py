@@ -95,10 +95,7 @@ def limit_rows(document: QuotaDocument) -> Iterator[Row]:
     """One row a change that admits a workload, or a row for one that none admits, under ``LIMIT_HEADERS``."""
     for one in document.limits.workloads if document.limits else ():
         name, alike = one.workloads[0], len(one.workloads)
-        lacks = "; ".join(
-            f"{short.resource} in {short.flavor}: {short.available} of {short.asked} left by {_field(short)}"
-            for short in one.missing
-        )
+        lacks = "; ".join(map(missing_text, one.missing))
         for change in one.changes:
             amounts = ", ".join(
                 f"{made.resource} in {made.flavor} {made.before} -> {made.after}" for made in change.amounts
@@ -120,8 +117,10 @@ def _owner(name: str, cohort: bool) -> str:
     return f"{'Cohort' if cohort else 'ClusterQueue'} {name}"
 
 
-def _field(short: MissingQuota) -> str:
-    return f"{short.field} of {_owner(short.node, short.cohort)}"
+def missing_text(short: MissingQuota) -> str:
+    """Which amount is missing, and where there is no more."""
+    left = f"{short.available} of {short.asked} left"
+    return f"{short.resource} in {short.flavor}: {left} by {short.field} of {_owner(short.node, short.cohort)}"
 
 
 FRAMES: Mapping[str, tuple[tuple[str, ...], Callable[[QuotaDocument], Iterable[Row]]]] = {

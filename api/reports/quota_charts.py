@@ -1,4 +1,4 @@
-"""Pictures of quota: what each queue uses and borrows, and which pods go from queues over flavors to nodes."""
+"""Pictures of quota: what each queue uses, borrows and has room for, and which pods go over flavors to nodes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import altair as alt
 
 from ..models.kubernetes.quantity import NANO, Quantity
-from .charts import BLUE, DISTINCT, FREE, GREY, MOST_BARS, ORANGE, Chart, Row, data
+from .charts import BLUE, DISTINCT, FREE, GREY, MOST_BARS, ORANGE, Chart, Row, bars_with_ticks, data
 from .quota import NOWHERE, flows
 
 if TYPE_CHECKING:
+    from ..models.results.capacity import QueueCapacityDocument
     from ..models.results.quota import QuotaDocument
 
 Flow: TypeAlias = tuple[str, str, str]
@@ -119,6 +120,25 @@ def flow_chart(document: QuotaDocument) -> Chart:
         width=_WIDTH, height=_HEIGHT, title="pods by queue, flavor and node", padding={"left": 110, "right": 190}
     )
     return made
+
+
+def queue_capacity_chart(document: QueueCapacityDocument) -> Chart:
+    """How many more copies of each workload fit in its LocalQueue, with ticks for quota and placement alone."""
+    rows = [
+        {
+            "queue": f"{one.namespace}/{one.local_queue} · {one.workload}",
+            "both": one.both.fits,
+            "quota": one.quota.fits,
+            "placement": one.placement.fits,
+            "limit": one.limited_by,
+        }
+        for one in document.queues[:MOST_BARS]
+        if not one.both.unbounded
+    ]
+    if not rows:
+        raise ValueError("there is nothing to draw: any number of copies fits, or there are no workloads")
+    series = {"both": "more copies fit", "quota": "by quota", "placement": "by placement"}
+    return bars_with_ticks(rows, "queue", series, extra=[alt.Tooltip("limit:N", title="limited by")])
 
 
 def _names(found: Mapping[Flow, int], column: int) -> list[str]:

@@ -34,6 +34,7 @@ _TITLES = {
     "ComparisonResult": "Comparison of engines",
     "PlanComparison": "Comparison of planners",
     "CapacityResult": "Capacity",
+    "QueueCapacityResult": "Capacity of queues",
     "ExplanationResult": "Explanation",
     "InventoryResult": "Inventory",
     "TopologyResult": "Topologies",

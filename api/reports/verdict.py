@@ -53,6 +53,11 @@ def _room(document: Any) -> tuple[str, str]:
     return capacity.summary(document), GOOD if document.total.fits or document.total.unbounded else BAD
 
 
+def _room_in_queues(document: Any) -> tuple[str, str]:
+    fits = any(one.both.fits or one.both.unbounded for one in document.queues)
+    return capacity.queue_summary(document), GOOD if fits else BAD
+
+
 def _explained(document: Any) -> tuple[str, str]:
     failed = sum(unit.outcome != "Allocated" for unit in document.units)
     return f"{failed} of {plural(len(document.units), 'unit')} cannot be allocated", BAD if failed else GOOD
@@ -88,6 +93,7 @@ _VERDICTS = {
     "ComparisonDocument": _compared,
     "PlanComparisonDocument": _plans_compared,
     "CapacityDocument": _room,
+    "QueueCapacityDocument": _room_in_queues,
     "ExplanationDocument": _explained,
     "InventoryDocument": _shown,
     "TopologyDocument": _placed,

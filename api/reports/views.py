@@ -239,6 +239,23 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
         TOPOLOGY,
         SOURCES,
     ),
+    "QueueCapacityDocument": (
+        ReportView(
+            "capacity",
+            "How many more fit",
+            "Bars are copies that Kueue admits and that find nodes. Ticks are what fits by quota or placement alone.",
+            "capacity",
+            table_of(capacity.QUEUE_HEADERS, capacity.queue_rows),
+        ),
+        ReportView(
+            "pods",
+            "Room for pods",
+            "Pods of each pod set that fit on each node of a kind, with the flavors that they may have.",
+            table=table_of(capacity.POD_HEADERS, capacity.pod_rows),
+        ),
+        mosaic_view("What is held before any copy is placed. One cell is a device."),
+        SOURCES,
+    ),
     "ExplanationDocument": (
         ReportView(
             "reasons",

@@ -19,7 +19,15 @@ from ...models.kubernetes.core import Toleration
 from ...models.kubernetes.kinds import kind_of
 from ...models.kubernetes.kueue import ClusterQueue, KueueWorkload, ResourceFlavor
 from ...models.kubernetes.meta import key_of
-from ...models.workload.quota import FlavorOption, OwnerKey, QuotaHolder, QuotaPodSet, QuotaProblem, QuotaWorkload
+from ...models.workload.quota import (
+    UNLIMITED,
+    FlavorOption,
+    OwnerKey,
+    QuotaHolder,
+    QuotaPodSet,
+    QuotaProblem,
+    QuotaWorkload,
+)
 from .configuration import kueue_configuration
 from .cycles import KueueState
 from .flavors import PODS, flavor_misfit
@@ -63,6 +71,21 @@ def given_admissions(cluster: Cluster, state: KueueState, held: Container[str]) 
     return _QuotaReader(cluster, state).read(held, by_cycles=True)
 
 
+def workload_copies(
+    cluster: Cluster, state: KueueState, workload: WorkloadState, queue: ClusterQueueState, copies: int
+) -> QuotaProblem:
+    """Copies of a workload that was counted, as if they waited in a queue, with quota without limits.
+
+    They are Workloads without owners, named by ``name_of_copy``.
+    """
+    return _QuotaReader(cluster, state).read_copies(workload, queue, copies)
+
+
+def name_of_copy(workload: WorkloadState, number: int) -> str:
+    """The name of a copy of a workload, from 0."""
+    return f"{workload.name}-copy-{number}"
+
+
 class _QuotaReader:
     """Reads the state of Kueue into records."""
 
@@ -96,6 +119,25 @@ class _QuotaReader:
         return QuotaProblem(
             holders, tuple(workloads), not by_cycles, self._complete, (*notices, *self._notices(waiting))
         )
+
+    def read_copies(self, workload: WorkloadState, queue: ClusterQueueState, copies: int) -> QuotaProblem:
+        """See ``workload_copies``."""
+        holders = list(self._holders({}))
+        whole = self._waiting_in(workload, queue)
+        pairs = {
+            (flavor, resource): UNLIMITED
+            for one in whole.pod_sets
+            for choice in one.choices
+            for resource, flavor in choice.flavors.items()
+        }
+        free = tuple(QuotaHolder(one.name, is_cohort=one.is_cohort, nominal=pairs) for one in holders)
+        kind = kind_of(KueueWorkload).name
+        pod_sets = tuple(replace(one, minimum=None) for one in whole.pod_sets)
+        named = [name_of_copy(workload, number) for number in range(copies)]
+        made = (
+            replace(whole, name=name, owners=((kind, workload.namespace, name),), pod_sets=pod_sets) for name in named
+        )
+        return QuotaProblem(free, tuple(made), complete=self._complete)
 
     def _notices(self, waiting: Sequence[WorkloadState]) -> Iterator[str]:
         if any(queue.checks for queue in self._state.queues.values()):
@@ -166,9 +208,11 @@ class _QuotaReader:
     def _pending(self, workload: WorkloadState) -> QuotaWorkload:
         """One that waits, with all flavors that it may have."""
         place = self._state.place(workload)
-        queue = self._state.queues[place[0]] if place is not None else None
-        if queue is None:
+        if place is None:
             return self._refused(workload, _message(workload) or "it waits in no queue")
+        return self._waiting_in(workload, self._state.queues[place[0]])
+
+    def _waiting_in(self, workload: WorkloadState, queue: ClusterQueueState) -> QuotaWorkload:
         problem = ""
         if queue.inactive is not None:
             problem = f"ClusterQueue {queue.name} is inactive: {queue.inactive[1]}"

@@ -37,6 +37,7 @@ from .configuration import KueueConfiguration
 from .counting import CountingFailure, WorkloadCharge
 from .cycles import KueueState
 from .flavors import PODS, flavor_misfit
+from .queues import ClusterQueueState
 from .quota_tree import FlavorResource, QuotaNode
 from .workload_state import QUOTA_RESERVED, WorkloadState
 
@@ -232,14 +233,12 @@ class _LimitFinder:
         first = alike[0]
         ways = self._ways(first)
         node = self._node(first)
-        missing = {pair: None for asked in ways for pair in asked if asked[pair] > max(0, node.available(pair))}
-        asked_of = {pair: max(asked.get(pair, 0) for asked in ways) for pair in missing}
         told = first.conditions.get(QUOTA_RESERVED)
         return records.WorkloadLimit(
             workloads=tuple(one.key for one in alike),
             cluster_queue=node.name,
             message=told.message if told is not None else "",
-            missing=tuple(_missing(node, pair, asked_of[pair]) for pair in sorted(missing)),
+            missing=missing_quota(node, ways),
             changes=tuple(self._changes(first, ways)),
         )
 
@@ -249,25 +248,7 @@ class _LimitFinder:
         return self._state.queues[place[0]].node
 
     def _ways(self, workload: WorkloadState) -> list[dict[FlavorResource, int]]:
-        """What the workload asks of the quota with each choice of flavors that its pods allow."""
-        queue = self._state.queues[self._node(workload).name]
-        total: dict[str, int] = defaultdict(int)
-        for charge in workload.charged:
-            for resource, amount in charge.requests.items():
-                total[resource] += amount
-            if PODS in queue.group_of:
-                total[PODS] += charge.count
-        groups = []
-        for group in queue.groups:
-            asked = {resource: total[resource] for resource in sorted(group.resources) if total.get(resource)}
-            fitting = [name for name in group.flavors if self._fits(workload, name)]
-            if asked:
-                groups.append([{(name, resource): amount for resource, amount in asked.items()} for name in fitting])
-        combined = islice(product(*groups), _MOST_WAYS)
-        return [{pair: amount for part in parts for pair, amount in part.items()} for parts in combined]
-
-    def _fits(self, workload: WorkloadState, flavor: str) -> bool:
-        return all(flavor_misfit(one, flavor, self._flavors.get(flavor)) is None for one in workload.pod_sets)
+        return quota_ways(workload, self._state.queues[self._node(workload).name], self._flavors)
 
     def _changes(
         self, workload: WorkloadState, ways: Sequence[Mapping[FlavorResource, int]]
@@ -363,6 +344,36 @@ class _LimitFinder:
         )
         found = gcd(*amounts)
         return found if found >= _LEAST_BYTES else 1
+
+
+def quota_ways(
+    workload: WorkloadState, queue: ClusterQueueState, flavors: Mapping[str, ResourceFlavor]
+) -> list[dict[FlavorResource, int]]:
+    """What a workload asks of the quota with each choice of flavors that its pods allow."""
+    total: dict[str, int] = defaultdict(int)
+    for charge in workload.charged:
+        for resource, amount in charge.requests.items():
+            total[resource] += amount
+        if PODS in queue.group_of:
+            total[PODS] += charge.count
+    groups = []
+    for group in queue.groups:
+        asked = {resource: total[resource] for resource in sorted(group.resources) if total.get(resource)}
+        fitting = [
+            name
+            for name in group.flavors
+            if all(flavor_misfit(one, name, flavors.get(name)) is None for one in workload.pod_sets)
+        ]
+        if asked:
+            groups.append([{(name, resource): amount for resource, amount in asked.items()} for name in fitting])
+    combined = islice(product(*groups), _MOST_WAYS)
+    return [{pair: amount for part in parts for pair, amount in part.items()} for parts in combined]
+
+
+def missing_quota(node: QuotaNode, ways: Sequence[Mapping[FlavorResource, int]]) -> tuple[records.MissingQuota, ...]:
+    """Which amounts a queue has too little of, with any way to choose flavors, and where there is no more."""
+    pairs = {pair for asked in ways for pair in asked if asked[pair] > max(0, node.available(pair))}
+    return tuple(_missing(node, pair, max(asked.get(pair, 0) for asked in ways)) for pair in sorted(pairs))
 
 
 def _levers(node: QuotaNode, pairs: Collection[FlavorResource]) -> Iterator[list[_Lever]]:

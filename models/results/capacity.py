@@ -1,4 +1,4 @@
-"""The document of ``capacity``."""
+"""The documents of ``capacity`` and of ``queue_capacity``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 
 from ..formats.decode import Model
 from .common import API_VERSION, Reason, RequestTable
+from .quota import MissingQuota
 
 
 class CopiedObject(Model, omit_defaults=False):
@@ -74,3 +75,64 @@ class CapacityDocument(Model, kw_only=True, omit_defaults=False):
     verified: bool
     statistics: dict[str, int]
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+
+
+class FlavorCopies(Model, kw_only=True, omit_defaults=False):
+    """So many copies in turn that Kueue gives the same flavors, by pod set and resource; null: any number."""
+
+    copies: int | None
+    flavors: dict[str, dict[str, str]]
+
+
+class PodSetCopies(Model, kw_only=True, omit_defaults=False):
+    """The pods of a pod set that fit on nodes of these flavors if nothing else is placed; ``count`` are in a copy."""
+
+    pod_set: str
+    count: int
+    flavors: dict[str, str]
+    total: Copies
+    nodes: tuple[NodeCopies, ...]
+    sharing: tuple[SharingNodes, ...]
+
+
+CapacityLimit = Literal["", "quota", "placement", "quota and placement"]
+
+
+class QueueCopies(Model, kw_only=True, omit_defaults=False):
+    """How many more copies of a workload fit if they are made in a LocalQueue, each of them whole.
+
+    ``quota``: Kueue admits them beside what workloads hold, and preempts nobody; ``flavors`` are those that it gives
+    them. ``placement``: nodes of any flavors of the queue have room, whatever their quota. ``both``: Kueue admits them,
+    and nodes of the flavors that it gives them have room. ``limitedBy`` is what stops the next; empty if any number
+    fits. ``message`` and ``missing`` say which quota the next one lacks, ``pods`` what nodes have room for.
+    """
+
+    namespace: str
+    local_queue: str
+    cluster_queue: str
+    workload: str
+    quota: Copies
+    placement: Copies
+    both: Copies
+    limited_by: CapacityLimit
+    message: str
+    missing: tuple[MissingQuota, ...]
+    flavors: tuple[FlavorCopies, ...]
+    pods: tuple[PodSetCopies, ...]
+    problem: str
+
+
+class QueueCapacityDocument(Model, kw_only=True, omit_defaults=False):
+    """What ``capacity --workload -o json`` prints, and ``capacity`` with ClusterQueues where no object is named.
+
+    Of a named workload the first row is its own LocalQueue. ``limit`` is the number of pods on one node at which
+    counting ends.
+    """
+
+    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
+    kind: Literal["QueueCapacityResult"] = "QueueCapacityResult"
+    queues: tuple[QueueCopies, ...]
+    limit: int
+    notices: tuple[str, ...]
+    feature_gates: dict[str, bool]
+    verified: bool

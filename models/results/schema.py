@@ -13,7 +13,7 @@ import msgspec
 
 from ..kubernetes.extensions import LATTICES, SCOPES, SHAPES, STRAIGHT
 from ..kubernetes.kinds import KINDS, OWN_GROUP
-from .capacity import CapacityDocument
+from .capacity import CapacityDocument, QueueCapacityDocument
 from .common import AllocationDocument, ValidationDocument
 from .comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument
 from .explanation import ExplanationDocument
@@ -33,6 +33,7 @@ DOCUMENTS = (
     ComparisonDocument,
     SweepDocument,
     CapacityDocument,
+    QueueCapacityDocument,
     ExplanationDocument,
     SnapshotDocument,
     TopologyDocument,

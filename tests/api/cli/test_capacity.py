@@ -198,3 +198,35 @@ def test_the_frame_has_a_row_a_node(manifests):
     assert list(frame["node"]) == ["n1", "n2"]
     assert list(frame["fits"]) == [3, 1]
     assert "n2" in package.capacity(package.load(str(manifests(claim()))))._repr_html_()
+
+
+def test_queues_of_kueue_are_counted_where_nothing_is_named(drasat, examples):
+    done = drasat("capacity", "-f", examples / "kueue" / "c-borrowing")
+    assert done.code == 0
+    assert [line.split()[:6] for line in done.out.splitlines()[1:3]] == [
+        ["team/a-5", "a", "1", "2", "1", "quota"],
+        ["team/d-5", "d", "0", "2", "0", "quota"],
+    ]
+    assert "4 of 5 left by borrowingLimit of ClusterQueue d" in done.out
+
+
+@pytest.mark.parametrize(("name", "code"), [("team/halves", 0), ("team/whole", 1), ("team/nobody", 2)])
+def test_a_workload_of_kueue_is_counted_by_quota_placement_and_both(drasat, examples, name, code):
+    done = drasat("capacity", "-f", examples / "kueue" / "j-stranded", "--workload", name, "-o", "json")
+    assert done.code == code
+    if code < 2:
+        (row,) = json.loads(done.out)["queues"]
+        assert (row["both"]["fits"] > 0, row["both"]["proven"]) == (code == 0, True)
+    else:
+        assert done.err == "drasat: Workload team/nobody not found, nor a job or pod of this name with a LocalQueue\n"
+
+
+def test_a_workload_is_named_alone(drasat, examples):
+    done = drasat("capacity", "-f", examples / "kueue" / "j-stranded", "--workload", "a", "--node", "gpu-1")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+def test_wide_tables_have_the_pods_that_nodes_have_room_for(drasat, examples):
+    done = drasat("capacity", "-f", examples / "kueue" / "j-stranded", "-o", "wide")
+    assert "POD SET" in done.out
+    assert "gpus" in done.out.splitlines()[-1]

@@ -151,6 +151,7 @@ RESULTS = {
     "compare": lambda: drasat.compare(loaded("whole-gpus"), ["backtracking", "auto"]),
     "compare_plans": lambda: drasat.compare_plans(loaded("plan-queue"), ["first-fit", "plan"]),
     "capacity": lambda: drasat.capacity(loaded("whole-gpus"), pod="ml/training"),
+    "queue_capacity": lambda: drasat.queue_capacity(loaded("kueue/j-stranded")),
     "explain": lambda: drasat.explain(loaded("plan-queue")),
     "show": lambda: drasat.show(loaded("inventory")),
     "topology": lambda: drasat.topology(loaded("ring-topology")),

@@ -36,6 +36,7 @@ COMMANDS = {
     "compare --sweep": ["compare", "--sweep", "easy=2", "--engines", "backtracking,auto"],
     "explain": ["explain", "-f", EXAMPLES / "plan-queue"],
     "capacity": ["capacity", "-f", EXAMPLES / "whole-gpus", "--pod", "ml/training"],
+    "capacity of queues": ["capacity", "-f", EXAMPLES / "kueue" / "c-borrowing"],
     "show": ["show", "-f", EXAMPLES / "inventory"],
     "quota": ["quota", "-f", EXAMPLES / "kueue" / "a-lending"],
     "provision": ["provision", "-f", EXAMPLES / "provisioning"],

@@ -41,6 +41,10 @@ REPORTS = {
         ["planners", "mosaic", "fragmentation", "sources"],
     ),
     "capacity": (lambda: drasat.capacity(loaded("whole-gpus"), pod="ml/training"), ["capacity", "mosaic", "sources"]),
+    "queue-capacity": (
+        lambda: drasat.queue_capacity(loaded("kueue/j-stranded")),
+        ["capacity", "pods", "mosaic", "sources"],
+    ),
     "explain": (lambda: drasat.explain(loaded("plan-queue")), ["reasons", "changes", "devices", "mosaic", "sources"]),
     "show": (lambda: drasat.show(loaded("inventory")), ["mosaic", "classes", "nodes", "pools", "claims", "sources"]),
     "provision": (lambda: drasat.provision(loaded("provisioning")), ["requests", "workloads", "timeline", "events"]),
