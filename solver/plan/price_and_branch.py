@@ -30,6 +30,7 @@ from .heuristics import (
     remove_slack,
 )
 from .master import ColumnBounds, Duals, LinearMaster, MasterRelaxation, solve_restricted_master
+from .whole_gangs import WholeGangSolver
 
 # CP-SAT closes the master itself while it has no more columns than this.
 _FEW_COLUMNS = 200
@@ -45,6 +46,9 @@ _SETTLING_WORK = 2.0
 # What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
 _ROUNDING_WORK = 0.5
 _FEW_GROUPS = 25
+# How often gangs are chosen in whole numbers, each time with what nodes are known to hold by then, and the work for it.
+_WISHES = 12
+_WHOLE_GANGS_WORK = 20.0
 # What a brief stage may take: rounds of pricing, and work of CP-SAT on the columns at the end.
 _BRIEF_ROUNDS = 20
 _BRIEF_PART = 10
@@ -100,6 +104,7 @@ class _StageSolver:
         self._limits = limits
         self._watch = watch
         self._plan = self._settled(master_problem.empty_plan(instance))
+        self._whole_gangs = WholeGangSolver(self._generator, self._most())
         self._results: list[master_problem.StageResult] = []
         self._reached: list[tuple[master_problem.ObjectiveStage, int | None]] = []
 
@@ -268,6 +273,10 @@ class _StageSolver:
         if relaxation is None:
             return bound
         if self._instance.completion and not stage.brief:
+            bound = self._choose_whole_gangs(stage, relaxation, bound)
+            self._note(stage, bound, generated.rounds)
+            if self._is_close(stage, bound):
+                return bound
             self._round_gangs(stage, relaxation, bound)
             self._note(stage, bound, generated.rounds)
             if self._is_close(stage, bound):
@@ -298,6 +307,30 @@ class _StageSolver:
             completed = prove_by_enumeration(self._generator, stage, relaxation.duals, self._plan, part.deadline)
             self._keep_better(stage, completed.plan)
             bound = self._plan.value(stage.terms) if completed.proven else bound
+        return bound
+
+    def _choose_whole_gangs(
+        self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
+    ) -> int | None:
+        """Choose gangs in whole numbers and look for nodes for them; return the bound, which may have become better."""
+        completion, solver, deadline = self._instance.completion, self._whole_gangs, self._limits.deadline
+        solver.add_prices(relaxation.duals.units, deadline)
+        gap = stage.gap(self._limits.gap) / 2
+        for _ in range(_WISHES):
+            if completion is None or master_problem.is_past(deadline):
+                break
+            found = solver.solve(stage, self._plan, Limits(deadline=deadline, work=_WHOLE_GANGS_WORK, gap=gap))
+            if found.bound is not None and (bound is None or (found.bound < bound) == stage.maximise):
+                bound = found.bound
+            if found.wished is None or self._is_close(stage, bound):
+                break
+            placement = solver.place(found.wished, completion.sizes, deadline)
+            if placement.plan is not None and placement.plan.is_feasible(self._instance, self.master.rows):
+                self._keep_better(stage, placement.plan)
+            else:
+                self._take(stage, placement.columns, bound, _ROUNDING_WORK, tuple(map(float, found.wished.gangs)))
+            if placement.row is None or self._is_close(stage, bound):
+                break
         return bound
 
     def _round_gangs(

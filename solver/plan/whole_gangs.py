@@ -1,0 +1,175 @@
+"""Gangs in whole numbers: a bound where rows decide which gangs are placed, and the gangs of nearly the best plan.
+
+The linear relaxation admits parts of gangs, of which many rows of quota together leave much room. Here gangs are whole,
+and *capacity rows* stand for the nodes: at prices for units that are not below zero, no plan places units for more than
+the sum, over the node classes, of the number of nodes times the worth of the best column. The prices are duals of the
+linear relaxation. Gangs that the nodes cannot hold together give further prices, as the cuts of Benders (1962) do: those
+at which too much is asked for. Each solution is a wish for a plan, and each bound holds for all plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ...encoders.rows import CoefficientError, CpSatRows
+from ..engines.cp_sat import Limits, SolverConfiguration, SolverStatus, run_solver
+from . import column_generation
+from .column_generation import ColumnGenerator, Effort, GenerationLimits, Prices, PricingLimits
+from .master import ColumnBounds, LinearMaster, solve_restricted_master
+from .master_problem import (
+    CouplingRow,
+    IntegerPlan,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    Terms,
+    covered_units,
+    ordered_columns,
+    placed_units,
+)
+
+# Rows about the same few amounts, as those of quota, need presolve and cuts to be bounded well.
+ROWS_OF_QUOTA = SolverConfiguration(symmetry=0)
+# The largest price of a capacity row where no small whole numbers have the same ratios, and how near these must be.
+_LARGEST_PRICE = 1 << 16
+_MOST_MULTIPLES = 64
+_RATIO_TOLERANCE = 1e-5
+# Rounds of pricing, and work for choosing columns, to find out what nodes can hold of some gangs.
+_COVER_ROUNDS, _COVER_WORK, _COVER_TOLERANCE = 60, 2.0, 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class WholeGangs:
+    """The units and gangs of a solution, as a plan without columns, and a bound on the stage; None for unknown."""
+
+    wished: IntegerPlan | None
+    bound: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GangPlacement:
+    """A plan in which the nodes hold all that was wished for, or else columns that hold much of it.
+
+    ``row`` is a capacity row that excludes the wish, where its units do not even fit nodes in parts.
+    """
+
+    plan: IntegerPlan | None
+    columns: tuple[tuple[column_generation.Column, int], ...] = ()
+    row: CouplingRow | None = None
+
+
+@dataclass
+class WholeGangSolver:
+    """Solves the relaxation of a master problem in which gangs are whole; ``capacity`` rows grow with each question."""
+
+    generator: ColumnGenerator
+    limits_by_class: Sequence[int]
+    capacity: list[CouplingRow] = field(default_factory=list)
+
+    def solve(self, stage: ObjectiveStage, hint: IntegerPlan, limits: Limits) -> WholeGangs:
+        """Find whole gangs that are best for a stage, as far as rows about units and gangs say."""
+        instance = self.generator.instance
+        if stage.terms.nodes or stage.terms.usage:
+            return WholeGangs(None, None)
+        rows = CpSatRows()
+        rows.has_packing_rows = True
+        units = [rows.integer(0, unit.demand) for unit in instance.units]
+        gangs = [rows.integer(0, gang.demand) for gang in instance.gangs]
+
+        def terms(form: Terms) -> list[tuple[int, int]]:
+            own = [(units[index], value) for index, value in form.units.items()]
+            return own + [(gangs[index], value) for index, value in form.gangs.items()]
+
+        try:
+            for row in (*self.generator.master.rows, *self.capacity):
+                if not row.terms.nodes and not row.terms.usage:
+                    rows.between(terms(row.terms), row.lower, row.upper)
+            sign = -1 if stage.maximise else 1
+            rows.minimize([(variable, sign * value) for variable, value in terms(stage.terms) if value])
+        except CoefficientError:
+            return WholeGangs(None, None)
+        rows.hint(dict(zip((*units, *gangs), (*hint.units, *hint.gangs), strict=True)))
+        found = run_solver(rows, limits, ROWS_OF_QUOTA)
+        if found.status not in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE):
+            return WholeGangs(None, None)
+        values = found.values
+        wished = IntegerPlan((), tuple(values[one] for one in units), tuple(values[one] for one in gangs))
+        step = column_generation.value_step(instance, stage.terms)
+        return WholeGangs(wished, sign * -(-found.bound // step) * step)
+
+    def add_prices(self, prices: Sequence[float], deadline: float | None) -> CouplingRow | None:
+        """Add the capacity row at prices near these; None where pricing ends too early, or units are worth nothing."""
+        row = self._capacity_row(whole_prices(prices), deadline)
+        if row is not None and row not in self.capacity:
+            self.capacity.append(row)
+        return row
+
+    def _capacity_row(self, prices: Sequence[int], deadline: float | None) -> CouplingRow | None:
+        instance, total = self.generator.instance, 0
+        if not any(prices):
+            return None
+        asked, limits = Prices(tuple(prices), (0,) * instance.meters), PricingLimits(Effort.THOROUGH, deadline=deadline)
+        for node in instance.nodes:
+            priced = self.generator.pricer.price(node.index, asked, self.limits_by_class, limits)
+            if priced.bound is None:
+                return None
+            total += node.count * max(0, priced.bound)
+        units = {unit.index: prices[unit.index] for unit in instance.units if unit.demand and prices[unit.index]}
+        worth = (sum(prices[unit] * size for unit, size in gang.members) for gang in instance.gangs)
+        gangs = {index: one for index, one in enumerate(worth) if one}
+        return CouplingRow(Terms(units=units, gangs=gangs), upper=total)
+
+    def place(self, wished: IntegerPlan, sizes: Sequence[int], deadline: float | None) -> GangPlacement:
+        """Look for columns that hold all that is wished for; units count by their ``sizes`` where not all can be held.
+
+        What nodes do not hold in parts either gives a capacity row, which is added.
+        """
+        instance, given = self.generator.instance, placed_units(self.generator.instance, wished)
+        weights = [max(1, size) for size in sizes] or [1] * len(given)
+        units = tuple(
+            MasterUnitClass(index, number, weight)
+            for index, (number, weight) in enumerate(zip(given, weights, strict=True))
+        )
+        cover = MasterProblem(units, instance.nodes, (), (), instance.meters, instance.sizes)
+        stage, master = cover.admitted(), LinearMaster(cover)
+        for column in self.generator.master.columns:
+            master.add(column)
+        master.set_objective(stage)
+        generator = replace(self.generator, instance=cover, master=master)
+        budget = GenerationLimits(_COVER_ROUNDS, _COVER_TOLERANCE, deadline)
+        relaxation = generator.run(stage, budget, self.limits_by_class).relaxation
+        if relaxation is None:
+            return GangPlacement(None)
+        row = None
+        if relaxation.value < sum(number * weight for number, weight in zip(given, weights, strict=True)) * (
+            1 - _COVER_TOLERANCE
+        ):
+            duals = relaxation.duals.units
+            row = self.add_prices([min(dual, weight) for dual, weight in zip(duals, weights, strict=True)], deadline)
+        counts = {node.index: node.count for node in instance.nodes}
+        choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in master.columns]
+        start = IntegerPlan((), (0,) * len(units), ())
+        limits = Limits(deadline=deadline, work=_COVER_WORK)
+        chosen = solve_restricted_master(cover, (), stage, choices, start, limits).plan
+        if chosen is None:
+            return GangPlacement(None, row=row)
+        is_whole = all(number <= there for number, there in zip(given, covered_units(cover, chosen.columns), strict=True))
+        plan = replace(wished, columns=ordered_columns(dict(chosen.columns))) if is_whole else None
+        return GangPlacement(plan, chosen.columns, row)
+
+
+def whole_prices(prices: Sequence[float]) -> list[int]:
+    """Whole numbers, small ones if any have nearly the ratios of these prices; nothing is below zero."""
+    positive = [price for price in prices if price > 0]
+    if not positive:
+        return [0] * len(prices)
+    largest = max(positive)
+    least = min(price for price in positive if price > largest * _RATIO_TOLERANCE)
+    for times in range(1, _MOST_MULTIPLES + 1):
+        numbers = [max(0.0, price) / least * times for price in prices]
+        if largest / least * times > _LARGEST_PRICE:
+            break
+        if all(abs(number - round(number)) <= _RATIO_TOLERANCE * max(1.0, number) for number in numbers):
+            return [round(number) for number in numbers]
+    return [round(max(0.0, price) / largest * _LARGEST_PRICE) for price in prices]
