@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
+from threading import Thread
 from time import monotonic
 
 from ...encoders.rows import CoefficientError, CpSatRows
@@ -165,6 +167,51 @@ class LinearMaster:
                 tuple(sign * dual for dual in found.dual_values(self._row_limits)),
             ),
         )
+
+
+_IntegerRow = tuple[Sequence[tuple[int, int]], int | None, int | None]
+# Limits of a branch and bound that repeat: nodes of the tree. The clock is for safety.
+_MOST_TREE_NODES = 500
+
+
+def solve_integer_program(
+    ranges: Sequence[tuple[int, int]],
+    rows: Sequence[_IntegerRow],
+    objective: Sequence[tuple[int, int]],
+    *,
+    maximise: bool,
+    gap: float,
+    deadline: float | None = None,
+) -> list[int] | None:
+    """Return values of variables with these ranges, by HiGHS; None where it finds none.
+
+    Rows are terms with their least and their most. It counts in floating point: whether rows hold is to be looked at.
+    """
+    model = mathopt.Model()
+    variables = [model.add_integer_variable(lb=least, ub=most) for least, most in ranges]
+    for terms, least, most in rows:
+        row = model.add_linear_constraint(lb=-inf if least is None else least, ub=inf if most is None else most)
+        for number, value in terms:
+            row.set_coefficient(variables[number], value)
+    model.objective.is_maximize = maximise
+    for number, value in objective:
+        model.objective.set_linear_coefficient(variables[number], value)
+    left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
+    parameters = mathopt.SolveParameters(time_limit=left, node_limit=_MOST_TREE_NODES, relative_gap_tolerance=gap)
+    found: list[mathopt.SolveResult] = []
+
+    def solve() -> None:
+        # What the solver does not take is not worth an error: there is another one.
+        with suppress(ValueError, RuntimeError, AttributeError):
+            found.append(mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters))
+
+    # It cannot be stopped; Ctrl-C leaves it behind.
+    thread = Thread(target=solve, daemon=True)
+    thread.start()
+    thread.join()
+    if not found or not found[0].has_primal_feasible_solution():
+        return None
+    return [round(value) for value in found[0].variable_values(variables)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,11 @@ class CouplingRow:
     lower: int | None = None
     upper: int | None = None
 
+    def holds(self, plan: IntegerPlan) -> bool:
+        """Whether a plan keeps the row."""
+        value = plan.value(self.terms)
+        return (self.lower is None or value >= self.lower) and (self.upper is None or value <= self.upper)
+
 
 BRIEF_GAP_FACTOR = 10
 
@@ -294,8 +299,7 @@ class IntegerPlan:
             and all(0 <= number <= unit.demand for number, unit in zip(self.units, instance.units, strict=True))
             and all(0 <= number <= gang.demand for number, gang in zip(self.gangs, instance.gangs, strict=True))
             and all(need <= room for need, room in zip(needed, given, strict=True))
-            and all(row.lower is None or self.value(row.terms) >= row.lower for row in rows)
-            and all(row.upper is None or self.value(row.terms) <= row.upper for row in rows)
+            and all(row.holds(self) for row in rows)
         )
 
 

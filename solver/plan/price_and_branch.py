@@ -48,6 +48,8 @@ _ROUNDING_WORK = 0.5
 _FEW_GROUPS = 25
 # How often gangs are chosen in whole numbers, each time with what nodes are known to hold by then, and the work for it.
 _WISHES = 12
+# A wish is so much nearer to the best one than the gap that is asked for.
+_PARTS_OF_GAP = 4
 _WHOLE_GANGS_WORK = 20.0
 # What a brief stage may take: rounds of pricing, and work of CP-SAT on the columns at the end.
 _BRIEF_ROUNDS = 20
@@ -314,23 +316,25 @@ class _StageSolver:
     ) -> int | None:
         """Choose gangs in whole numbers and look for nodes for them; return the bound, which may have become better."""
         completion, solver, deadline = self._instance.completion, self._whole_gangs, self._limits.deadline
+        gap = stage.gap(self._limits.gap)
         solver.add_prices(relaxation.duals.units, deadline)
-        gap = stage.gap(self._limits.gap) / 2
-        for _ in range(_WISHES):
-            if completion is None or master_problem.is_past(deadline):
+        best = self._plan
+        for _ in range(_WISHES if completion else 0):
+            wished = solver.wish(stage, gap / _PARTS_OF_GAP, deadline)
+            if completion is None or wished is None or stage.gain(wished, self._plan) <= 0:
                 break
-            found = solver.solve(stage, self._plan, Limits(deadline=deadline, work=_WHOLE_GANGS_WORK, gap=gap))
-            if found.bound is not None and (bound is None or (found.bound < bound) == stage.maximise):
-                bound = found.bound
-            if found.wished is None or self._is_close(stage, bound):
-                break
-            placement = solver.place(found.wished, completion.sizes, deadline)
+            best, placement = wished, solver.place(wished, completion.sizes, deadline)
             if placement.plan is not None and placement.plan.is_feasible(self._instance, self.master.rows):
                 self._keep_better(stage, placement.plan)
             else:
-                self._take(stage, placement.columns, bound, _ROUNDING_WORK, tuple(map(float, found.wished.gangs)))
+                self._take(stage, placement.columns, bound, _ROUNDING_WORK, tuple(map(float, wished.gangs)))
             if placement.row is None or self._is_close(stage, bound):
                 break
+        if self._is_close(stage, bound):
+            return bound
+        found = solver.bound(stage, best, Limits(deadline=deadline, work=_WHOLE_GANGS_WORK, gap=gap * (1 - gap)))
+        if found.bound is not None and (bound is None or (found.bound < bound) == stage.maximise):
+            bound = found.bound
         return bound
 
     def _round_gangs(

@@ -9,6 +9,7 @@ at which too much is asked for. Each solution is a wish for a plan, and each bou
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,8 +17,10 @@ from ...encoders.rows import CoefficientError, CpSatRows
 from ..engines.cp_sat import Limits, SolverConfiguration, SolverStatus, run_solver
 from . import column_generation
 from .column_generation import ColumnGenerator, Effort, GenerationLimits, Prices, PricingLimits
-from .master import ColumnBounds, LinearMaster, solve_restricted_master
+from .master import ColumnBounds, LinearMaster, solve_integer_program, solve_restricted_master
+from .heuristics import fill_greedily, plan_from_columns
 from .master_problem import (
+    Column,
     CouplingRow,
     IntegerPlan,
     MasterProblem,
@@ -55,7 +58,7 @@ class GangPlacement:
     """
 
     plan: IntegerPlan | None
-    columns: tuple[tuple[column_generation.Column, int], ...] = ()
+    columns: Sequence[tuple[Column, int]] = ()
     row: CouplingRow | None = None
 
 
@@ -67,36 +70,61 @@ class WholeGangSolver:
     limits_by_class: Sequence[int]
     capacity: list[CouplingRow] = field(default_factory=list)
 
-    def solve(self, stage: ObjectiveStage, hint: IntegerPlan, limits: Limits) -> WholeGangs:
-        """Find whole gangs that are best for a stage, as far as rows about units and gangs say."""
+    def wish(self, stage: ObjectiveStage, gap: float, deadline: float | None) -> IntegerPlan | None:
+        """Find whole gangs that are nearly best for a stage, as far as rows about units and gangs say.
+
+        HiGHS finds them far sooner than CP-SAT; what it says of bounds is not asked, as it counts in floating point.
+        """
+        if stage.terms.nodes or stage.terms.usage:
+            return None
+        instance, rows = self.generator.instance, self._rows()
+        units = [(0, unit.demand) for unit in instance.units]
+        values = solve_integer_program(
+            [*units, *((0, gang.demand) for gang in instance.gangs)],
+            [(self._terms(row.terms), row.lower, row.upper) for row in rows],
+            self._terms(stage.terms),
+            maximise=stage.maximise,
+            gap=gap,
+            deadline=deadline,
+        )
+        if values is None:
+            return None
+        wished = IntegerPlan((), tuple(values[: len(units)]), tuple(values[len(units) :]))
+        return wished if all(row.holds(wished) for row in rows) else None
+
+    def bound(self, stage: ObjectiveStage, hint: IntegerPlan, limits: Limits) -> WholeGangs:
+        """Bound a stage by CP-SAT; ``hint`` keeps the rows, and is to be as good as is known."""
         instance = self.generator.instance
         if stage.terms.nodes or stage.terms.usage:
             return WholeGangs(None, None)
         rows = CpSatRows()
         rows.has_packing_rows = True
-        units = [rows.integer(0, unit.demand) for unit in instance.units]
-        gangs = [rows.integer(0, gang.demand) for gang in instance.gangs]
-
-        def terms(form: Terms) -> list[tuple[int, int]]:
-            own = [(units[index], value) for index, value in form.units.items()]
-            return own + [(gangs[index], value) for index, value in form.gangs.items()]
-
+        variables = [rows.integer(0, one.demand) for one in (*instance.units, *instance.gangs)]
+        sign = -1 if stage.maximise else 1
         try:
-            for row in (*self.generator.master.rows, *self.capacity):
-                if not row.terms.nodes and not row.terms.usage:
-                    rows.between(terms(row.terms), row.lower, row.upper)
-            sign = -1 if stage.maximise else 1
-            rows.minimize([(variable, sign * value) for variable, value in terms(stage.terms) if value])
+            for row in self._rows():
+                rows.between(self._terms(row.terms), row.lower, row.upper)
+            rows.minimize([(variable, sign * value) for variable, value in self._terms(stage.terms) if value])
         except CoefficientError:
             return WholeGangs(None, None)
-        rows.hint(dict(zip((*units, *gangs), (*hint.units, *hint.gangs), strict=True)))
+        rows.hint(dict(zip(variables, (*hint.units, *hint.gangs), strict=True)))
         found = run_solver(rows, limits, ROWS_OF_QUOTA)
         if found.status not in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE):
             return WholeGangs(None, None)
-        values = found.values
-        wished = IntegerPlan((), tuple(values[one] for one in units), tuple(values[one] for one in gangs))
+        units = len(instance.units)
+        wished = IntegerPlan((), tuple(found.values[:units]), tuple(found.values[units : len(variables)]))
         step = column_generation.value_step(instance, stage.terms)
         return WholeGangs(wished, sign * -(-found.bound // step) * step)
+
+    def _rows(self) -> list[CouplingRow]:
+        """Rows about units and gangs: to leave out the others leaves out no plan."""
+        rows = (*self.generator.master.rows, *self.capacity)
+        return [row for row in rows if not row.terms.nodes and not row.terms.usage]
+
+    def _terms(self, form: Terms) -> list[tuple[int, int]]:
+        """A form over the units and then the gangs, by number."""
+        first = len(self.generator.instance.units)
+        return [*form.units.items(), *((first + index, value) for index, value in form.gangs.items())]
 
     def add_prices(self, prices: Sequence[float], deadline: float | None) -> CouplingRow | None:
         """Add the capacity row at prices near these; None where pricing ends too early, or units are worth nothing."""
@@ -133,30 +161,41 @@ class WholeGangSolver:
         )
         cover = MasterProblem(units, instance.nodes, (), (), instance.meters, instance.sizes)
         stage, master = cover.admitted(), LinearMaster(cover)
-        for column in self.generator.master.columns:
+        generator = replace(self.generator, instance=cover, master=master)
+        prices = Prices(tuple(weights), (0,) * instance.meters)
+        filled = list(fill_greedily(generator, prices, deadline))
+        if _covers(cover, filled):
+            return GangPlacement(replace(wished, columns=ordered_columns(_counted(filled))))
+        for column in (*self.generator.master.columns, *(column for column, _ in filled)):
             master.add(column)
         master.set_objective(stage)
-        generator = replace(self.generator, instance=cover, master=master)
         budget = GenerationLimits(_COVER_ROUNDS, _COVER_TOLERANCE, deadline)
         relaxation = generator.run(stage, budget, self.limits_by_class).relaxation
         if relaxation is None:
-            return GangPlacement(None)
-        row = None
-        if relaxation.value < sum(number * weight for number, weight in zip(given, weights, strict=True)) * (
-            1 - _COVER_TOLERANCE
-        ):
+            return GangPlacement(None, filled)
+        row, asked = None, sum(number * weight for number, weight in zip(given, weights, strict=True))
+        if relaxation.value < asked * (1 - _COVER_TOLERANCE):
             duals = relaxation.duals.units
             row = self.add_prices([min(dual, weight) for dual, weight in zip(duals, weights, strict=True)], deadline)
         counts = {node.index: node.count for node in instance.nodes}
         choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in master.columns]
-        start = IntegerPlan((), (0,) * len(units), ())
+        start = plan_from_columns(cover, [stage], filled)
         limits = Limits(deadline=deadline, work=_COVER_WORK)
-        chosen = solve_restricted_master(cover, (), stage, choices, start, limits).plan
-        if chosen is None:
-            return GangPlacement(None, row=row)
-        is_whole = all(number <= there for number, there in zip(given, covered_units(cover, chosen.columns), strict=True))
-        plan = replace(wished, columns=ordered_columns(dict(chosen.columns))) if is_whole else None
+        chosen = solve_restricted_master(cover, (), stage, choices, start, limits).plan or start
+        plan = replace(wished, columns=chosen.columns) if _covers(cover, chosen.columns) else None
         return GangPlacement(plan, chosen.columns, row)
+
+
+def _covers(cover: MasterProblem, columns: Sequence[tuple[Column, int]]) -> bool:
+    room = covered_units(cover, columns)
+    return all(unit.demand <= there for unit, there in zip(cover.units, room, strict=True))
+
+
+def _counted(columns: Sequence[tuple[Column, int]]) -> Counter[Column]:
+    found = Counter[Column]()
+    for column, number in columns:
+        found[column] += number
+    return found
 
 
 def whole_prices(prices: Sequence[float]) -> list[int]:
