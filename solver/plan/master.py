@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
-from threading import Thread
+from threading import Event, Thread
 from time import monotonic
 
 from ...encoders.rows import CoefficientError, CpSatRows
@@ -175,7 +175,7 @@ _MOST_TREE_NODES = 500
 
 
 def solve_integer_program(
-    ranges: Sequence[tuple[int, int]],
+    most: Sequence[int],
     rows: Sequence[_IntegerRow],
     objective: Sequence[tuple[int, int]],
     *,
@@ -183,14 +183,16 @@ def solve_integer_program(
     gap: float,
     deadline: float | None = None,
 ) -> list[int] | None:
-    """Return values of variables with these ranges, by HiGHS; None where it finds none.
+    """Return values from 0 to ``most`` of variables, by HiGHS; None where it finds none.
 
     Rows are terms with their least and their most. It counts in floating point: whether rows hold is to be looked at.
     """
+    if master_problem.is_past(deadline):
+        return None
     model = mathopt.Model()
-    variables = [model.add_integer_variable(lb=least, ub=most) for least, most in ranges]
-    for terms, least, most in rows:
-        row = model.add_linear_constraint(lb=-inf if least is None else least, ub=inf if most is None else most)
+    variables = [model.add_integer_variable(lb=0, ub=number) for number in most]
+    for terms, lower, upper in rows:
+        row = model.add_linear_constraint(lb=-inf if lower is None else lower, ub=inf if upper is None else upper)
         for number, value in terms:
             row.set_coefficient(variables[number], value)
     model.objective.is_maximize = maximise
@@ -199,16 +201,20 @@ def solve_integer_program(
     left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
     parameters = mathopt.SolveParameters(time_limit=left, node_limit=_MOST_TREE_NODES, relative_gap_tolerance=gap)
     found: list[mathopt.SolveResult] = []
+    done = Event()
 
     def solve() -> None:
-        # What the solver does not take is not worth an error: there is another one.
-        with suppress(ValueError, RuntimeError, AttributeError):
-            found.append(mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters))
+        try:
+            # What the solver does not take is not worth an error: there is another one.
+            with suppress(ValueError, RuntimeError, AttributeError):
+                found.append(mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters))
+        finally:
+            done.set()
 
-    # It cannot be stopped; Ctrl-C leaves it behind.
-    thread = Thread(target=solve, daemon=True)
-    thread.start()
-    thread.join()
+    # It cannot be stopped: Ctrl-C leaves it behind. An event is waited for, as in ``run_solver``.
+    Thread(target=solve, daemon=True).start()
+    while not done.wait(1.0):
+        pass
     if not found or not found[0].has_primal_feasible_solution():
         return None
     return [round(value) for value in found[0].variable_values(variables)]

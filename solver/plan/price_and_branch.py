@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from math import inf
+from time import monotonic
 
 from ..engines.cp_sat import Limits, SolverStatus
 from . import column_generation, master_problem
@@ -84,8 +85,8 @@ def solve_stages(
     for column in start:
         run.master.add(column)
     try:
-        for stage in stages:
-            run.stage(stage)
+        for number, stage in enumerate(stages):
+            run.stage(stage, len(stages) - number)
     except KeyboardInterrupt:
         return run.result(interrupted=True)
     return run.result()
@@ -114,14 +115,20 @@ class _StageSolver:
         """Return the solution by now."""
         return master_problem.PlanSolution(self._plan, tuple(self._results), tuple(self.master.columns), interrupted)
 
-    def stage(self, stage: master_problem.ObjectiveStage) -> None:
-        """Solve one stage, and keep its value from now on."""
+    def stage(self, stage: master_problem.ObjectiveStage, stages: int) -> None:
+        """Solve the first of so many stages that are left, and keep its value from now on."""
         self._results.append(
             master_problem.StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
         )
-        implied = implied_bound(stage, self._reached)
+        implied, limits = implied_bound(stage, self._reached), self._limits
         if implied is None:
+            if self._instance.completion and limits.deadline is not None:
+                # Choosing gangs may take all the time that there is; earlier stages get more of it, and none takes all.
+                now = monotonic()
+                share = max(0.0, limits.deadline - now) * 2 / (stages + 1)
+                self._limits = replace(limits, deadline=now + share)
             self._reach(stage)
+            self._limits = limits
         else:
             self._note(stage, implied, 0)
         self._reached.append((stage, self._results[-1].bound))
@@ -316,14 +323,13 @@ class _StageSolver:
     ) -> int | None:
         """Choose gangs in whole numbers and look for nodes for them; return the bound, which may have become better."""
         completion, solver, deadline = self._instance.completion, self._whole_gangs, self._limits.deadline
-        gap = stage.gap(self._limits.gap)
-        solver.add_prices(relaxation.duals.units, deadline)
-        best = self._plan
-        for _ in range(_WISHES if completion else 0):
-            wished = solver.wish(stage, gap / _PARTS_OF_GAP, deadline)
-            if completion is None or wished is None or stage.gain(wished, self._plan) <= 0:
+        gap, best, sizes = stage.gap(self._limits.gap), self._plan, completion.sizes if completion else ()
+        solver.add_prices(self._generator.stage_pricing(stage, relaxation.duals).prices.units, deadline)
+        for _ in range(_WISHES):
+            wished = solver.wish(stage, gap / _PARTS_OF_GAP, filling_deadline(deadline))
+            if wished is None or stage.gain(wished, self._plan) <= 0:
                 break
-            best, placement = wished, solver.place(wished, completion.sizes, deadline)
+            best, placement = wished, solver.place(wished, sizes, filling_deadline(deadline))
             if placement.plan is not None and placement.plan.is_feasible(self._instance, self.master.rows):
                 self._keep_better(stage, placement.plan)
             else:
@@ -332,10 +338,10 @@ class _StageSolver:
                 break
         if self._is_close(stage, bound):
             return bound
-        found = solver.bound(stage, best, Limits(deadline=deadline, work=_WHOLE_GANGS_WORK, gap=gap * (1 - gap)))
-        if found.bound is not None and (bound is None or (found.bound < bound) == stage.maximise):
-            bound = found.bound
-        return bound
+        # A wish that came true only has to be proven; otherwise there has to be time for other ways to find a plan.
+        ends = deadline if stage.gain(best, self._plan) <= 0 else filling_deadline(deadline)
+        found = solver.bound(stage, best, Limits(deadline=ends, work=_WHOLE_GANGS_WORK, gap=gap * (1 - gap)))
+        return bound if found is None or (bound is not None and (found > bound) == stage.maximise) else found
 
     def _round_gangs(
         self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None

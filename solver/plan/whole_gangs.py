@@ -3,8 +3,8 @@
 The linear relaxation admits parts of gangs, of which many rows of quota together leave much room. Here gangs are whole,
 and *capacity rows* stand for the nodes: at prices for units that are not below zero, no plan places units for more than
 the sum, over the node classes, of the number of nodes times the worth of the best column. The prices are duals of the
-linear relaxation. Gangs that the nodes cannot hold together give further prices, as the cuts of Benders (1962) do: those
-at which too much is asked for. Each solution is a wish for a plan, and each bound holds for all plans.
+linear relaxation. Gangs that the nodes cannot hold together give further prices, as the cuts of Benders (1962) do, at
+which they cost too much. Each solution is a wish for a plan, and each bound holds for all plans.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ...encoders.rows import CoefficientError, CpSatRows
 from ..engines.cp_sat import Limits, SolverConfiguration, SolverStatus, run_solver
 from . import column_generation
 from .column_generation import ColumnGenerator, Effort, GenerationLimits, Prices, PricingLimits
-from .master import ColumnBounds, LinearMaster, solve_integer_program, solve_restricted_master
 from .heuristics import fill_greedily, plan_from_columns
+from .master import ColumnBounds, LinearMaster, solve_integer_program, solve_restricted_master
 from .master_problem import (
     Column,
     CouplingRow,
@@ -40,14 +40,6 @@ _MOST_MULTIPLES = 64
 _RATIO_TOLERANCE = 1e-5
 # Rounds of pricing, and work for choosing columns, to find out what nodes can hold of some gangs.
 _COVER_ROUNDS, _COVER_WORK, _COVER_TOLERANCE = 60, 2.0, 1e-7
-
-
-@dataclass(frozen=True, slots=True)
-class WholeGangs:
-    """The units and gangs of a solution, as a plan without columns, and a bound on the stage; None for unknown."""
-
-    wished: IntegerPlan | None
-    bound: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +69,9 @@ class WholeGangSolver:
         """
         if stage.terms.nodes or stage.terms.usage:
             return None
-        instance, rows = self.generator.instance, self._rows()
-        units = [(0, unit.demand) for unit in instance.units]
+        units, rows = len(self.generator.instance.units), self._rows()
         values = solve_integer_program(
-            [*units, *((0, gang.demand) for gang in instance.gangs)],
+            self._most(),
             [(self._terms(row.terms), row.lower, row.upper) for row in rows],
             self._terms(stage.terms),
             maximise=stage.maximise,
@@ -89,32 +80,35 @@ class WholeGangSolver:
         )
         if values is None:
             return None
-        wished = IntegerPlan((), tuple(values[: len(units)]), tuple(values[len(units) :]))
+        wished = IntegerPlan((), tuple(values[:units]), tuple(values[units:]))
         return wished if all(row.holds(wished) for row in rows) else None
 
-    def bound(self, stage: ObjectiveStage, hint: IntegerPlan, limits: Limits) -> WholeGangs:
-        """Bound a stage by CP-SAT; ``hint`` keeps the rows, and is to be as good as is known."""
+    def bound(self, stage: ObjectiveStage, hint: IntegerPlan, limits: Limits) -> int | None:
+        """Bound a stage by CP-SAT; None for unknown. ``hint`` keeps the rows, and is as good as is known."""
         instance = self.generator.instance
         if stage.terms.nodes or stage.terms.usage:
-            return WholeGangs(None, None)
+            return None
         rows = CpSatRows()
         rows.has_packing_rows = True
-        variables = [rows.integer(0, one.demand) for one in (*instance.units, *instance.gangs)]
+        variables = [rows.integer(0, most) for most in self._most()]
         sign = -1 if stage.maximise else 1
         try:
             for row in self._rows():
                 rows.between(self._terms(row.terms), row.lower, row.upper)
             rows.minimize([(variable, sign * value) for variable, value in self._terms(stage.terms) if value])
         except CoefficientError:
-            return WholeGangs(None, None)
+            return None
         rows.hint(dict(zip(variables, (*hint.units, *hint.gangs), strict=True)))
         found = run_solver(rows, limits, ROWS_OF_QUOTA)
         if found.status not in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE):
-            return WholeGangs(None, None)
-        units = len(instance.units)
-        wished = IntegerPlan((), tuple(found.values[:units]), tuple(found.values[units : len(variables)]))
+            return None
         step = column_generation.value_step(instance, stage.terms)
-        return WholeGangs(wished, sign * -(-found.bound // step) * step)
+        return sign * -(-found.bound // step) * step
+
+    def _most(self) -> list[int]:
+        """How many there are of each unit class, and then of each gang class."""
+        instance = self.generator.instance
+        return [*(unit.demand for unit in instance.units), *(gang.demand for gang in instance.gangs)]
 
     def _rows(self) -> list[CouplingRow]:
         """Rows about units and gangs: to leave out the others leaves out no plan."""
