@@ -18,6 +18,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Print the tables that tests have recorded as properties, also those of other processes."""
+    for report in (*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("failed", ())):
+        for name, text in getattr(report, "user_properties", ()):
+            if name.startswith("table of ") and report.when == "call":
+                terminalreporter.section(name)
+                terminalreporter.write_line(text)
+
+
 class Done(NamedTuple):
     code: int
     out: str

@@ -1,12 +1,13 @@
 """Compare many clusters: ``PYTHONPATH=tests python tests/differential/long_run.py N [FIRST]``.
 
-Prints the first that differs as minimal manifests.
+Prints the first that differs as minimal manifests, and after each 10,000 cases which pairs of features they have met.
 """
 
 import sys
 from collections import Counter
 from time import monotonic
 
+from support.differential.coverage import BLOCK, PairCoverage, features_of
 from support.differential.members import Comparison, compare
 from support.differential.shrinking import story
 from support.differential.sources import gates_of, named, objects_of
@@ -34,14 +35,19 @@ def main(arguments: list[str]) -> int:
 
 def run(numbers: range, peer: KubeScheduler) -> int:
     """Compare the cases of these numbers, up to the first that differs."""
-    total, started = Comparison(), monotonic()
+    total, started, met = Comparison(), monotonic(), PairCoverage()
     for done, number in enumerate(numbers, 1):
-        found = compare(objects_of(*named(number)), gates_of(*named(number)), peer)
+        objects, gates = objects_of(*named(number)), gates_of(*named(number))
+        found = compare(objects, gates, peer)
         if found.differences:
             print(story(number, peer))
             return 1
         total.endings += found.endings
         total.variants += found.variants
+        met.add(features_of(objects, gates))
+        if met.cases == BLOCK:
+            print("\n".join(met.table()), flush=True)
+            met = PairCoverage()
         if done % _EVERY == 0 or done == len(numbers):
             _progress(f"{done} of {len(numbers)} clusters, {_told(total.endings)}, {monotonic() - started:.0f} s")
     print(f"no difference: {len(numbers)} clusters, {_told(total.endings)}; variants: {_told(total.variants)}")

@@ -1,9 +1,10 @@
 """Backtracking and the real allocator answer alike: outcome, devices, configuration, node selector, error, steps."""
 
 import pytest
+from support.differential.coverage import BLOCK, TABLE, coverage_of
 from support.differential.members import Comparison, compare
 from support.differential.shrinking import story
-from support.differential.sources import gates_of, named, objects_of
+from support.differential.sources import OTHERS, TURN, gates_of, named, objects_of
 from support.families import FAMILIES
 
 from drasat.models.cluster.cluster import Cluster
@@ -12,8 +13,8 @@ from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
 
-CASES = 2760
-CHUNK = 92
+CASES = 60 * TURN
+CHUNK = 2 * TURN
 CHUNKS = range(0, CASES, CHUNK)
 
 
@@ -41,13 +42,29 @@ def test_the_cases_are_worth_comparing(real):
 
 def test_all_families_and_gates_take_part():
     names = [named(number) for number in range(CASES)]
-    assert {family for family, _ in names} == {*FAMILIES, "wild"}
+    assert {family for family, _ in names} == {*FAMILIES, *OTHERS}
     assert len(set(names)) == CASES
     gates = [gates_of(*name) for name in names]
     assert all(any(gate not in some.enabled for some in gates) for gate in gates[0].to_dict() if gate[:3] == "DRA")
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, "wild"])
+def test_every_pair_of_features_meets(record_property):
+    """In the first block of the long run, which begins with the cases of these tests; the table is printed at the end."""
+    found = coverage_of(range(BLOCK))
+    record_property(TABLE, "\n".join(found.table()))
+    assert found.never_met() == []
+
+
+def test_a_pair_that_never_met_is_told():
+    found = coverage_of(range(TURN))
+    missing = found.never_met()
+    assert missing
+    assert f"never met: {missing[0][0]} and {missing[0][1]}" in found.table()
+    found.add(missing[0])
+    assert missing[0] not in found.never_met()
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, *OTHERS])
 def test_documents_are_equal(real, family, register):
     """Through the whole of ``allocate``: several units and nodes, remembered failures, the verifier, share ids."""
     register("kube-scheduler", lambda session: KubeSchedulerEngine(session, real))

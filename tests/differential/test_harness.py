@@ -11,7 +11,7 @@ from differential import long_run
 from support.differential import answers
 from support.differential.members import compare
 from support.differential.shrinking import is_valid, shrink, story
-from support.differential.sources import WILD, gates_of, named, objects_of
+from support.differential.sources import OTHERS, WILD, gates_of, named, objects_of
 from support.families import FAMILIES
 from support.gates import ALL
 
@@ -126,7 +126,7 @@ def test_shrinking_never_leaves_what_the_api_accepts():
     assert not is_valid([{**objects[-1], "metadata": {}}], ALL)
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, WILD])
+@pytest.mark.parametrize("family", [*FAMILIES, *OTHERS])
 def test_members_are_valid(family):
     assert all(is_valid(objects_of(family, seed), ALL) for seed in range(15))
 

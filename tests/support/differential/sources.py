@@ -1,7 +1,8 @@
-"""The cases: members of all families in turn, and now and then a wild one; and the feature gates of each."""
+"""The cases: members of all families in turn, rare pairs of features, and wild ones; and the feature gates of each."""
 
 from random import Random
 
+from support.differential.paired import paired
 from support.differential.wild import wild
 from support.families import FAMILIES, member
 from support.gates import ALL, INCUBATING, STABLE, without
@@ -32,20 +33,22 @@ def _half_off(rng: Random) -> FeatureGates:
 _CHOICES = (lambda _: ALL, _of_release, lambda _: INCUBATING, _some_off, _half_off, lambda _: STABLE)
 
 
-WILD = "wild"
-# One case of each family, then as many wild ones.
-_TURN = (*FAMILIES, *[WILD] * len(FAMILIES))
+WILD, PAIRS = "wild", "pairs"
+OTHERS = {WILD: wild, PAIRS: paired}
+# One case of each family, some of rare pairs, then as many wild ones as families.
+_TURN = (*FAMILIES, *[PAIRS] * 4, *[WILD] * (len(FAMILIES) - 2))
+TURN = len(_TURN)
 
 
 def named(number: int) -> tuple[str, int]:
     """Family and seed of a case."""
-    turn, position = divmod(number, len(_TURN))
+    turn, position = divmod(number, TURN)
     family = _TURN[position]
-    return (family, turn) if family != WILD else (WILD, turn * len(FAMILIES) + position - len(FAMILIES))
+    return family, turn * _TURN.count(family) + position - _TURN.index(family)
 
 
 def objects_of(family: str, seed: int) -> list[Mapped]:
-    return wild(seed) if family == WILD else member(family, seed)
+    return OTHERS[family](seed) if family in OTHERS else member(family, seed)
 
 
 def gates_of(family: str, seed: int) -> FeatureGates:
