@@ -49,7 +49,7 @@ def test_all_families_and_gates_take_part():
 
 
 def test_every_pair_of_features_meets(record_property):
-    """In the first block of the long run, which begins with the cases of these tests; the table is printed at the end."""
+    """In the first block of the long run. The table is printed at the end of the tests."""
     found = coverage_of(range(BLOCK))
     record_property(TABLE, "\n".join(found.table()))
     assert found.never_met() == []
