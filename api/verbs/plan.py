@@ -316,7 +316,7 @@ def plan(
     from ..solver.plan.plan import plan as solve
 
     began = monotonic()
-    needed = _quota_problem(cluster, quota, time_limit)
+    cluster, needed = _quota_problem(cluster, quota, time_limit)
     most = None if budget is None else _decimal_budget(budget)
     market = _market(cluster, mix, feature_gates) if buy else None
     if market is not None:
@@ -351,15 +351,18 @@ def plan(
     return made(found)
 
 
-def _quota_problem(cluster: Cluster, mode: str, time_limit: float | None) -> QuotaProblem | None:
-    """What Kueue's objects ask of the plan. Most clusters have no queues of Kueue: then nothing of it is loaded."""
+def _quota_problem(cluster: Cluster, mode: str, time_limit: float | None) -> tuple[Cluster, QuotaProblem | None]:
+    """What Kueue's objects ask of the plan, and the cluster without pods of workloads that are evicted.
+
+    Most clusters have no queues of Kueue: then nothing of it is loaded.
+    """
     from ..models.kubernetes.kueue import ClusterQueue
 
     if not mode and not cluster.objects(ClusterQueue):
-        return None
+        return cluster, None
     from ..integrations.kueue.joint import quota_problem
 
-    return quota_problem(cluster, mode, time_limit)
+    return quota_problem(cluster, mode, time_limit) or (cluster, None)
 
 
 def _market(

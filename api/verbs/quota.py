@@ -142,7 +142,7 @@ def quota(
 
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
-            placed = place_admitted(cluster, state, held, time_limit=left, seed=seed)
+            placed = place_admitted(cluster, state, phase, held, time_limit=left, seed=seed)
         except PlacementInterruptedError as stopped:
             placed, interrupted = stopped.placement, True
         document = msgspec.structs.replace(document, placement=placed)

@@ -65,6 +65,11 @@ class PhaseRecord:
     # By the name of a queue, or of a cohort; None without fair sharing.
     shares: dict[tuple[str, bool], Share] | None = None
 
+    @property
+    def evicted(self) -> set[str]:
+        """The workloads that lost their quota, some of which may have got it back."""
+        return {one.workload for cycle in self.cycles for one in cycle.evicted}
+
 
 class KueueState(KueueControllers):
     """Queues, cohorts and workloads, and the scheduler that admits the workloads cycle by cycle."""

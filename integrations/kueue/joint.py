@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import islice, product
 from math import prod
@@ -29,13 +30,13 @@ from ...models.workload.quota import (
     QuotaWorkload,
 )
 from .configuration import kueue_configuration
-from .cycles import KueueState
+from .cycles import KueueState, PhaseRecord
 from .flavors import PODS, flavor_misfit
 from .queues import STRICT_FIFO, ClusterQueueState, ResourceGroup
 from .quota_tree import FlavorResource, QuotaNode
 from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, requests_above_limits
 from .workload_state import QUOTA_RESERVED, QuotaGrant, WorkloadState
-from .workloads import kueue_workloads
+from .workloads import kueue_workloads, without_pods_of
 
 QuotaMode = Literal["joint", "kueue", "ignore"]
 QUOTA_MODES: tuple[QuotaMode, ...] = ("joint", "kueue", "ignore")
@@ -47,8 +48,10 @@ _CHECKS = "admission checks of ClusterQueues are taken as passed"
 _TOPOLOGY = "topology requests of Kueue's workloads are not planned"
 
 
-def quota_problem(cluster: Cluster, mode: str = "", time_limit: float | None = None) -> QuotaProblem | None:
-    """The quota for a plan of a cluster; None where it has no ClusterQueues, or with ``ignore``.
+def quota_problem(
+    cluster: Cluster, mode: str = "", time_limit: float | None = None
+) -> tuple[Cluster, QuotaProblem] | None:
+    """The quota for a plan, and the cluster without evicted pods; None without ClusterQueues or for ``ignore``.
 
     ``mode`` is one of ``QUOTA_MODES``; empty: ``joint``. Cycles take half of ``time_limit`` seconds at most. Raises
     ``ValueError``, one line, for another mode.
@@ -62,13 +65,29 @@ def quota_problem(cluster: Cluster, mode: str = "", time_limit: float | None = N
     deadline = None if time_limit is None else monotonic() + time_limit * _SHARE_OF_CYCLES
     state, by_cycles = KueueState(whole, kueue_configuration(whole)), mode == "kueue"
     held = {key for key, one in state.workloads.items() if one.reserved}
-    settled = not by_cycles or state.run(deadline=deadline).settled
-    return _QuotaReader(whole, state).read(held, by_cycles=by_cycles, notices=() if settled else (_UNSETTLED,))
+    # Without a cycle there are the evictions of queues that were stopped.
+    phase = state.run(None if by_cycles else 0, deadline=deadline)
+    settled = not by_cycles or phase.settled
+    read = _QuotaReader(whole, state).read(
+        held - phase.evicted, by_cycles=by_cycles, notices=() if settled else (_UNSETTLED,)
+    )
+    return _after_evictions(cluster, state, phase), read
 
 
-def given_admissions(cluster: Cluster, state: KueueState, held: Container[str]) -> QuotaProblem:
-    """The admissions of ``state``, where Kueue's cycles have ended, as given; ``held`` had quota before they ran."""
-    return _QuotaReader(cluster, state).read(held, by_cycles=True)
+def given_admissions(
+    cluster: Cluster, state: KueueState, phase: PhaseRecord, held: AbstractSet[str]
+) -> tuple[Cluster, QuotaProblem]:
+    """The admissions of ``state`` at the end of a phase as given, and the cluster without pods that are evicted.
+
+    ``held`` had quota before the phase.
+    """
+    found = _QuotaReader(cluster, state).read(held - phase.evicted, by_cycles=True)
+    return _after_evictions(cluster, state, phase), found
+
+
+def _after_evictions(cluster: Cluster, state: KueueState, phase: PhaseRecord) -> Cluster:
+    gone = [state.workloads[key].object for key in sorted(phase.evicted) if key in state.workloads]
+    return without_pods_of(cluster, gone)
 
 
 def workload_copies(

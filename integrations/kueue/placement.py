@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 
 from ...models.cluster.cluster import Cluster
 from ...models.results.common import Reason
@@ -15,18 +16,26 @@ from ...models.results.quota import QuotaPlacement, WorkloadPlacement
 from ...solver.engines.outcome import SearchInterrupted
 from ...solver.plan.outcome import OPTIMAL, PlanOutcome
 from ...solver.plan.plan import plan
-from .cycles import KueueState
+from .cycles import KueueState, PhaseRecord
 from .joint import given_admissions
 
 
 def place_admitted(
-    cluster: Cluster, state: KueueState, held: Collection[str], *, time_limit: float | None = None, seed: int = 0
+    cluster: Cluster,
+    state: KueueState,
+    phase: PhaseRecord,
+    held: AbstractSet[str],
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
 ) -> QuotaPlacement:
     """Plan the pods of workloads that have quota in ``state``; ``held`` had it before the cycles ran.
 
-    Pods that wait and need no quota are planned as well. Raises ``PlacementInterruptedError`` for a KeyboardInterrupt.
+    Pods of workloads that were evicted are gone, and their devices are free. Pods that wait and need no quota are
+    planned as well. Raises ``PlacementInterruptedError`` for a KeyboardInterrupt.
     """
-    problem = given_admissions(cluster, state, held)
+    cluster, problem = given_admissions(cluster, state, phase, held)
+    held = held - phase.evicted
     try:
         return _placement_of(plan(cluster, quota=problem, gap=0.0, time_limit=time_limit, seed=seed), held)
     except SearchInterrupted as stopped:

@@ -75,6 +75,49 @@ def kueue_workloads(cluster: Cluster) -> list[KueueWorkload]:
     return [*given, *_Maker(cluster, given).make()]
 
 
+def without_pods_of(cluster: Cluster, workloads: Iterable[KueueWorkload]) -> Cluster:
+    """Without the pods of these workloads, as after an eviction; what their claims hold is free again."""
+    owners = {owner for one in workloads for owner in _owners(one)}
+    if not owners:
+        return cluster
+    kind = kind_of(Pod).group_kind
+    gone = {
+        key
+        for key, pod in cluster.pods.items()
+        if (kind, *key) in owners or any(owner in owners for owner in _controllers_above(cluster, pod))
+    }
+    made, released = [], []
+    for key, claim in cluster.claims.items():
+        users = {(key[0], one.name) for one in (claim.status.reserved_for if claim.status else None) or ()}
+        owner = _controller(claim.metadata)
+        if owner is not None and _kind(owner) == kind and (key[0], owner.name) in gone:
+            made.append(key)
+        elif users and users <= gone:
+            released.append(replace(claim, status=None))
+    return cluster.without(claims=made, pods=gone).with_claims(released)
+
+
+def _found_owner(cluster: Cluster, owner: OwnerReference, namespace: str) -> KubernetesObject | None:
+    for model in WORKLOAD_MODELS:
+        if kind_of(model).group_kind == _kind(owner):
+            return cluster.objects(model).get((namespace, owner.name))
+    return None
+
+
+def _controllers_above(cluster: Cluster, pod: Pod) -> Iterator[_Owner]:
+    """What controls a pod, what controls that, and so on, as far as the input has it."""
+    metadata, namespace = pod.metadata, key_of(pod.metadata)[0]
+    for _ in range(_DEEPEST_OWNER):
+        owner = _controller(metadata)
+        if owner is None:
+            return
+        yield _kind(owner), namespace, owner.name
+        made = _found_owner(cluster, owner, namespace)
+        if made is None:
+            return
+        metadata = made.metadata
+
+
 def workload_name(kind: GroupKind, name: str, uid: str = "") -> str:
     """The name that Kueue gives the workload of a job."""
     prefix = f"{kind.kind.lower()}-{name}"[:_LONGEST_PREFIX]
@@ -113,7 +156,7 @@ class _Maker:
             owner = _controller(metadata)
             if owner is None:
                 return False
-            made = self._found(owner, namespace)
+            made = _found_owner(self._cluster, owner, namespace)
             if made is None:
                 return any(kind_of(model).group_kind == _kind(owner) for model in JOBS)
             if type(made) in JOBS and _label(made.metadata, QUEUE_LABEL):
@@ -121,26 +164,13 @@ class _Maker:
             metadata = made.metadata
         return False
 
-    def _found(self, owner: OwnerReference, namespace: str) -> KubernetesObject | None:
-        for model in WORKLOAD_MODELS:
-            if kind_of(model).group_kind == _kind(owner):
-                return self._cluster.objects(model).get((namespace, owner.name))
-        return None
-
     def _nodes_by_owner(self) -> Mapping[_Owner, set[str]]:
         """The nodes of the pods below each owner."""
         nodes: dict[_Owner, set[str]] = defaultdict(set)
-        for (namespace, _), pod in self._cluster.pods.items():
-            metadata = pod.metadata
-            for _ in range(_DEEPEST_OWNER if pod.spec.node_name and not is_finished_or_deleting(pod) else 0):
-                owner = _controller(metadata)
-                if owner is None:
-                    break
-                nodes[_kind(owner), namespace, owner.name].add(pod.spec.node_name or "")
-                made = self._found(owner, namespace)
-                if made is None:
-                    break
-                metadata = made.metadata
+        for pod in self._cluster.pods.values():
+            if pod.spec.node_name and not is_finished_or_deleting(pod):
+                for owner in _controllers_above(self._cluster, pod):
+                    nodes[owner].add(pod.spec.node_name)
         return nodes
 
     def _of_job(self, made: KubernetesObject) -> Iterator[KueueWorkload]:

@@ -311,3 +311,76 @@ def test_equal_plans_have_equal_bytes():
         flavor("a"), queue("q", {"a": {"cpu": 9, "gpus": 5}}), node("n1", 9), *(job(f"j{n}", 2, "q") for n in range(4))
     )
     assert len({drasat.plan(given).to_json() for _ in range(2)}) == 1
+
+
+def running(name, own, on, devices, *, priority, made="2026-01-01T00:00:00Z"):
+    """A job with a pod that runs on a node, with devices of it."""
+    uid = f"uid-{name}"
+    one = job(name, 1, own, suspend=False, **{"kueue.x-k8s.io/priority-class": priority})
+    one["metadata"] |= {"uid": uid, "creationTimestamp": made}
+    controller = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}
+    pod = obj("Pod", f"{name}-0", {**pods(), "nodeName": on}, namespace="default", status={"phase": "Running"})
+    pod["metadata"] |= {"uid": f"uid-{name}-0", "ownerReferences": [controller]}
+    pod["status"]["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": f"{name}-0-g"}]
+    by_pod = {"apiVersion": "v1", "kind": "Pod", "name": f"{name}-0", "uid": f"uid-{name}-0", "controller": True}
+    results = [{"request": "r", "driver": "gpu.example.com", "pool": on, "device": f"gpu-{n}"} for n in devices]
+    claim = obj("ResourceClaim", f"{name}-0-g", TEMPLATE["spec"]["spec"], namespace="default")
+    claim["metadata"] |= {"ownerReferences": [by_pod], "annotations": {"resource.kubernetes.io/pod-claim-name": "g"}}
+    reserved = [{"resource": "pods", "name": f"{name}-0", "uid": f"uid-{name}-0"}]
+    claim["status"] = {"allocation": {"devices": {"results": results}}, "reservedFor": reserved}
+    return [one, pod, claim]
+
+
+PRIORITIES = [
+    {"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "value": value}
+    for name, value in (("low", 1), ("mid", 2), ("high", 3))
+]
+PREEMPTING = {"preemption": {"withinClusterQueue": "LowerPriority"}}
+URGENT = {"kueue.x-k8s.io/priority-class": "high"}
+
+
+def evicting(**queue_fields):
+    """Two jobs run on the only node, and a third one with more priority needs the quota of one of them."""
+    return cluster(
+        PRIORITIES,
+        flavor("a"),
+        queue("q", {"a": {"cpu": 9, "gpus": 2}}, **{**PREEMPTING, **queue_fields}),
+        node("n1", 2),
+        running("gone", "q", "n1", [0], priority="low"),
+        running("kept", "q", "n1", [1], priority="mid"),
+        job("urgent", 1, "q", **URGENT),
+    )
+
+
+def test_pods_of_evicted_workloads_free_their_devices():
+    """The device of the victim is the only one that the third job can get (4.7)."""
+    given = evicting()
+    result = drasat.quota(given)
+    assert [(one.name.split("-")[1], one.state) for one in result.workloads] == [
+        ("gone", "pending"), ("kept", "admitted"), ("urgent", "admitted"),
+    ]  # fmt: skip
+    (place,) = result.document.placement.workloads
+    assert (place.name.split("-")[1], place.placed, place.asked) == ("urgent", 1, 1)
+    plan = drasat.plan(given, quota="kueue")
+    (unit,) = (one for one in plan.units if one.node)
+    (device,) = unit.claims[0].allocation.devices.results
+    assert (unit.name, unit.node, device.device) == ("urgent", "n1", "gpu-0")
+
+
+def test_pods_of_workloads_that_keep_their_quota_stay():
+    result = drasat.plan(evicting(preemption={}), quota="kueue")
+    assert result.placed == 0
+    assert drasat.plan(evicting(preemption={})).placed == 0
+    result = drasat.plan(evicting(preemption={}), quota="ignore")
+    assert (result.placed, result.document.asked) == (0, 1)
+
+
+def test_queues_that_are_drained_free_devices_for_joint_plans():
+    """``HoldAndDrain`` evicts what holds quota (4.1)."""
+    drained = queue("old", {"a": {"cpu": 9, "gpus": 2}}, stopPolicy="HoldAndDrain")
+    new = queue("q", {"a": {"cpu": 9, "gpus": 2}})
+    parts = PRIORITIES, flavor("a"), new, node("n1", 1), job("next", 1, "q")
+    before = running("gone", "old", "n1", [0], priority="low")
+    result = drasat.plan(cluster(*parts, drained, before))
+    assert [(one.name, one.node) for one in result.units if one.node] == [("next", "n1")]
+    assert drasat.plan(cluster(*parts, queue("old", {"a": {"cpu": 9, "gpus": 2}}), before)).placed == 0
