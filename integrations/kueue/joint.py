@@ -32,6 +32,7 @@ from ...models.workload.quota import (
 from .configuration import kueue_configuration
 from .cycles import KueueState, PhaseRecord
 from .flavors import PODS, flavor_misfit
+from .pod_domains import PodDomains, UnplannedTopologyError, check_notices, rejected_check
 from .queues import STRICT_FIFO, ClusterQueueState, ResourceGroup
 from .quota_tree import FlavorResource, QuotaNode
 from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, requests_above_limits
@@ -44,8 +45,6 @@ QUOTA_MODES: tuple[QuotaMode, ...] = ("joint", "kueue", "ignore")
 _MOST_OPTIONS = 64
 _SHARE_OF_CYCLES = 0.5
 _UNSETTLED = "Kueue's cycles did not come to rest: the admissions are those by then"
-_CHECKS = "admission checks of ClusterQueues are taken as passed"
-_TOPOLOGY = "topology requests of Kueue's workloads are not planned"
 
 
 def quota_problem(
@@ -116,6 +115,7 @@ class _QuotaReader:
         self._complete = True
         self._options: dict[object, tuple[FlavorOption, ...] | str] = {}
         self._numbers: dict[QuotaNode, int] = {}
+        self._domains = PodDomains(cluster, self._flavors)
 
     def read(self, held: Container[str], *, by_cycles: bool, notices: Sequence[str] = ()) -> QuotaProblem:
         """Read everything; with ``by_cycles`` the admissions are those of the state."""
@@ -159,10 +159,14 @@ class _QuotaReader:
         return QuotaProblem(free, tuple(made), complete=self._complete)
 
     def _notices(self, waiting: Sequence[WorkloadState]) -> Iterator[str]:
-        if any(queue.checks for queue in self._state.queues.values()):
-            yield _CHECKS
-        if any(pods.topology_request for one in waiting for pods in one.pod_sets if not one.reserved):
-            yield _TOPOLOGY
+        yield from check_notices((one, self._queue_of(one)) for one in waiting)
+        yield from self._domains.notices(waiting)
+
+    def _queue_of(self, workload: WorkloadState) -> ClusterQueueState | None:
+        """The queue of which a workload holds quota, or in which it waits."""
+        place = self._state.place(workload)
+        name = workload.grant.cluster_queue if workload.reserved and workload.grant else place[0] if place else ""
+        return self._state.queues.get(name)
 
     def _holders(self, usage: Mapping[str, Mapping[FlavorResource, int]]) -> Iterator[QuotaHolder]:
         """The tree, a cohort before its children; ``usage`` is what is held of each queue."""
@@ -217,6 +221,8 @@ class _QuotaReader:
             if option is None:
                 problem = f"the flavors of pod set {one.name} exclude each other"
                 option = FlavorOption(own.flavors)
+            misfits = (self._domains.misfit(one, name) for name in dict.fromkeys(own.flavors.values()))
+            problem = problem or next((said for said in misfits if said), "")
             charge = {name: amount // own.count for name, amount in own.usage.items()} if own.count else {}
             count = max(0, one.count - workload.reclaimed.get(one.name, 0))
             granted = min(own.count, count)
@@ -239,6 +245,8 @@ class _QuotaReader:
             problem = NAMESPACE_MISMATCH
         elif above := requests_above_limits(workload.pod_sets):
             problem = f"{ABOVE_LIMITS}{above}"
+        elif rejected := rejected_check(workload, queue):
+            problem = rejected
         if problem:
             return self._refused(workload, problem)
         groups: dict[str, list[int]] = {}
@@ -278,7 +286,14 @@ class _QuotaReader:
         owners: tuple[OwnerKey, ...] | None = None,
         grant: Literal["", "held", "given"] = "",
     ) -> QuotaWorkload:
-        state = self._state.queues.get(queue)
+        state, domain = self._state.queues.get(queue), None
+        if grant != "held" and not problem:
+            try:
+                domain = self._domains.domain(workload.pod_sets)
+            except UnplannedTopologyError as error:
+                problem = str(error)
+        if grant and state is not None and not problem:
+            problem = rejected_check(workload, state)
         return QuotaWorkload(
             workload.namespace,
             workload.name,
@@ -288,6 +303,7 @@ class _QuotaReader:
             workload.object.spec.priority,
             problem,
             grant,
+            domain,
         )
 
     def _options_of(
@@ -332,8 +348,9 @@ class _QuotaReader:
             place = number, flavor
             if place not in workload.misfits:
                 workload.misfits[place] = flavor_misfit(workload.pod_sets[number], flavor, self._flavors.get(flavor))
-            if workload.misfits[place] is not None:
-                return workload.misfits[place]
+            misfit = workload.misfits[place] or self._domains.misfit(workload.pod_sets[number], flavor)
+            if misfit is not None:
+                return misfit
         return None
 
     def _option(self, flavors: Mapping[str, str]) -> FlavorOption | None:

@@ -104,6 +104,7 @@ class QuotaWorkload:
     ``owners`` own its pods. ``problem`` says why none of its pods can be placed, whatever quota there is. ``priority``
     is that of its pods in the plan, None for their own. ``grant`` says that it has quota, with the only choice of each
     pod set: ``held`` for that which it had before, which is not charged again, ``given`` for what Kueue gives it now.
+    ``domain`` is a node label of which the nodes of all its pods have one value.
     """
 
     namespace: str
@@ -114,6 +115,7 @@ class QuotaWorkload:
     priority: int | None = None
     problem: str = ""
     grant: Literal["", "held", "given"] = ""
+    domain: str | None = None
 
     @property
     def granted(self) -> tuple[AdmittedPodSet, ...] | None:
@@ -254,7 +256,7 @@ class QuotaQueue:
             if any(left[place]):
                 self._spoil(place, "some of its pods are not waiting")
             domains = {one.gang.domain if one.gang else None for one in own[place]}
-            if len(domains) > 1:
+            if len(domains) > 1 or (workload.domain and not domains <= {None, workload.domain}):
                 self._spoil(place, "its pods are bound to different domains")
         return found
 
@@ -317,7 +319,7 @@ class QuotaQueue:
         least = sum(one.count if one.minimum is None else one.minimum for one in workload.pod_sets)
         minimum = None if least == total else least
         domain, running = (own.domain, own.running_nodes) if own else (None, ())
-        return Gang(WORKLOAD_GANG, workload.namespace, workload.name, minimum, domain, running)
+        return Gang(WORKLOAD_GANG, workload.namespace, workload.name, minimum, domain or workload.domain, running)
 
     def _with_priority(self, shape: UnitShape, priority: int) -> UnitShape:
         key = shape.signature, priority
