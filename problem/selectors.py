@@ -381,8 +381,12 @@ class NodeResourceClaims:
 
     def planned(self, queue: Iterable[QueuedUnit]) -> Iterator[QueuedUnit]:
         """The units of a queue, with such problems of the claims of pods."""
+        if not self.devices:
+            # Nothing is looked at, so that nothing has to be made.
+            yield from queue
+            return
         for one in queue:
-            if one.unit.pod is None or not self.devices:
+            if one.unit.pod is None:
                 yield one
             else:
                 claims = tuple(self.refused(ref) for ref in one.unit.claims)

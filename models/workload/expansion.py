@@ -1,9 +1,16 @@
-"""Units of planned sets, with pods and claims that have names of their own."""
+"""Units of planned sets, with pods and claims that have names of their own.
+
+The units of a set are a range of numbers until somebody looks at one of them: its pod and its claims are made then.
+That is so where no two claims could get one name; else all are made at once, in order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..cluster.cluster import Cluster
@@ -26,10 +33,91 @@ class QueuedUnit(NamedTuple):
     unit: Unit
 
 
+# Units never change, but for what is made late.
+_set = object.__setattr__
+
+
+class UnmadeUnit(Unit):
+    """A unit of a set whose pod and claims are made when they are first looked at."""
+
+    __slots__ = ("_maker", "_number", "_planned")
+
+    @classmethod
+    def of(cls, maker: UnitExpander, planned: UnitSet, number: int) -> UnmadeUnit:
+        """The unit of one replica."""
+        unit = cls.__new__(cls)
+        _set(unit, "_maker", maker)
+        _set(unit, "_planned", planned)
+        _set(unit, "_number", number)
+        return unit
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for what is not there yet.
+        if name == "name":
+            return self._planned.unit_name(self._number)
+        if name == "namespace":
+            return self._planned.namespace
+        if name not in ("pod", "claims"):
+            raise AttributeError(name)
+        made = self._maker.unit(self._planned, self._number)
+        _set(self, "pod", made.pod)
+        _set(self, "claims", made.claims)
+        return getattr(self, name)
+
+
 def expand_units(cluster: Cluster, sets: Iterable[UnitSet], gates: FeatureGates | None = None) -> Iterator[QueuedUnit]:
     """All units of the sets, in order; claims that are made get names of their own, the same in every run."""
-    units = UnitExpander(cluster, gates)
-    return (QueuedUnit(one, number, units.unit(one, number)) for one in sets for number in one.numbers)
+    units, listed = UnitExpander(cluster, gates), list(sets)
+    units.claims.names_are_apart = _have_own_names(cluster, listed)
+    if units.claims.names_are_apart:
+        return (QueuedUnit(one, number, UnmadeUnit.of(units, one, number)) for one in listed for number in one.numbers)
+    return (QueuedUnit(one, number, units.unit(one, number)) for one in listed for number in one.numbers)
+
+
+# Of a set with more units the numbers are compared and not the names.
+_FEW_UNITS = 8
+_LONGEST_NAME = 253
+_NUMBER = re.compile(r"-(?=[0-9])")
+
+
+def _have_own_names(cluster: Cluster, sets: Iterable[UnitSet]) -> bool:
+    """Whether surely no claim that is made for a unit has the name of another one."""
+    names: dict[str, set[str]] = defaultdict(set)
+    numbered: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    for namespace, name in cluster.claims:
+        names[namespace].add(name)
+    total = len(cluster.claims)
+    for one in sets:
+        if one.pod is None:
+            continue
+        spec = one.pod.spec
+        if spec.scheduling_group is not None:
+            # Members share claims of their group.
+            return False
+        entries = [entry.name for entry in spec.resource_claims or () if entry.resource_claim_template_name]
+        endings = [f"-{entry}" for entry in {*entries, EXTENDED_ENTRY}]
+        if len(one.name_prefix or one.name) + max(map(len, endings)) > _LONGEST_NAME - 20:
+            return False
+        if one.replicas <= _FEW_UNITS or not one.is_copied or one.name_numbers == ():
+            made = [f"{one.unit_name(number)}{ending}" for number in one.numbers for ending in endings]
+            names[one.namespace].update(made)
+            total += len(made)
+        else:
+            written = one.numbers if one.name_numbers is None else one.name_numbers
+            numbered[one.namespace][one.name_prefix].append((min(written), max(written)))
+    if sum(map(len, names.values())) < total:
+        return False
+    return all(_are_apart(own, names[namespace]) for namespace, own in numbered.items())
+
+
+def _are_apart(numbered: Mapping[str, Sequence[tuple[int, int]]], names: Iterable[str]) -> bool:
+    """Whether names that begin with a prefix and a number of these have one prefix only, and no other name has one."""
+    for ranges in numbered.values():
+        ordered = sorted(ranges)
+        if any(after[0] <= before[1] for before, after in pairwise(ordered)):
+            return False
+    every = (*names, *numbered)
+    return not any(name[: found.start()] in numbered for name in every for found in _NUMBER.finditer(name))
 
 
 class UnitExpander:

@@ -86,10 +86,14 @@ def no_claim_named(entry: PodResourceClaim) -> str:
 
 
 class PodClaims:
-    """Finds the claims of a cluster's pods and keeps generated names apart; ask for each pod once, in name order."""
+    """Finds the claims of a cluster's pods and keeps generated names apart; ask for each pod once, in name order.
+
+    With ``names_are_apart`` no two claims would have one name: then the order does not matter, nor how often is asked.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+        self.names_are_apart = False
         self._by_owner = claims_by_owner(cluster.claims)
         self._of_groups: dict[tuple[meta.ObjectKey, str], ClaimRef] = {}
         # Of the claims made from a template for entries of one name: equal ones are one mapping.
@@ -146,8 +150,13 @@ class PodClaims:
 
     def new_name(self, pod: Pod, entry: str) -> str:
         """Take a name that no claim has, for one that is made for a pod, but for none of its entries."""
-        taken = self._taken[meta.key_of(pod.metadata)[0]]
-        name = generated_claim_name(pod.metadata.name, entry, taken)
+        return self._take_name(meta.key_of(pod.metadata)[0], pod.metadata.name, entry)
+
+    def _take_name(self, namespace: str, owner: str, entry: str) -> str:
+        if self.names_are_apart:
+            return generated_claim_name(owner, entry)
+        taken = self._taken[namespace]
+        name = generated_claim_name(owner, entry, taken)
         taken.add(name)
         return name
 
@@ -207,13 +216,12 @@ class PodClaims:
 
     def _from_template(self, owner: Pod | PodGroup, entry: PodResourceClaim) -> ClaimRef:
         namespace = meta.key_of(owner.metadata)[0]
-        taken = self._taken[namespace]
-        name = generated_claim_name(owner.metadata.name, entry.name, taken)
         key = namespace, entry.resource_claim_template_name or ""
         template = self._cluster.templates.get(key)
         if template is None:
+            name = generated_claim_name(owner.metadata.name, entry.name, self._taken[namespace])
             return ClaimRef(namespace, name, None, entry.name, True, problem=template_not_found(key))
-        taken.add(name)
+        name = self._take_name(namespace, owner.metadata.name, entry.name)
         annotations = self._annotations.get((key, entry.name))
         if annotations is None:
             annotations = self._annotations[key, entry.name] = _generated_annotations(template, entry.name)

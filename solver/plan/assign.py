@@ -17,7 +17,6 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
-from ...models.results.common import Reason
 from ...models.results.plan import PlannedNode, PlanStage, plan_stage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import plugin_classes, unknown_room_notices
@@ -32,7 +31,17 @@ from .build.quota_admission import pod_sets_by_workload
 from .build.units import ColocatedUnits, UnitClass
 from .build.weights import WeightFunction
 from .master_problem import IntegerPlan, PlanSolution, StageResult, is_close
-from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, UNKNOWN, PlannedUnitOutcome, PlanOutcome, PlanStatistics
+from .outcome import (
+    FEASIBLE,
+    INFEASIBLE,
+    OPTIMAL,
+    UNKNOWN,
+    PlannedUnitOutcome,
+    PlanOutcome,
+    PlanStatistics,
+    ReasonsByUnit,
+    UnplacedUnitOutcome,
+)
 from .pricing.bundle import SPREAD, Bundle, BundleUnit, Picks
 from .pricing.search_order import first_in_search_order
 from .quota_outcome import planned_quota
@@ -268,7 +277,7 @@ def build_plan_outcome(
     instance: PlanInstance,
     solution: PlanSolution,
     assignment: PlanAssignment,
-    reasons: Mapping[int, tuple[Reason, ...]],
+    reasons: ReasonsByUnit,
     gap: float,
     relaxed_bounds: Sequence[float | None] = (),
 ) -> PlanOutcome:
@@ -284,11 +293,11 @@ def build_plan_outcome(
     units: list[PlannedUnitOutcome] = []
     order = {place: number for number, place in enumerate(assignment.order, 1)}
     for place, planned in enumerate(admitted_queue(request, assignment)):
-        node, made = assignment.assigned.get(place, (None, ()))
-        name = node.metadata.name if node else None
-        units.append(
-            PlannedUnitOutcome.of(planned, name, () if node else reasons.get(place, ()), made, order.get(place))
-        )
+        there = assignment.assigned.get(place)
+        if there is None:
+            units.append(UnplacedUnitOutcome.at(place, planned, reasons))
+        else:
+            units.append(PlannedUnitOutcome.of(planned, there[0].metadata.name, (), there[1], order[place]))
     statistics = PlanStatistics(
         units=len(request.queue),
         unit_classes=len(instance.unit_classes),

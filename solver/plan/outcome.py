@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
+
+from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_paused
@@ -18,6 +21,7 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.quota import Admissions, QuotaProblem
 from ...models.workload.unit_classes import OwnerKind
 from ...models.workload.units import ClaimRef, Unit
+from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
 from ..verification.plans import plan_violations
 
@@ -49,9 +53,8 @@ class PlannedUnitOutcome:
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
     order: int | None = None
 
-    @classmethod
+    @staticmethod
     def of(
-        cls,
         planned: QueuedUnit,
         node: str | None,
         reasons: tuple[Reason, ...],
@@ -62,12 +65,86 @@ class PlannedUnitOutcome:
         own = planned.unit_set
         gang = own.gang.name if own.gang else ""
         place = own.kind, own.namespace, own.name, planned.number, planned.unit, gang, node
-        return cls(*place, reasons, allocations, order)
+        return PlannedUnitOutcome(*place, reasons, allocations, order)
 
     @property
     def outcome(self) -> str:
         """``Placed`` or ``NotPlaced``."""
         return NOT_PLACED if self.node is None else PLACED
+
+
+# Outcomes never change, but for what is written late.
+_set = object.__setattr__
+
+
+class UnplacedUnitOutcome(PlannedUnitOutcome):
+    """A unit that has no node, and shares its reasons with equal ones until somebody looks at them."""
+
+    __slots__ = ("_place", "_why")
+
+    @classmethod
+    def at(cls, place: int, planned: QueuedUnit, why: ReasonsByUnit) -> UnplacedUnitOutcome:
+        """The unit at a place of the queue."""
+        own, found = planned.unit_set, cls.__new__(cls)
+        _set(found, "kind", own.kind)
+        _set(found, "namespace", own.namespace)
+        _set(found, "name", own.name)
+        _set(found, "replica", planned.number)
+        _set(found, "unit", planned.unit)
+        _set(found, "gang", own.gang.name if own.gang else "")
+        _set(found, "node", None)
+        _set(found, "allocations", ())
+        _set(found, "order", None)
+        _set(found, "_place", place)
+        _set(found, "_why", why)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for what is not there.
+        if name == "reasons":
+            return self._why.get(self._place, ())
+        raise AttributeError(name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedReasons:
+    """The reasons of equal units, written for one of them."""
+
+    reasons: tuple[Reason, ...]
+    unit: Unit
+
+    def of(self, other: Unit) -> tuple[Reason, ...]:
+        """The reasons of another unit, with the names of its own claims."""
+        pairs = zip(self.unit.claims, other.claims, strict=True)
+        names = {claim_text(ref.key): claim_text(own.key) for ref, own in pairs}
+        return tuple(
+            replace_fields(reason, claim=names[reason.claim]) if reason.claim in names else reason
+            for reason in self.reasons
+        )
+
+
+class ReasonsByUnit(Mapping[int, tuple[Reason, ...]]):
+    """Reasons by place in the queue; those of equal units are written when they are looked at."""
+
+    def __init__(
+        self, queue: Sequence[QueuedUnit] = (), found: Mapping[int, tuple[Reason, ...] | SharedReasons] | None = None
+    ) -> None:
+        self._queue = queue
+        self._found = found or {}
+
+    def __getitem__(self, place: int) -> tuple[Reason, ...]:
+        found = self._found[place]
+        return found.of(self._queue[place].unit) if isinstance(found, SharedReasons) else found
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def beside(self, others: Mapping[int, tuple[Reason, ...]]) -> ReasonsByUnit:
+        """These, and others that count before them."""
+        return ReasonsByUnit(self._queue, {**self._found, **others})
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ from .build.quota_stages import QUOTA_STAGES
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
-from .outcome import PlanOutcome, check_plan
+from .outcome import PlanOutcome, ReasonsByUnit, check_plan
 from .price_and_branch import solve_stages, stage_bounds
 from .time_budget import PlanTimeBudget
 
@@ -153,7 +153,7 @@ def plan(
     late = Reason(TIME_LIMIT_RULE, "", "the time limit left no time to plan it")
     refused.update(dict.fromkeys(set(open_positions).difference(request.open_positions), (late,)))
     usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes} if only_new else None
-    reasons: Mapping[int, tuple[Reason, ...]] = {}
+    reasons = ReasonsByUnit(queue)
     if len(assignment.assigned) + len(refused) < len(queue):
         # Most queues fit: then nothing of this is loaded.
         from .why_not import unplaced_reasons
@@ -169,7 +169,7 @@ def plan(
         explain = partial(unplaced_reasons, assignment.cluster, there, assigned, gates, policy, seed, usable, alike)
         reasons = explain(known=refused, deadline=ends, given=given)
     time.lap("explain")
-    why = {**reasons, **refused}
+    why = reasons.beside(refused)
     answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds)
     said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
     answer = replace(answer, shadow_prices=prices, notices=(*dropped, *(quota.notices if quota else ()), *said))
@@ -181,7 +181,7 @@ def plan(
     except VerificationTimeoutError as error:
         solution, part = _verified_part(request, instance, solution, assignment, error.verified)
         late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
-        less = build_plan_outcome(request, instance, solution, part, {**late_ones, **why}, gap)
+        less = build_plan_outcome(request, instance, solution, part, ReasonsByUnit(queue, late_ones).beside(why), gap)
         told = f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}"
         answer = replace(less, notices=(*answer.notices, told))
         check(part.cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)

@@ -14,8 +14,6 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TypeAlias
 
-from msgspec import structs
-
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
 from ...models.formats.errors import plural
@@ -29,10 +27,11 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import device_resources, remaining_after, remaining_allocatable, subtract_requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
-from ...problem.messages import DeadlineExceededError, check_deadline, claim_text
+from ...problem.messages import DeadlineExceededError, check_deadline
 from ...problem.node_state import AllocatedState
 from ..engines.outcome import missing_reference_reasons
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
+from .outcome import ReasonsByUnit, SharedReasons
 from .relaxation import UnplacedRelaxationSearch, shortage_reasons
 
 # How many classes of equal units are explained, the largest first.
@@ -53,7 +52,7 @@ def unplaced_reasons(
     known: Container[int] = (),
     deadline: float | None = None,
     given: Sequence[CallerConstraint] = (),
-) -> dict[int, tuple[Reason, ...]]:
+) -> ReasonsByUnit:
     """Return the reasons for each position in the queue that has no node.
 
     ``cluster`` has the nodes that are to be bought; ``usable`` names those that the plan may use, None: all.
@@ -73,7 +72,7 @@ def unplaced_reasons(
         elif gang is not None:
             members[gang].append(one.unit)
     listed = sorted(classes.values(), key=lambda positions: (-len(positions), positions[0]))
-    found: dict[int, tuple[Reason, ...]] = {}
+    found: dict[int, tuple[Reason, ...] | SharedReasons] = {}
     asked = listed[:MOST_UNIT_CLASSES]
 
     def reasons() -> Iterator[tuple[Reason, ...]]:
@@ -97,19 +96,12 @@ def unplaced_reasons(
 
     with suppress(DeadlineExceededError):
         for positions, own in zip(asked, reasons(), strict=False):
-            first = queue[positions[0]].unit
-            found.update((place, _with_own_claims(own, first, queue[place].unit)) for place in positions)
+            found.update(dict.fromkeys(positions, SharedReasons(own, queue[positions[0]].unit)))
     unknown = Reason(UNEXPLAINED, "", f"{len(listed)} kinds of units are left out, the largest are looked into")
     found.update((position, (unknown,)) for positions in listed[MOST_UNIT_CLASSES:] for position in positions)
     late = Reason(UNEXPLAINED, "", "the time limit left no time to look for the reasons")
-    return {position: found.get(position, (late,)) for positions in listed for position in positions}
-
-
-def _with_own_claims(reasons: Sequence[Reason], unit: Unit, other: Unit) -> tuple[Reason, ...]:
-    """The reasons of a unit for an equal one, with the names of its own claims."""
-    pairs = zip(unit.claims, other.claims, strict=True)
-    names = {claim_text(ref.key): claim_text(own.key) for ref, own in pairs}
-    return tuple(structs.replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in reasons)
+    last: tuple[Reason, ...] = (late,)
+    return ReasonsByUnit(queue, {place: found.get(place, last) for positions in listed for place in positions})
 
 
 GANG = "gang"

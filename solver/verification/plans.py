@@ -9,11 +9,11 @@ of allocation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from functools import partial
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -128,11 +128,13 @@ def _plan_findings(
     for unit in units:
         if unit.node is not None and unit.node not in cluster.nodes:
             yield Finding("PLAN-NODE", f"{unit_label(unit)} is on node {unit.node}, which is not there")
-        if unit.allocations or unit.unit.problems:
+        if unit.allocations or (unit.node is not None and unit.unit.problems):
             yield from claim_findings(unit)
     if order is not None and sorted(order) != [number for number, unit in enumerate(units) if unit.node is not None]:
         yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
-    yield from room_findings(cluster, gates, ((unit.node, unit.unit.pod) for unit, _ in queue.known))
+    yield from room_findings(
+        cluster, gates, ((unit.node, unit.unit.pod) for unit, _ in queue.known if unit.node is not None)
+    )
     yield from purchase_findings(cluster)
     gangs = ((one.gang, unit.node) for unit, one in queue.known)
     yield from gang_findings(cluster, ((gang, node) for gang, node in gangs if gang is not None))
@@ -196,7 +198,36 @@ def unit_label(unit: PlacedUnit) -> str:
     return f"{unit.kind} {unit.unit.namespace}/{unit.unit.name}"
 
 
-_UnitKey: TypeAlias = tuple[str, str, str, int]
+class _RequestedUnits:
+    """The units that are to be in the plan, as sets: of each unit a mark says whether it was seen."""
+
+    def __init__(self, sets: Iterable[UnitSet]) -> None:
+        self._sets: dict[tuple[str, str, str], list[tuple[UnitSet, Sequence[int] | Mapping[int, int], bytearray]]] = {}
+        for one in sets:
+            numbers = one.numbers
+            places = numbers if isinstance(numbers, range) else {number: place for place, number in enumerate(numbers)}
+            own = self._sets.setdefault((one.kind, one.namespace, one.name), [])
+            own.append((one, places, bytearray(len(numbers))))
+
+    def take(self, unit: PlacedUnit) -> UnitSet | str | None:
+        """The set of a unit, which is seen now; a text if it was seen before, None for one that is in no set."""
+        number = unit.replica
+        for one, places, seen in self._sets.get((unit.kind, unit.namespace, unit.name), ()):
+            if number in places:
+                place = places.index(number) if isinstance(places, range) else places[number]
+                if seen[place]:
+                    return "seen before"
+                seen[place] = 1
+                return one
+        return None
+
+    def missing(self) -> tuple[int, UnitSet | None, int]:
+        """How many units were not seen, with the set and the number of the first of them."""
+        left = [(one, seen) for own in self._sets.values() for one, _, seen in own if not all(seen)]
+        if not left:
+            return 0, None, 0
+        one, seen = left[0]
+        return sum(marks.count(0) for _, marks in left), one, one.numbers[seen.index(0)]
 
 
 class Queue:
@@ -216,28 +247,27 @@ class Queue:
         self.quota = None if quota is None else QuotaQueue(quota, sets)
         self.admissions = admissions
         sets = sets if self.quota is None else self.quota.sets
-        self._requested: dict[_UnitKey, UnitSet] = {
-            (one.kind, one.namespace, one.name, number): one for one in sets for number in one.numbers
-        }
+        self._requested = _RequestedUnits(sets)
         self._expander = UnitExpander(cluster, gates)
         self.known: list[tuple[PlacedUnit, UnitSet]] = []
 
     def compare(self, units: Sequence[PlacedUnit]) -> Iterator[Finding]:
         """Yield how the plan differs from the queue; ``known`` gets its units with their sets.
 
+        Those that are not placed, and in no gang and no workload, have no part in other rules.
+
         Pods and claims are made and compared for placed units only: the others have nothing in the plan but a name.
         """
-        seen: set[_UnitKey] = set()
+        requested_units = self._requested
         for unit in units:
-            key = unit.kind, unit.namespace, unit.name, unit.replica
-            requested = self._requested.get(key)
+            requested = requested_units.take(unit)
             if requested is None:
                 yield Finding("PLAN-ONCE", f"{unit_label(unit)} is not in the queue")
-            elif key in seen:
+            elif isinstance(requested, str):
                 yield Finding("PLAN-ONCE", f"{unit_label(unit)} is in the plan twice")
             else:
-                seen.add(key)
-                self.known.append((unit, requested))
+                if unit.node is not None or requested.gang is not None or self.quota is not None:
+                    self.known.append((unit, requested))
                 if unit.node is not None or unit.allocations:
                     expected = self._expander.unit(requested, unit.replica)
                     if self.quota is not None:
@@ -246,11 +276,10 @@ class Queue:
                     yield from _differences(unit, expected)
                 elif (unit.unit.namespace, unit.unit.name) != (unit.namespace, requested.unit_name(unit.replica)):
                     yield _another(unit)
-        missing = [(one, key[3]) for key, one in self._requested.items() if key not in seen]
-        if missing:
-            first, number = missing[0]
+        missing, first, number = requested_units.missing()
+        if first is not None:
             such = f"such as {first.namespace}/{first.unit_name(number)}"
-            yield Finding("PLAN-ONCE", f"{len(missing)} units of the queue are not in the plan, {such}")
+            yield Finding("PLAN-ONCE", f"{missing} units of the queue are not in the plan, {such}")
 
 
 def units_with_plan(units: Iterable[Unit], plan: Iterable[PlacedUnit]) -> list[Unit]:

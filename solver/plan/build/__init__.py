@@ -18,7 +18,7 @@ from ....models.workload.expansion import QueuedUnit
 from ....models.workload.node_room import missing_resources, remaining_allocatable
 from ....models.workload.quota import QuotaQueue
 from ....models.workload.requests import Requests, sum_requests
-from ....models.workload.unit_classes import Gang
+from ....models.workload.unit_classes import Gang, UnitShape
 from ....models.workload.units import ClaimRef
 from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeContextBuilder
 from ....problem.requests import VisibleAttributes
@@ -53,6 +53,7 @@ from .units import (
     MemberAlternatives,
     SharedClaims,
     UnitClass,
+    colocated_signature,
     group_by_shared_claims,
     group_unit_classes,
     omits_variants,
@@ -309,13 +310,20 @@ class _PlanInstanceBuilder:
             single, sets = self._without_charged(quota, single, sets)
         listed = [*single, *(entry for variants in sets for entry in variants)]
         unit_classes = group_unit_classes([*listed, *(entry for one in self._entries for entry in one.units())])
-        class_of = {id(entry): unit_class for unit_class in unit_classes for entry in unit_class.entries}
-        found = GangMembership()
+        class_of = {colocated_signature(one.entries[0]): one for one in unit_classes}
+        found, free = GangMembership(), dict[UnitShape, list[ColocatedUnits]]()
         for entry in single:
-            found.add([(class_of[id(entry)], entry)])
+            own = entry.units[0].unit_set
+            if own.gang is not None:
+                found.add([(class_of[own.shape.signature,], entry)])
+            else:
+                waiting = free.get(own.shape)
+                if waiting is None:
+                    waiting = free[own.shape] = self._roles.of(class_of[own.shape.signature,]).ungrouped
+                waiting.append(entry)
         for variants in sets:
             self._narrowed |= omits_variants(variants)
-            found.add([(class_of[id(entry)], entry) for entry in variants])
+            found.add([(class_of[colocated_signature(entry)], entry) for entry in variants])
         for choice in found.free:
             roles = [self._roles.of(unit_class) for unit_class, _ in choice]
             for role, (_, entry) in zip(roles, choice, strict=True):

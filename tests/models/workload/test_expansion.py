@@ -3,7 +3,7 @@
 import pytest
 from support.manifests import claim, cluster, entry, maker, pod, template
 
-from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.expansion import UnitExpander, expand_units
 from drasat.models.workload.queue import read_queue
 from drasat.models.workload.requested import all_units
 
@@ -103,3 +103,36 @@ def test_units_are_the_same_in_every_run():
         claim("c", REPLICAS="2"),
     ]
     assert names(*objects) == names(*objects)
+
+
+def jobs(**replicas):
+    ask = entry("x", template="t")
+    return [maker("Job", name.replace("_", "-"), ask, spec={"parallelism": n}) for name, n in replicas.items()]
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        jobs(a=12, b=9),
+        # Claims of both would be named a-1-x.
+        [*jobs(a=12), pod("a-1", entry("x", template="t"))],
+        [*jobs(a=12), claim("a-3-x")],
+        [*jobs(a=12), pod("a", entry("1-x", template="t"))],
+        [maker("Job", "a", entry("1-x", template="t"), spec={"parallelism": 12}), *jobs(a_1=12)],
+        [maker("StatefulSet", "a", entry("x", template="t"), spec={"replicas": 12}), *jobs(a=12)],
+        [maker("Job", "a", entry("x", template="t"), entry("x-1", template="t"), spec={"parallelism": 12})],
+        [pod("p", entry("x", template="t"), REPLICAS="12"), *jobs(p_0=12)],
+    ],
+)
+def test_claims_have_the_same_names_in_whatever_order_units_are_looked_at(objects):
+    """Units are made when they are looked at, unless names could be the same."""
+    built = cluster(*objects, template())
+    sets = read_queue(built)
+    in_order = UnitExpander(built)
+    expected = [in_order.unit(one, number) for one in sets for number in one.numbers]
+    found = [one.unit for one in expand_units(built, sets)]
+    for unit, made in reversed([*zip(found, expected, strict=True)]):
+        assert [(ref.name, ref.claim) for ref in unit.claims] == [(ref.name, ref.claim) for ref in made.claims]
+        assert (unit.pod, unit.namespace, unit.name) == (made.pod, made.namespace, made.name)
+    keys = [ref.key for unit in found for ref in unit.claims if ref.generated]
+    assert len(set(keys)) == len(keys)
