@@ -145,7 +145,7 @@ class KueueControllers:
                 self.queues[name] = ClusterQueueState(one, self.tree.queues[name])
             queue = self.queues[name]
             queue.inactive = self._inactive_reason(queue)
-            for workload in queue.reserved.values():
+            for workload in queue.reserved:
                 queue.node.add(workload.held)
         for workload in self.workloads.values():
             workload.misfits.clear()
@@ -209,6 +209,8 @@ class KueueControllers:
                     self._dequeue(known)
                     known.charge = known.tried = None
                 known.update(one)
+                if known.grant is not None and known.grant.cluster_queue in self.queues:
+                    self.queues[known.grant.cluster_queue].reserved.changed()
         for workload in self.workloads.values():
             self._hold(workload)
 
@@ -225,7 +227,7 @@ class KueueControllers:
             queue.node.remove(workload.held)
             self._wake(self._tree(queue))
         workload.held = held
-        queue.reserved[workload.key] = workload
+        queue.reserved.add(workload)
         queue.node.add(held)
 
     def _give_back(self, workload: WorkloadState) -> None:
@@ -235,7 +237,7 @@ class KueueControllers:
         if not workload.finished:
             workload.grant = None
         queue = self.queues.get(grant.cluster_queue) if grant is not None else None
-        if queue is None or queue.reserved.pop(workload.key, None) is None:
+        if queue is None or not queue.reserved.remove(workload.key):
             return
         queue.node.remove(held)
         queue.generation += 1

@@ -198,7 +198,7 @@ class KueueState(KueueControllers):
         workload, grant = head.workload, head.grant
         workload.reserve(grant, self._now, admitted=not head.queue.checks)
         workload.held = dict(head.usage)
-        head.queue.reserved[workload.key] = workload
+        head.queue.reserved.add(workload)
         self._place.pop(workload.key, None)
         return workload.key, grant
 

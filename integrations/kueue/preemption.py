@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
-from operator import itemgetter
-from typing import Any, NamedTuple
+from heapq import merge
+from itertools import dropwhile, repeat, takewhile
+from math import inf
 
 from .queues import ClusterQueueState
 from .quota_tree import FlavorResource, QuotaNode, Usage
 from .workload_state import EVICTED, WorkloadState
 
-_first = itemgetter(0)
 IN_CLUSTER_QUEUE, IN_COHORT = "InClusterQueue", "InCohortReclamation"
 WHILE_BORROWING, IN_FAIR_SHARING = "InCohortReclaimWhileBorrowing", "InCohortFairSharing"
 _REASON_TEXTS = {
@@ -58,17 +58,29 @@ class _CandidateKind(Enum):
         return WHILE_BORROWING if self is _CandidateKind.WHILE_BORROWING else IN_COHORT
 
 
-class _PreemptionCandidate(NamedTuple):
-    """A candidate with its place in the order; the lowest cohort above both queues, None in the preemptor's queue."""
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Candidates of one queue in order; the lowest cohort above both queues, None in the preemptor's queue."""
 
-    rank: tuple[Any, ...]
-    workload: WorkloadState
+    workloads: Sequence[WorkloadState]
     queue: ClusterQueueState
     common: QuotaNode | None = None
     advantage: bool = False
 
-    def kind(self, request: PreemptionRequest) -> _CandidateKind:
-        return _CandidateKind.OWN_QUEUE if self.common is None else _kind(request, self.workload, self.advantage)
+    def kind(self, request: PreemptionRequest, workload: WorkloadState) -> _CandidateKind:
+        return _CandidateKind.OWN_QUEUE if self.common is None else _kind(request, workload, self.advantage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A cohort above the preemptor's queue, but for the part from which the way leads up.
+
+    With the advantage the quota of a subtree below holds the request.
+    """
+
+    cohort: QuotaNode
+    skip: QuotaNode
+    advantage: bool
 
 
 def preemption_message(victim: Victim, by: PreemptionRequest) -> str:
@@ -90,73 +102,69 @@ def may_preempt(policy: str, preemptor: WorkloadState, candidate: WorkloadState)
     return False
 
 
-def candidate_rank(workload: WorkloadState, own: bool, now: float) -> tuple[Any, ...]:
-    """Those being evicted first, then other queues than the preemptor's, lower priority, reserved later, UID."""
-    since = workload.reserved_since
-    return not workload.holds(EVICTED), own, workload.priority, -(now if since is None else since), workload.uid
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateList:
-    """Workloads of one queue that may be preempted, in the order in which they go, and what they hold together."""
-
-    workloads: tuple[WorkloadState, ...]
-    ranks: tuple[tuple[Any, ...], ...]
-    held: Mapping[FlavorResource, int]
+def priority_limit(policy: str, workload: WorkloadState) -> float:
+    """No workload of this priority, or a higher one, is a candidate by the policy."""
+    limits = {"Never": -inf, "Any": inf, "LowerPriority": workload.priority}
+    return limits.get(policy, workload.priority + 1)
 
 
 class CandidateLists:
     """Finds candidates queue by queue, and keeps them: for as long as neither usage nor conditions change."""
 
-    def __init__(
-        self, queues: Mapping[str, ClusterQueueState], now: float, gone: AbstractSet[str] = frozenset()
-    ) -> None:
+    def __init__(self, queues: Mapping[str, ClusterQueueState], gone: AbstractSet[str] = frozenset()) -> None:
         self.queues = queues
-        self.now = now
         # Workloads that are being preempted already.
         self._gone = gone
-        self._ranks: dict[str, tuple[Any, ...]] = {}
-        self._of_queue: dict[object, CandidateList] = {}
-        self._borrowing: dict[object, Mapping[str, CandidateList]] = {}
+        self._of_queue: dict[object, Sequence[WorkloadState]] = {}
+        self._borrowers: dict[object, Sequence[ClusterQueueState]] = {}
+        self._held: dict[object, int] = {}
 
-    def of_queue(self, request: PreemptionRequest, queue: ClusterQueueState, policy: str) -> CandidateList:
-        """The candidates of a queue that the policy allows."""
+    def of_queue(self, request: PreemptionRequest, queue: ClusterQueueState, policy: str) -> Sequence[WorkloadState]:
+        """The candidates of a queue that the policy allows, in the order in which they go."""
+        if policy == "Never":
+            return ()
+        if policy == "Any" and not self._gone:
+            return queue.reserved.holding(request.contested)
         key = queue.name, _allowed(request, policy)
         found = self._of_queue.get(key)
         if found is None:
-            contested = request.contested
-            workloads = [
+            found = self._of_queue[key] = [
                 one
-                for one in (() if policy == "Never" else queue.reserved.values())
-                if not contested.isdisjoint(one.held)
-                and one.key not in self._gone
-                and may_preempt(policy, request.workload, one)
+                for one in queue.reserved.holding(request.contested)
+                if one.key not in self._gone and may_preempt(policy, request.workload, one)
             ]
-            held = {pair: sum(one.held.get(pair, 0) for one in workloads) for pair in contested}
-            ranked = sorted(((self._rank(one), one) for one in workloads), key=_first)
-            ranks, ordered = tuple(rank for rank, _ in ranked), tuple(one for _, one in ranked)
-            found = self._of_queue[key] = CandidateList(ordered, ranks, held)
         return found
 
-    def _rank(self, workload: WorkloadState) -> tuple[Any, ...]:
-        """The place of a workload among those of queues that are all the preemptor's, or all others."""
-        found = self._ranks.get(workload.key)
+    def borrowers(
+        self, cohort: QuotaNode, skip: QuotaNode, contested: AbstractSet[FlavorResource]
+    ) -> Sequence[ClusterQueueState]:
+        """Queues above their quota, under cohorts that are above theirs; but for the part that is skipped."""
+        key = cohort, skip, contested
+        found = self._borrowers.get(key)
         if found is None:
-            found = self._ranks[workload.key] = candidate_rank(workload, False, self.now)
+            found = self._borrowers[key] = [
+                self.queues[one.name] for one in _borrowing_queues(cohort, skip, contested)
+            ]
         return found
 
-    def of_borrowing_queues(self, request: PreemptionRequest, policy: str) -> Mapping[str, CandidateList]:
-        """The candidates of each queue of the tree that borrows what is contested."""
-        root = request.queue.node.root
-        key = root.name, _allowed(request, policy)
-        found = self._borrowing.get(key)
+    def borrowing_queues(self, root: QuotaNode, contested: AbstractSet[FlavorResource]) -> Sequence[ClusterQueueState]:
+        """All queues of the tree that borrow what is contested."""
+        key = root, contested
+        found = self._borrowers.get(key)
         if found is None:
-            found = self._borrowing[key] = {}
-            for node in () if policy == "Never" else root.all_queues():
-                if any(node.borrows(pair) for pair in request.contested):
-                    candidates = self.of_queue(request, self.queues[node.name], policy)
-                    if candidates.workloads:
-                        found[node.name] = candidates
+            found = self._borrowers[key] = [
+                self.queues[node.name]
+                for node in root.all_queues()
+                if any(node.borrows(pair) for pair in contested)
+            ]
+        return found
+
+    def held(self, queues: Sequence[ClusterQueueState], pair: FlavorResource, below: float) -> int:
+        """What workloads of a priority below a limit hold in these queues, which are kept here."""
+        key = id(queues), pair, below
+        found = self._held.get(key)
+        if found is None:
+            found = self._held[key] = sum(queue.reserved.held(pair, below) for queue in queues)
         return found
 
 
@@ -170,19 +178,12 @@ def _allowed(request: PreemptionRequest, policy: str) -> tuple[object, ...]:
     return policy, request.contested
 
 
-def could_fit(request: PreemptionRequest, own: CandidateList, others: Iterable[CandidateList]) -> bool:
-    """Whether the request might fit if all candidates were gone; False is certain.
+def could_fit(request: PreemptionRequest, pair: FlavorResource, own: int, others: int) -> bool:
+    """Whether the amount of a pair might fit after so much is gone from the own queue, and from others.
 
-    No node on the way to the root gets back more than the candidates hold, and the queue only what its own hold.
+    False is certain: no node on the way to the root gets back more.
     """
-    lists = [own, *others]
-    if not any(one.workloads for one in lists):
-        return False
-    return all(
-        request.usage.get(pair, 0)
-        <= max(0, request.queue.node.available(pair, own.held[pair], sum(one.held[pair] for one in lists)))
-        for pair in request.contested
-    )
+    return request.usage.get(pair, 0) <= max(0, request.queue.node.available(pair, own, own + others))
 
 
 class ClassicalPreemption:
@@ -193,81 +194,116 @@ class ClassicalPreemption:
 
     def victims(self, request: PreemptionRequest) -> list[Victim]:
         """The workloads that have to go so that the request fits; none if that cannot be reached."""
-        queue = request.queue
-        own_list = self._candidates.of_queue(request, queue, queue.spec.preemption.within_cluster_queue)
-        lists = list(self._cohort_lists(request))
-        if not could_fit(request, own_list, (one for one, *_ in lists)):
+        levels = list(_levels(request))
+        hopeful = [borrowing for borrowing in (True, False) if self._could_fit(request, levels, borrowing)]
+        if not hopeful:
             return []
-        own = [_PreemptionCandidate(*one, queue) for one in zip(own_list.ranks, own_list.workloads, strict=True)]
-        hierarchical: list[_PreemptionCandidate] = []
-        by_priority: list[_PreemptionCandidate] = []
-        for found, other, cohort, advantage in lists:
-            (hierarchical if advantage else by_priority).extend(
-                _PreemptionCandidate(rank, one, other, cohort, advantage)
-                for rank, one in zip(found.ranks, found.workloads, strict=True)
-            )
-        groups = [sorted(group, key=_first) for group in (hierarchical, by_priority, own)]
-        # The first of a rank is whether the workload stays, that is, is not being evicted.
-        candidates = [one for group in groups for one in group if not one.rank[0]]
-        candidates += [one for group in groups for one in group if one.rank[0]]
-        for borrowing in self._attempts(request, hierarchical, by_priority):
-            victims = self._attempt(request, candidates, borrowing)
-            if victims:
+        rules = request.queue.spec.preemption
+        own = _Candidates(
+            self._candidates.of_queue(request, request.queue, rules.within_cluster_queue), request.queue
+        )
+        hierarchical: list[_Candidates] = []
+        by_priority: list[_Candidates] = []
+        for level in levels:
+            for queue in self._candidates.borrowers(level.cohort, level.skip, request.contested):
+                workloads = self._candidates.of_queue(request, queue, rules.reclaim_within_cohort)
+                if workloads:
+                    found = _Candidates(workloads, queue, level.cohort, level.advantage)
+                    (hierarchical if level.advantage else by_priority).append(found)
+        for borrowing in _attempts(request, hierarchical, by_priority):
+            if borrowing in hopeful and (
+                victims := _attempt(request, (hierarchical, by_priority, [own]), borrowing)
+            ):
                 return victims
         return []
 
-    @staticmethod
-    def _attempts(
-        request: PreemptionRequest,
-        hierarchical: Sequence[_PreemptionCandidate],
-        by_priority: Sequence[_PreemptionCandidate],
-    ) -> Sequence[bool]:
-        """Whether the preemptor may borrow, attempt by attempt."""
-        node = request.queue.node
-        forbidden = not _may_borrow(request.queue)
-        below = all(node.usage.get(pair, 0) < node.nominal(pair) for pair in request.contested)
-        if not (hierarchical or by_priority) or (forbidden and not below):
-            return (True,)
-        return (False, True) if forbidden and not hierarchical else (True, False)
+    def _could_fit(self, request: PreemptionRequest, levels: Iterable[_Level], borrowing: bool) -> bool:
+        """Whether an attempt might succeed; False is certain.
 
-    @staticmethod
-    def _attempt(
-        request: PreemptionRequest, candidates: Iterable[_PreemptionCandidate], borrowing: bool
-    ) -> list[Victim]:
-        removed: list[Victim] = []
-        found: list[Victim] = []
-        for one in candidates:
-            kind = one.kind(request)
-            if (borrowing and kind is _CandidateKind.WITHOUT_BORROWING) or not _still_valid(one, request):
-                continue
-            one.queue.node.remove(one.workload.held)
-            removed.append(Victim(one.workload, one.queue, kind.reason))
-            if fits_after(request, borrowing):
-                found = put_back_unneeded(removed, lambda: fits_after(request, borrowing))
-                removed = found
-                break
-        restore(removed)
-        return found
+        Candidates hold no more than all workloads of the priorities that the policies allow.
+        """
+        rules, workload, own = request.queue.spec.preemption, request.workload, request.queue.reserved
+        own_limit = priority_limit(rules.within_cluster_queue, workload)
+        limit = priority_limit(rules.reclaim_within_cohort, workload)
+        counted = []
+        for level in levels:
+            if level.advantage or not borrowing:
+                counted.append((self._candidates.borrowers(level.cohort, level.skip, request.contested), limit))
+            elif _may_borrow(request.queue):
+                borrowers = self._candidates.borrowers(level.cohort, level.skip, request.contested)
+                counted.append((borrowers, min(limit, workload.priority)))
+        if not borrowing and any(
+            request.queue.node.borrows(pair, amount - own.held(pair, own_limit)) for pair, amount in request.usage.items()
+        ):
+            return False
+        return all(
+            could_fit(
+                request,
+                pair,
+                own.held(pair, own_limit),
+                sum(self._candidates.held(queues, pair, below) for queues, below in counted),
+            )
+            for pair in request.contested
+        )
 
-    def _cohort_lists(
-        self, request: PreemptionRequest
-    ) -> Iterator[tuple[CandidateList, ClusterQueueState, QuotaNode, bool]]:
-        """Candidates of other queues, their common cohort, and whether the preemptor's subtree holds the request."""
-        policy = request.queue.spec.preemption.reclaim_within_cohort
-        node = request.queue.node
-        if policy == "Never":
-            return
-        advantage, left = _held_by(node, request.usage)
-        below = node
-        for cohort in node.ancestors:
-            for borrower in _borrowing_queues(cohort, below, request.contested):
-                queue = self._candidates.queues[borrower.name]
-                found = self._candidates.of_queue(request, queue, policy)
-                if found.workloads:
-                    yield found, queue, cohort, advantage
-            holds, left = _held_by(cohort, left)
-            advantage = advantage or holds
-            below = cohort
+
+def _attempt(request: PreemptionRequest, groups: Sequence[Sequence[_Candidates]], borrowing: bool) -> list[Victim]:
+    removed: list[Victim] = []
+    found: list[Victim] = []
+    for workload, one in _in_order(groups):
+        kind = one.kind(request, workload)
+        if (borrowing and kind is _CandidateKind.WITHOUT_BORROWING) or not _still_valid(one, request):
+            continue
+        one.queue.node.remove(workload.held)
+        removed.append(Victim(workload, one.queue, kind.reason))
+        if fits_after(request, borrowing):
+            found = put_back_unneeded(removed, lambda: fits_after(request, borrowing))
+            removed = found
+            break
+    restore(removed)
+    return found
+
+
+def _levels(request: PreemptionRequest) -> Iterator[_Level]:
+    """The cohorts above, each with whether a subtree below it holds the request."""
+    below = request.queue.node
+    if request.queue.spec.preemption.reclaim_within_cohort == "Never":
+        return
+    advantage, left = _held_by(below, request.usage)
+    for cohort in below.ancestors:
+        yield _Level(cohort, below, advantage)
+        holds, left = _held_by(cohort, left)
+        advantage = advantage or holds
+        below = cohort
+
+
+def _attempts(
+    request: PreemptionRequest, hierarchical: Sequence[_Candidates], by_priority: Sequence[_Candidates]
+) -> Sequence[bool]:
+    """Whether the preemptor may borrow, attempt by attempt."""
+    node = request.queue.node
+    forbidden = not _may_borrow(request.queue)
+    below = all(node.usage.get(pair, 0) < node.nominal(pair) for pair in request.contested)
+    if not (hierarchical or by_priority) or (forbidden and not below):
+        return (True,)
+    return (False, True) if forbidden and not hierarchical else (True, False)
+
+
+def _in_order(groups: Sequence[Sequence[_Candidates]]) -> Iterator[tuple[WorkloadState, _Candidates]]:
+    """Candidates group by group, those of one group by their ranks; those of all groups that are being evicted first."""
+    for group in groups:
+        leaving = [one for one in group if one.workloads and one.workloads[0].holds(EVICTED)]
+        yield from takewhile(_leaving, _merged(leaving))
+    for group in groups:
+        yield from dropwhile(_leaving, _merged(group))
+
+
+def _leaving(one: tuple[WorkloadState, _Candidates]) -> bool:
+    return one[0].holds(EVICTED)
+
+
+def _merged(group: Iterable[_Candidates]) -> Iterator[tuple[WorkloadState, _Candidates]]:
+    return merge(*(zip(one.workloads, repeat(one)) for one in group), key=lambda one: one[0].preemption_rank)
 
 
 def _may_borrow(queue: ClusterQueueState) -> bool:
@@ -301,7 +337,7 @@ def _borrowing_queues(cohort: QuotaNode, skip: QuotaNode, pairs: AbstractSet[Fla
         yield from (one for one in at.queues if one is not skip and not one.within_quota(pairs))
 
 
-def _still_valid(one: _PreemptionCandidate, request: PreemptionRequest) -> bool:
+def _still_valid(one: _Candidates, request: PreemptionRequest) -> bool:
     """Whether the queue of the candidate, or a cohort on the way, is still above its quota after earlier removals."""
     if one.common is None:
         return True

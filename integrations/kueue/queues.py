@@ -6,7 +6,9 @@ Workloads of one shape are parked together: what one of them failed at, the othe
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -65,7 +67,7 @@ class ClusterQueueState:
 
     def __init__(self, described: ClusterQueue, node: QuotaNode) -> None:
         self.name = described.metadata.name
-        self.reserved: dict[str, WorkloadState] = {}
+        self.reserved = ReservedWorkloads()
         self.generation = 0
         self.pending = PendingQueue()
         self.describe(described, node)
@@ -101,6 +103,58 @@ class ClusterQueueState:
     def takes(self, labels: Mapping[str, str]) -> bool:
         """Whether workloads of a namespace with these labels are taken."""
         return self._selector is not None and all(one.matches(labels) for one in self._selector)
+
+
+class ReservedWorkloads:
+    """The workloads that hold quota of a ClusterQueue, in the order in which they are preempted.
+
+    ``changed`` is called after anything that the order depends on has changed, or what a workload holds.
+    """
+
+    def __init__(self) -> None:
+        self._workloads: dict[str, WorkloadState] = {}
+        self._holding: dict[AbstractSet[FlavorResource], tuple[WorkloadState, ...]] = {}
+        self._held: dict[FlavorResource, Mapping[int, int]] | None = None
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._workloads
+
+    def __iter__(self) -> Iterator[WorkloadState]:
+        return iter(self._workloads.values())
+
+    def add(self, workload: WorkloadState) -> None:
+        """The workload got its quota."""
+        self._workloads[workload.key] = workload
+        self.changed()
+
+    def remove(self, key: str) -> bool:
+        """The workload gave its quota back; False if it held none here."""
+        self.changed()
+        return self._workloads.pop(key, None) is not None
+
+    def changed(self) -> None:
+        """Forget what was derived."""
+        self._holding.clear()
+        self._held = None
+
+    def holding(self, pairs: AbstractSet[FlavorResource]) -> tuple[WorkloadState, ...]:
+        """Those that hold something of one of the pairs, in order."""
+        found = self._holding.get(pairs)
+        if found is None:
+            holders = [one for one in self._workloads.values() if not pairs.isdisjoint(one.held)]
+            holders.sort(key=lambda one: one.preemption_rank)
+            found = self._holding[pairs] = tuple(holders)
+        return found
+
+    def held(self, pair: FlavorResource, below: float) -> int:
+        """What those of a priority below a limit hold of a pair."""
+        if self._held is None:
+            by_pair: dict[FlavorResource, Counter[int]] = defaultdict(Counter)
+            for workload in self._workloads.values():
+                for each, amount in workload.held.items():
+                    by_pair[each][workload.priority] += max(0, amount)
+            self._held = dict(by_pair)
+        return sum(amount for priority, amount in self._held.get(pair, {}).items() if priority < below)
 
 
 def _checks(described: ClusterQueue) -> Sequence[AdmissionCheckRule]:

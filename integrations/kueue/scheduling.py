@@ -87,7 +87,7 @@ class SchedulingCycle:
         self._now = now
         self._number = number
         self._preempted: dict[str, Victim] = {}
-        self._candidates = CandidateLists(queues, now)
+        self._candidates = CandidateLists(queues)
 
     def run(self, heads: Iterable[tuple[WorkloadState, ClusterQueueState]]) -> list[QueueHead]:
         """Handle the heads; usage of those that are admitted is added, that of victims stays."""
@@ -183,7 +183,7 @@ class SchedulingCycle:
     def _judge_again(self, head: QueueHead) -> Usage | None:
         """Victims are gone already: look for others, in the flavors that the head was nominated for."""
         head.workload.tried = None
-        self._candidates = CandidateLists(self._queues, self._now, self._preempted.keys())
+        self._candidates = CandidateLists(self._queues, self._preempted.keys())
         with self._without(self._preempted.values()):
             assignment = self._assigner().assign(head.workload, head.queue, None, head.assignment.nominated)
             head.assignment, head.victims = assignment, self._victims(head, assignment)

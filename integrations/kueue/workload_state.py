@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 
 from ...models.kubernetes.kueue import Admission, KueueWorkload
 from ...models.kubernetes.meta import Condition, key_of
@@ -133,6 +134,7 @@ class WorkloadState:
         # Why the nodes of a flavor do not do for a pod set, by its index and the flavor.
         self.misfits: dict[tuple[int, str], str | None] = {}
         self.shape: object = None
+        self._rank: tuple[bool, int, float, str] | None = None
 
     @property
     def reclaimed(self) -> dict[str, int]:
@@ -188,8 +190,17 @@ class WorkloadState:
         found = self.conditions.get(QUOTA_RESERVED)
         return found.since if found is not None and found.status else None
 
+    @property
+    def preemption_rank(self) -> tuple[bool, int, float, str]:
+        """The order in which those of one queue go: being evicted, lower priority, reserved later, UID (kueue-dra 4.7)."""
+        if self._rank is None:
+            since = self.reserved_since
+            self._rank = not self.holds(EVICTED), self.priority, -inf if since is None else -since, self.uid
+        return self._rank
+
     def set(self, name: str, status: bool, reason: str, message: str, now: float) -> bool:
         """Set a condition; its time changes only with its status. Return whether anything changed."""
+        self._rank = None
         if len(message) > _LONGEST_MESSAGE:
             message = message[: _LONGEST_MESSAGE - 3] + "..."
         before = self.conditions.get(name)
