@@ -164,10 +164,10 @@ class KueueControllers:
 
     def _trees_of(self, names: Iterable[str]) -> set[str]:
         """The queues that share a tree with one of these."""
-        found = set()
+        found: set[str] = set()
         for name in names:
             if name in self.queues:
-                found |= {name, *(one.name for one in self.queues[name].node.root.all_queues())}
+                found.update(one.name for one in self.queues[name].node.root.all_queues())
         return found
 
     def _inactive_reason(self, queue: ClusterQueueState) -> tuple[str, str] | None:
@@ -244,8 +244,7 @@ class KueueControllers:
         self._wake(self._tree(queue))
 
     def _tree(self, queue: ClusterQueueState) -> list[ClusterQueueState]:
-        root = queue.node.root
-        return [queue] if root is queue.node else [self.queues[one.name] for one in root.all_queues()]
+        return [self.queues[one.name] for one in queue.node.root.all_queues()]
 
     def _wake(self, queues: Iterable[ClusterQueueState]) -> None:
         for queue in queues:

@@ -136,10 +136,10 @@ class KueueState(KueueControllers):
         rows = []
         for node in self.shown_nodes():
             for pair in node.pairs:
-                usage, subtree = node.usage.get(pair, 0), node.subtree.get(pair, 0)
+                quota = node.at(pair)
                 available = max(0, node.available(pair)) if node.is_queue else None
                 potential = node.potential(pair) if node.is_queue else None
-                rows.append(QuotaRow(node.name, node.is_queue, *pair, subtree, usage, available, potential))
+                rows.append(QuotaRow(node.name, node.is_queue, *pair, quota.subtree, quota.usage, available, potential))
         return rows
 
     def _shares(self) -> dict[tuple[str, bool], Share] | None:

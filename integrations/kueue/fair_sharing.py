@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from heapq import heapify, heappop, heapreplace
+from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeVar
 
 from . import preemption
@@ -52,9 +52,13 @@ def tournament_order(heads: Iterable[Head]) -> Iterator[Head]:
             tournaments[first.root] = _Tournament(first.root, left)
         tournament = tournaments[first.root]
         winner = tournament.winner()
-        before = dict(winner.usage)
+        before = _usage_at(winner)
         yield left.pop(winner)
-        tournament.leave(winner, changed=winner.usage != before)
+        tournament.leave(winner, changed=_usage_at(winner) != before)
+
+
+def _usage_at(queue: QuotaNode) -> dict[FlavorResource, int]:
+    return {one.pair: one.usage for one in queue.quotas}
 
 
 class _Tournament(Generic[Head]):
@@ -116,13 +120,19 @@ class FairPreemption:
 
     def victims(self, request: PreemptionRequest) -> list[Victim]:
         """The workloads that have to go so that the request fits; none if that cannot be reached."""
-        borrowers = self._candidates.borrowing_queues(request.queue.node.root, request.contested)
-        if not self._could_fit(request, borrowers):
+        node = request.queue.node
+        if not self._could_fit(request, [node.root]):
             return []
-        search = _FairSearch(request, self._candidates, {queue.node for queue in borrowers})
         # Shares are taken as if the workload were in.
-        with request.queue.node.with_added(request.usage):
-            enough = search.by_first(self._strategies[0])
+        with node.with_added(request.usage):
+            # A queue that stays within its quota for what is contested may reclaim whatever the shares are.
+            within = not any(node.borrows(pair) for pair in request.contested)
+            parts = [node.root] if within else list(self._allowed_parts(request))
+        if not (within or self._could_fit(request, parts)):
+            return []
+        search = _FairSearch(request, self._candidates)
+        with node.with_added(request.usage):
+            enough = search.by_first(self._strategies[0], within=within)
             if not enough and len(self._strategies) > 1:
                 enough = search.by_second(self._strategies[1])
         if not enough:
@@ -132,17 +142,39 @@ class FairPreemption:
         preemption.restore(kept)
         return kept
 
-    def _could_fit(self, request: PreemptionRequest, borrowers: Sequence[ClusterQueueState]) -> bool:
-        """Whether the request might fit after all candidates are gone; False is certain."""
+    def _could_fit(self, request: PreemptionRequest, parts: Iterable[QuotaNode]) -> bool:
+        """Whether the request might fit after all candidates of these parts of the tree are gone; False is certain."""
         rules, own = request.queue.spec.preemption, request.queue.reserved
         own_limit = preemption.priority_limit(rules.within_cluster_queue, request.workload)
         limit = preemption.priority_limit(rules.reclaim_within_cohort, request.workload)
+        borrowers = [self._candidates.borrowing_queues(part, request.contested) for part in parts]
         return all(
             preemption.could_fit(
-                request, pair, own.held(pair, own_limit), self._candidates.held(borrowers, pair, limit)
+                request,
+                pair,
+                own.held(pair, own_limit),
+                sum(self._candidates.held(queues, pair, limit) for queues in borrowers),
             )
             for pair in request.contested
         )
+
+    def _allowed_parts(self, request: PreemptionRequest) -> Iterator[QuotaNode]:
+        """The parts of the tree beside the way up in which strategies may allow candidates.
+
+        Shares only fall, and those on the way up only by what goes below them.
+        """
+        rules, node = request.queue.spec.preemption, request.queue.node
+        falls = bool(self._candidates.of_queue(request, request.queue, rules.within_cluster_queue))
+        for own, cohort in pairwise((node, *node.ancestors)):
+            preemptor, found = own.share(), False
+            for part in (*cohort.queues, *cohort.cohorts):
+                if part is own or not self._candidates.borrowing_queues(part, request.contested):
+                    continue
+                share = part.share()
+                if falls or any(allows(preemptor, share, share) for allows in self._strategies):
+                    found = True
+                    yield part
+            falls = falls or found
 
 
 class _TargetQueue:
@@ -152,94 +184,78 @@ class _TargetQueue:
         self.queue = queue
         self.workloads = workloads
         self.passed = 0
+        self.refused: list[WorkloadState] = []
         self.own = own
 
     def __repr__(self) -> str:
         return f"_TargetQueue({self.queue.name!r})"
 
     @property
-    def rank(self) -> tuple[Any, ...]:
-        """The place among queues with one share: that of the next candidate, where the preemptor's queue comes later."""
-        stays, *rest = self.workloads[self.passed].preemption_rank
-        return stays, self.own, *rest
+    def next(self) -> WorkloadState | None:
+        """The candidate that is next to go."""
+        return self.workloads[self.passed] if self.passed < len(self.workloads) else None
 
 
 class _FairSearch:
     """Removes candidates until a request fits whose usage is added."""
 
-    def __init__(
-        self, request: PreemptionRequest, candidates: CandidateLists, borrowing: AbstractSet[QuotaNode]
-    ) -> None:
+    def __init__(self, request: PreemptionRequest, candidates: CandidateLists) -> None:
         self.removed: list[Victim] = []
         self._request = request
         self._candidates = candidates
-        # The queues that borrowed before.
-        self._borrowing = borrowing
-        # What the first strategy refused, by queue.
-        self._again: dict[QuotaNode, list[WorkloadState]] = {}
+        # The queues that borrowed before anything was removed.
+        self._borrowers = candidates.borrowing_queues(request.queue.node.root, request.contested)
+        self._targets: _TargetQueues | None = None
         # A pair of which so much is missing still; nothing is known of the others.
         self._missing: tuple[FlavorResource, int] | None = None
 
-    def by_first(self, strategy: _Strategy) -> bool:
-        """Remove candidates by the first strategy; return whether the request fits."""
-        request, node = self._request, self._request.queue.node
-        # A queue that stays within its quota for what is contested may reclaim whatever the shares are.
-        within = not any(node.borrows(pair) for pair in request.contested)
+    def by_first(self, strategy: _Strategy, *, within: bool) -> bool:
+        """Remove candidates by the first strategy, or ``within`` quota any; return whether the request fits."""
         reason = preemption.IN_COHORT if within else preemption.IN_FAIR_SHARING
-        targets = _TargetQueues(request.queue, self._of_queue, self._candidates.queues)
+        targets = self._targets = _TargetQueues(
+            self._request.queue,
+            self._candidates.queues,
+            self._of_queue,
+            # No removal makes a share larger than it was.
+            None if within else lambda preemptor, before: strategy(preemptor, before, before),
+        )
         while (target := targets.next()) is not None:
             if target.own:
                 if self._remove(target, preemption.IN_CLUSTER_QUEUE):
                     return True
-                continue
-            own, other = _below_common(node, target.queue.node)
-            preemptor, before = own.share(), other.share()
-            if not (within or strategy(preemptor, before, before)):
-                # No removal makes the share larger than it was.
-                self._refuse(target, len(target.workloads))
-            refused: list[Usage] = []
-            while target.passed < len(target.workloads):
-                held = target.workloads[target.passed].held
-                if not within:
-                    if held in refused:
-                        self._refuse(target)
-                        continue
-                    with target.queue.node.with_removed(held):
-                        after = other.share()
-                    if not strategy(preemptor, before, after):
-                        refused.append(held)
-                        self._refuse(target)
-                        continue
-                if self._remove(target, reason):
-                    return True
-                # Shares have changed; another queue may be first.
-                break
+            elif (within or self._allowed(target, strategy)) and self._remove(target, reason):
+                return True
         return False
 
     def by_second(self, strategy: _Strategy) -> bool:
         """Remove one of the refused candidates of each queue that the second strategy allows."""
-        request = self._request
-        targets = _TargetQueues(request.queue, lambda child: self._again.get(child, ()), self._candidates.queues)
+        targets = _TargetQueues(
+            self._request.queue,
+            self._candidates.queues,
+            self._refused_of_queue,
+            lambda preemptor, before: strategy(preemptor, before, NO_SHARE),
+        )
         while (target := targets.next()) is not None:
-            own, other = _below_common(request.queue.node, target.queue.node)
-            if strategy(own.share(), other.share(), NO_SHARE) and self._remove(target, preemption.IN_FAIR_SHARING):
+            if self._remove(target, preemption.IN_FAIR_SHARING):
                 return True
             targets.drop(target)
         return False
 
-    def _of_queue(self, node: QuotaNode) -> Sequence[WorkloadState]:
-        request, rules = self._request, self._request.queue.spec.preemption
-        if node is request.queue.node:
-            return self._candidates.of_queue(request, request.queue, rules.within_cluster_queue)
-        if node not in self._borrowing:
-            return ()
-        queue = self._candidates.queues[node.name]
-        return self._candidates.of_queue(request, queue, rules.reclaim_within_cohort)
-
-    def _refuse(self, target: _TargetQueue, count: int = 1) -> None:
-        passed = target.passed
-        self._again.setdefault(target.queue.node, []).extend(target.workloads[passed : passed + count])
-        target.passed += count
+    def _allowed(self, target: _TargetQueue, strategy: _Strategy) -> bool:
+        """Pass over candidates of a queue up to one that the strategy allows; False if it allows none."""
+        own, other = _below_common(self._request.queue.node, target.queue.node)
+        preemptor, before = own.share(), other.share()
+        refused: list[Usage] = []
+        while (workload := target.next) is not None:
+            if workload.held not in refused:
+                with target.queue.node.with_removed(workload.held):
+                    after = other.share()
+                if strategy(preemptor, before, after):
+                    return True
+                refused.append(workload.held)
+            target.refused.append(workload)
+            target.passed += 1
+        return False
 
     def _remove(self, target: _TargetQueue, reason: str) -> bool:
         """Remove the next candidate of a queue; return whether the request fits."""
@@ -261,6 +277,24 @@ class _FairSearch:
                 return False
         return True
 
+    def _of_queue(self, node: QuotaNode) -> Sequence[WorkloadState]:
+        """The candidates of a queue; those of other queues only if they borrow what is contested."""
+        request, rules = self._request, self._request.queue.spec.preemption
+        if node is request.queue.node:
+            return self._candidates.of_queue(request, request.queue, rules.within_cluster_queue)
+        queue = self._borrowers.get(node)
+        return () if queue is None else self._candidates.of_queue(request, queue, rules.reclaim_within_cohort)
+
+    def _refused_of_queue(self, node: QuotaNode) -> Sequence[WorkloadState]:
+        """What the first strategy refused: candidates one by one, and all that was left in some parts of the tree."""
+        first = self._targets
+        if first is None:
+            return ()
+        known = first.known.get(node)
+        if first.refused.isdisjoint(node.from_root):
+            return known.refused if known is not None else ()
+        return [*known.refused, *known.workloads[known.passed :]] if known is not None else self._of_queue(node)
+
 
 def _below_common(one: QuotaNode, other: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
     """The nodes on the ways up from two queues of a tree whose parent is the lowest cohort above both."""
@@ -273,35 +307,41 @@ _Place = tuple[bool, float, tuple[Any, ...], int]
 class _TargetQueues:
     """Queues in the order in which they lose a workload: at every cohort the child with the largest share.
 
-    Shares and the numbers of candidates only fall. So the places of children are looked at again only where they are
-    the first.
+    Shares only fall, and so do the candidates that are left. So places of children are looked at again only once they
+    come first. A child beside the way up from the preemptor is passed over with all its queues, and is ``refused``, if
+    its share is not allowed beside that of the child on the way.
     """
 
     def __init__(
         self,
         preemptor: ClusterQueueState,
-        candidates: Callable[[QuotaNode], Sequence[WorkloadState]],
         queues: Mapping[str, ClusterQueueState],
+        candidates: Callable[[QuotaNode], Sequence[WorkloadState]],
+        allows: Callable[[Share, Share], bool] | None,
     ) -> None:
-        self._candidates = candidates
-        self._queues = queues
         self._preemptor = preemptor
+        self._queues = queues
+        self._candidates = candidates
+        self._allows = allows
         self._way = set(preemptor.node.from_root)
-        self._targets: dict[QuotaNode, _TargetQueue] = {}
+        # The child on the way, by its cohort.
+        self._next = dict(pairwise(preemptor.node.from_root))
+        self.known: dict[QuotaNode, _TargetQueue] = {}
+        self.refused: set[QuotaNode] = set()
+        self._pruned: set[QuotaNode] = set()
         # The children of a cohort that are left, by their places: cohorts and queues.
         self._left: dict[QuotaNode, tuple[list[tuple[_Place, QuotaNode]], list[tuple[_Place, QuotaNode]]]] = {}
-        self._pruned: set[QuotaNode] = set()
 
     def next(self) -> _TargetQueue | None:
         """The next queue, or None if no queue is left that borrows."""
         node = self._preemptor.node
         if node.parent is None:
             own = self._target(node)
-            return own if own.passed < len(own.workloads) else None
+            return own if own.next is not None else None
         while node.root not in self._pruned:
             found = self._highest(node.root)
             if found is not None:
-                return self._targets[found]
+                return self.known[found]
         return None
 
     def drop(self, target: _TargetQueue) -> None:
@@ -312,14 +352,25 @@ class _TargetQueues:
         while True:
             if cohort not in self._left:
                 self._left[cohort] = self._ranked(cohort.cohorts), self._ranked(cohort.queues)
-            cohorts, queues = self._left[cohort]
-            child, queue = self._first(cohorts), self._first(queues)
-            if queue is None and child is None:
+            child, queue = map(self._first, self._left[cohort])
+            if child is None or (queue is not None and queue.share() > child.share()):
+                child = queue
+            if child is None:
                 self._pruned.add(cohort)
                 return None
-            if child is None or (queue is not None and queue.share() > child.share()):
-                return queue
-            cohort = child
+            if self._refuses(cohort, child):
+                self.refused.add(child)
+                self._pruned.add(child)
+            elif child.is_queue:
+                return child
+            else:
+                cohort = child
+
+    def _refuses(self, cohort: QuotaNode, child: QuotaNode) -> bool:
+        own = self._next.get(cohort)
+        if self._allows is None or own is None or own is child:
+            return False
+        return not self._allows(own.share(), child.share())
 
     def _ranked(self, children: Sequence[QuotaNode]) -> list[tuple[_Place, QuotaNode]]:
         found = [(place, child) for number, child in enumerate(children) if (place := self._place(child, number))]
@@ -341,21 +392,24 @@ class _TargetQueues:
 
     def _place(self, child: QuotaNode, number: int) -> _Place | None:
         """The place of a child among its kind; None if nothing is to be had there."""
-        share = child.known_share or child.share()
+        infinite, value = share = child.share()
         if child in self._pruned or (share == NO_SHARE and child not in self._way):
             return None
         rank: tuple[Any, ...] = ()
         if child.is_queue:
             target = self._target(child)
-            if target.passed >= len(target.workloads):
+            workload = target.next
+            if workload is None:
                 return None
-            rank = target.rank
-        return not share[0], -share[1], rank, number
+            stays, *rest = workload.preemption_rank
+            # Of the preemptor's queue they go after those of others.
+            rank = stays, target.own, *rest
+        return not infinite, -value, rank, number
 
     def _target(self, child: QuotaNode) -> _TargetQueue:
-        target = self._targets.get(child)
+        target = self.known.get(child)
         if target is None:
             queue = self._queues[child.name]
             own = queue is self._preemptor
-            target = self._targets[child] = _TargetQueue(queue, self._candidates(child), own=own)
+            target = self.known[child] = _TargetQueue(queue, self._candidates(child), own=own)
         return target

@@ -116,7 +116,7 @@ class CandidateLists:
         # Workloads that are being preempted already.
         self._gone = gone
         self._of_queue: dict[object, Sequence[WorkloadState]] = {}
-        self._borrowers: dict[object, Sequence[ClusterQueueState]] = {}
+        self._borrowers: dict[object, Mapping[QuotaNode, ClusterQueueState]] = {}
         self._held: dict[object, int] = {}
 
     def of_queue(self, request: PreemptionRequest, queue: ClusterQueueState, policy: str) -> Sequence[WorkloadState]:
@@ -137,34 +137,34 @@ class CandidateLists:
 
     def borrowers(
         self, cohort: QuotaNode, skip: QuotaNode, contested: AbstractSet[FlavorResource]
-    ) -> Sequence[ClusterQueueState]:
+    ) -> Mapping[QuotaNode, ClusterQueueState]:
         """Queues above their quota, under cohorts that are above theirs; but for the part that is skipped."""
         key = cohort, skip, contested
         found = self._borrowers.get(key)
         if found is None:
-            found = self._borrowers[key] = [
-                self.queues[one.name] for one in _borrowing_queues(cohort, skip, contested)
-            ]
+            found = self._kept(key, _borrowing_queues(cohort, skip, contested))
         return found
 
-    def borrowing_queues(self, root: QuotaNode, contested: AbstractSet[FlavorResource]) -> Sequence[ClusterQueueState]:
-        """All queues of the tree that borrow what is contested."""
-        key = root, contested
+    def borrowing_queues(
+        self, part: QuotaNode, contested: AbstractSet[FlavorResource]
+    ) -> Mapping[QuotaNode, ClusterQueueState]:
+        """All queues of a part of the tree that borrow what is contested."""
+        key = part, contested
         found = self._borrowers.get(key)
         if found is None:
-            found = self._borrowers[key] = [
-                self.queues[node.name]
-                for node in root.all_queues()
-                if any(node.borrows(pair) for pair in contested)
-            ]
+            found = self._kept(key, (one for one in part.all_queues() if any(one.borrows(pair) for pair in contested)))
         return found
 
-    def held(self, queues: Sequence[ClusterQueueState], pair: FlavorResource, below: float) -> int:
+    def _kept(self, key: object, queues: Iterable[QuotaNode]) -> Mapping[QuotaNode, ClusterQueueState]:
+        found = self._borrowers[key] = {one: self.queues[one.name] for one in queues}
+        return found
+
+    def held(self, queues: Mapping[QuotaNode, ClusterQueueState], pair: FlavorResource, below: float) -> int:
         """What workloads of a priority below a limit hold in these queues, which are kept here."""
         key = id(queues), pair, below
         found = self._held.get(key)
         if found is None:
-            found = self._held[key] = sum(queue.reserved.held(pair, below) for queue in queues)
+            found = self._held[key] = sum(queue.reserved.held(pair, below) for queue in queues.values())
         return found
 
 
@@ -199,21 +199,17 @@ class ClassicalPreemption:
         if not hopeful:
             return []
         rules = request.queue.spec.preemption
-        own = _Candidates(
-            self._candidates.of_queue(request, request.queue, rules.within_cluster_queue), request.queue
-        )
+        own = _Candidates(self._candidates.of_queue(request, request.queue, rules.within_cluster_queue), request.queue)
         hierarchical: list[_Candidates] = []
         by_priority: list[_Candidates] = []
         for level in levels:
-            for queue in self._candidates.borrowers(level.cohort, level.skip, request.contested):
+            for queue in self._candidates.borrowers(level.cohort, level.skip, request.contested).values():
                 workloads = self._candidates.of_queue(request, queue, rules.reclaim_within_cohort)
                 if workloads:
                     found = _Candidates(workloads, queue, level.cohort, level.advantage)
                     (hierarchical if level.advantage else by_priority).append(found)
         for borrowing in _attempts(request, hierarchical, by_priority):
-            if borrowing in hopeful and (
-                victims := _attempt(request, (hierarchical, by_priority, [own]), borrowing)
-            ):
+            if borrowing in hopeful and (victims := _attempt(request, (hierarchical, by_priority, [own]), borrowing)):
                 return victims
         return []
 
@@ -233,7 +229,8 @@ class ClassicalPreemption:
                 borrowers = self._candidates.borrowers(level.cohort, level.skip, request.contested)
                 counted.append((borrowers, min(limit, workload.priority)))
         if not borrowing and any(
-            request.queue.node.borrows(pair, amount - own.held(pair, own_limit)) for pair, amount in request.usage.items()
+            request.queue.node.borrows(pair, amount - own.held(pair, own_limit))
+            for pair, amount in request.usage.items()
         ):
             return False
         return all(
@@ -283,14 +280,14 @@ def _attempts(
     """Whether the preemptor may borrow, attempt by attempt."""
     node = request.queue.node
     forbidden = not _may_borrow(request.queue)
-    below = all(node.usage.get(pair, 0) < node.nominal(pair) for pair in request.contested)
+    below = all(node.at(pair).usage < node.nominal(pair) for pair in request.contested)
     if not (hierarchical or by_priority) or (forbidden and not below):
         return (True,)
     return (False, True) if forbidden and not hierarchical else (True, False)
 
 
 def _in_order(groups: Sequence[Sequence[_Candidates]]) -> Iterator[tuple[WorkloadState, _Candidates]]:
-    """Candidates group by group, those of one group by their ranks; those of all groups that are being evicted first."""
+    """Candidates group by group, of each group by their ranks; those that are being evicted come before all others."""
     for group in groups:
         leaving = [one for one in group if one.workloads and one.workloads[0].holds(EVICTED)]
         yield from takewhile(_leaving, _merged(leaving))
@@ -324,8 +321,12 @@ def _kind(request: PreemptionRequest, candidate: WorkloadState, advantage: bool)
 
 def _held_by(node: QuotaNode, usage: Usage) -> tuple[bool, dict[FlavorResource, int]]:
     """Whether the quota of the subtree holds the amounts, and what is left for the nodes above."""
-    holds = all(node.usage.get(pair, 0) + amount <= node.subtree.get(pair, 0) for pair, amount in usage.items())
-    return holds, {pair: amount - node.local_available(pair) for pair, amount in usage.items()}
+    holds, left = True, {}
+    for pair, amount in usage.items():
+        quota = node.at(pair)
+        holds = holds and quota.usage + amount <= quota.subtree
+        left[pair] = amount - quota.unused
+    return holds, left
 
 
 def _borrowing_queues(cohort: QuotaNode, skip: QuotaNode, pairs: AbstractSet[FlavorResource]) -> Iterator[QuotaNode]:

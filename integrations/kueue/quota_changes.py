@@ -95,7 +95,7 @@ class _Judge:
         self._charges: dict[tuple[str, str], WorkloadCharge | CountingFailure | None] = {
             (one.namespace, one.name): one.charge for one in state.workloads.values()
         }
-        queues = {root.name} if root.is_queue else {one.name for one in root.all_queues()}
+        queues = {one.name for one in root.all_queues()}
         local = {key: one for key, one in cluster.objects(LocalQueue).items() if one.spec.cluster_queue in queues}
         workloads = {}
         for one in (each.object for each in state.workloads.values()):
@@ -307,7 +307,7 @@ class _LimitFinder:
             if self._state.place(one) is not None and self._node(one).root is node.root
             for charge in one.charged
         )
-        return waiting + node.root.usage.get(lever.pair, 0)
+        return waiting + node.root.at(lever.pair).usage
 
     def _prices(self, waiting: Sequence[WorkloadState]) -> Iterator[records.QuotaPrice]:
         """What one step more of an amount admits, for all amounts that workloads wait for."""
@@ -426,16 +426,15 @@ def _missing(node: QuotaNode, pair: FlavorResource, asked: int) -> records.Missi
     where, found = node.root, 0
     field: QuotaField = "nominalQuota"
     for one in node.from_root:
-        kept, used = one.kept.get(pair, 0), one.usage.get(pair, 0)
-        limits = one.limits.get(pair)
-        if one.parent is None:
-            found = one.subtree.get(pair, 0) - used
+        quota = one.at(pair)
+        if quota.parent is None:
+            found = quota.subtree - quota.usage
             continue
-        if limits is not None and limits.borrowing is not None:
-            most = one.subtree.get(pair, 0) - kept - max(0, used - kept) + limits.borrowing
+        if quota.borrowing is not None:
+            most = quota.subtree - max(quota.kept, quota.usage) + quota.borrowing
             if most < found:
                 where, field, found = one, "borrowingLimit", most
-        found += max(0, kept - used)
+        found += quota.unused
     resource = pair[1]
     available = written_amount(resource, max(0, node.available(pair)))
     return records.MissingQuota(

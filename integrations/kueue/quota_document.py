@@ -95,12 +95,13 @@ def _written(amounts: Mapping[str, int]) -> dict[str, str]:
 
 def _quota(node: QuotaNode, pair: tuple[str, str]) -> records.NodeQuotaReport:
     flavor, resource = pair
-    nominal, used, subtree = node.nominal(pair), node.usage.get(pair, 0), node.subtree.get(pair, 0)
+    quota = node.at(pair)
+    nominal, used, subtree = quota.nominal, quota.usage, quota.subtree
     amounts = {
         "nominal": nominal,
         "used": used,
         "borrowed": max(0, used - (nominal if node.is_queue else subtree)),
-        "lendable": subtree - node.kept.get(pair, 0) if node.parent is not None else 0,
+        "lendable": subtree - quota.kept if node.parent is not None else 0,
     }
     written = {name: written_amount(resource, amount) for name, amount in amounts.items()}
     available = written_amount(resource, max(0, node.available(pair))) if node.is_queue else None

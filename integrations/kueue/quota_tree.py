@@ -7,11 +7,13 @@ undone by its opposite.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 from typing import TypeAlias
 
 from ...models.kubernetes.quantity import INT64_MAX
@@ -44,6 +46,53 @@ class NodeQuota:
     weight: Fraction = Fraction(1)
 
 
+class PairQuota:
+    """Quota and usage of one pair at one node: S, L and U of kueue-dra 4.2; ``parent`` is the same a level above."""
+
+    __slots__ = (
+        "borrowed_above",
+        "borrowing",
+        "kept",
+        "listed",
+        "node",
+        "nominal",
+        "pair",
+        "parent",
+        "potential",
+        "subtree",
+        "usage",
+    )
+
+    def __init__(self, node: QuotaNode, pair: FlavorResource, parent: PairQuota | None) -> None:
+        limits = node.limits.get(pair)
+        self.node = node
+        self.pair = pair
+        self.parent = parent
+        self.nominal = limits.nominal if limits is not None else 0
+        self.borrowing = limits.borrowing if limits is not None and parent is not None else None
+        self.subtree = self.kept = self.usage = 0
+        # Usage above this counts for the share: the quota of the subtree; nothing where the pair has no quota at all.
+        self.borrowed_above = inf
+        # Whether there is quota in the subtree, or was usage.
+        self.listed = False
+        # What could be used if nobody used anything; None as long as nobody asked.
+        self.potential: int | None = None
+
+    @property
+    def unused(self) -> int:
+        """What is unused of the part that nobody else may borrow."""
+        return max(0, self.kept - self.usage)
+
+    def change(self, amount: int) -> None:
+        """Use more, or less; the share of the node follows."""
+        before = self.usage
+        after = self.usage = before + amount
+        self.listed = True
+        quota = self.borrowed_above
+        if after > quota or before > quota:
+            self.node.borrow(self.pair[1], int(max(after, quota) - max(before, quota)))
+
+
 class QuotaNode:
     """A queue or cohort in the tree, with the usage at it."""
 
@@ -56,15 +105,13 @@ class QuotaNode:
         self.parent: QuotaNode | None = None
         self.cohorts: list[QuotaNode] = []
         self.queues: list[QuotaNode] = []
-        # S, L and U of kueue-dra 4.2.
-        self.subtree: dict[FlavorResource, int] = {}
-        self.kept: dict[FlavorResource, int] = {}
-        self.usage: dict[FlavorResource, int] = {}
         self.height = 0
-        self.known_potential: dict[FlavorResource, int] = {}
+        self.by_pair: dict[FlavorResource, PairQuota] = {}
+        # What is used beyond the quota of the subtree, by resource.
+        self._borrowed: Counter[str] = Counter()
         self._lendable: dict[str, int] | None = None
-        # The share as usage is now; None after usage changed.
-        self.known_share: Share | None = None
+        # The share as usage is now; None after what is borrowed changed.
+        self._share: Share | None = NO_SHARE
 
     def __repr__(self) -> str:
         return f"QuotaNode({self.name!r})"
@@ -77,33 +124,56 @@ class QuotaNode:
             yield node
             node = node.parent
 
-    @property
-    def root(self) -> QuotaNode:
-        """The top of the tree, which is the node itself without a parent."""
-        return self.from_root[0]
-
     @cached_property
+    def root(self) -> QuotaNode:
+        """The top of the tree, which is the node itself without a parent; the tree does not change once it is built."""
+        node = self
+        while node.parent is not None:
+            node = node.parent
+        return node
+
+    @property
     def from_root(self) -> tuple[QuotaNode, ...]:
-        """The nodes from the root down to this one; the tree does not change once it is built."""
+        """The nodes from the root down to this one."""
         return tuple(reversed([self, *self.ancestors]))
 
     @property
     def path(self) -> str:
         """Names from the root down, as Kueue writes them in messages."""
-        return "/" + "/".join(reversed([self.name, *(cohort.name for cohort in self.ancestors)]))
+        return "/" + "/".join(node.name for node in self.from_root)
+
+    @property
+    def quotas(self) -> Iterator[PairQuota]:
+        """The pairs that there is quota of in the subtree, or that were used; in no order."""
+        return (one for one in self.by_pair.values() if one.listed)
 
     @property
     def pairs(self) -> list[FlavorResource]:
         """What there is quota or usage of, by flavor and resource."""
-        return sorted({*self.subtree, *self.usage})
+        return sorted(one.pair for one in self.quotas)
 
     def all_queues(self) -> Iterator[QuotaNode]:
-        """Every queue of the subtree."""
+        """Every queue of the subtree; the node itself if it is one."""
         waiting = [self]
         while waiting:
-            cohort = waiting.pop()
-            yield from cohort.queues
-            waiting.extend(cohort.cohorts)
+            node = waiting.pop()
+            if node.is_queue:
+                yield node
+            yield from node.queues
+            waiting.extend(node.cohorts)
+
+    def at(self, pair: FlavorResource) -> PairQuota:
+        """Quota and usage of a pair."""
+        return self.by_pair.get(pair) or self._quota_of(pair)
+
+    def _quota_of(self, pair: FlavorResource) -> PairQuota:
+        missing = [self]
+        while (parent := missing[-1].parent) is not None and pair not in parent.by_pair:
+            missing.append(parent)
+        above = parent.by_pair[pair] if parent is not None else None
+        for node in reversed(missing):
+            above = node.by_pair[pair] = PairQuota(node, pair, above)
+        return self.by_pair[pair]
 
     def nominal(self, pair: FlavorResource) -> int:
         """The quota of the node itself."""
@@ -115,44 +185,49 @@ class QuotaNode:
 
         With amounts: what it would be with so much less usage at this node, and at each one above.
         """
-        found: int | None = None
-        for node in self.from_root:
-            quota, used = node.subtree.get(pair, 0), node.usage.get(pair, 0)
-            used -= given_back if node is self else given_back_above
-            if found is None:
-                found = quota - used
-                continue
-            kept, limits = node.kept.get(pair, 0), node.limits.get(pair)
-            if limits is not None and limits.borrowing is not None:
-                found = min(found, quota - kept - max(0, used - kept) + limits.borrowing)
-            if kept > used:
-                found += kept - used
-        return found or 0
+        # On the way up: what there is is ``own`` and the less of ``most`` and what there is above.
+        own, most = 0, inf
+        one, used = self.at(pair), -given_back
+        while one.parent is not None:
+            used += one.usage
+            unused = one.kept - used
+            if unused > 0:
+                own += unused
+                most -= unused
+            if one.borrowing is not None:
+                most = min(most, one.subtree - max(one.kept, used) + one.borrowing)
+            one, used = one.parent, -given_back_above
+        return own + int(min(most, one.subtree - one.usage - used))
 
     def potential(self, pair: FlavorResource) -> int:
         """What could be used at this node if nobody used anything."""
-        if pair not in self.known_potential:
-            found: int | None = None
-            for node in self.from_root:
-                quota, limits = node.subtree.get(pair, 0), node.limits.get(pair)
-                found = quota if found is None else _saturated(node.kept.get(pair, 0) + found)
-                if node.parent is not None and limits is not None and limits.borrowing is not None:
-                    found = min(found, quota + limits.borrowing)
-                node.known_potential[pair] = found
-        return self.known_potential[pair]
+        unknown = [self.at(pair)]
+        while unknown[-1].potential is None and (parent := unknown[-1].parent) is not None:
+            unknown.append(parent)
+        found = unknown[-1].potential
+        for one in reversed(unknown):
+            if found is None:
+                found = one.subtree
+            elif one.potential is None:
+                found = _saturated(one.kept + found)
+                if one.borrowing is not None:
+                    found = min(found, one.subtree + one.borrowing)
+            one.potential = found
+        assert found is not None
+        return found
 
     def local_available(self, pair: FlavorResource) -> int:
         """What is unused of the part that nobody else may borrow."""
-        return max(0, self.kept.get(pair, 0) - self.usage.get(pair, 0))
+        return self.at(pair).unused
 
     def borrows(self, pair: FlavorResource, more: int = 0) -> bool:
         """Whether usage with ``more`` is above the quota: of the queue alone, or of the cohort's subtree."""
-        quota = self.nominal(pair) if self.is_queue else self.subtree.get(pair, 0)
-        return self.usage.get(pair, 0) + more > quota
+        one = self.at(pair)
+        return one.usage + more > (one.nominal if self.is_queue else one.subtree)
 
     def within_quota(self, pairs: Iterable[FlavorResource]) -> bool:
         """Whether usage is within the quota of the subtree for each of the pairs."""
-        return all(self.usage.get(pair, 0) <= self.subtree.get(pair, 0) for pair in pairs)
+        return all(one.usage <= one.subtree for one in map(self.at, pairs))
 
     def fits(self, usage: Usage) -> bool:
         """Whether each amount is available."""
@@ -163,44 +238,42 @@ class QuotaNode:
 
         Where none holds it the height is that of the root. A queue within its quota has height 0 (kueue-dra 4.3).
         """
-        if self.parent is None or not self.borrows(pair, amount):
-            return 0, self.parent is not None
-        left = amount - self.local_available(pair)
-        for cohort in self.ancestors:
-            if not cohort.borrows(pair, left):
-                return cohort.height, cohort.parent is not None
-            left -= cohort.local_available(pair)
-        return self.root.height, False
+        one = self.at(pair)
+        if one.parent is None or one.usage + amount <= (one.nominal if self.is_queue else one.subtree):
+            return 0, one.parent is not None
+        left = amount - one.unused
+        while one.parent is not None:
+            one = one.parent
+            if one.usage + left <= one.subtree:
+                return one.node.height, one.parent is not None
+            left -= one.unused
+        return one.node.height, False
 
     def add(self, usage: Usage) -> None:
         """Use more; what is not kept for the node is used at its parent as well."""
         for pair, amount in usage.items():
-            node: QuotaNode | None = self
-            while node is not None:
-                before = node.usage.get(pair, 0)
-                node.usage[pair] = before + amount
-                node.known_share = None
-                kept = node.kept.get(pair, 0)
-                if kept > before:
-                    amount -= kept - before
+            one: PairQuota | None = self.at(pair)
+            while one is not None:
+                kept = one.kept - one.usage
+                one.change(amount)
+                if kept > 0:
+                    amount -= kept
                     if amount <= 0:
                         break
-                node = node.parent
+                one = one.parent
 
     def remove(self, usage: Usage) -> None:
         """Use less: the opposite of ``add``."""
         for pair, amount in usage.items():
-            node: QuotaNode | None = self
-            while node is not None:
-                before = node.usage.get(pair, 0)
-                node.usage[pair] = before - amount
-                node.known_share = None
-                shared = before - node.kept.get(pair, 0)
+            one: PairQuota | None = self.at(pair)
+            while one is not None:
+                shared = one.usage - one.kept
+                one.change(-amount)
                 if shared < amount:
                     amount = shared
                     if amount <= 0:
                         break
-                node = node.parent
+                one = one.parent
 
     @contextmanager
     def with_added(self, usage: Usage) -> Iterator[None]:
@@ -220,25 +293,22 @@ class QuotaNode:
         finally:
             self.add(usage)
 
+    def borrow(self, resource: str, amount: int) -> None:
+        """Use so much more of a resource, over all flavors, beyond the quota of the subtree."""
+        self._borrowed[resource] += amount
+        self._share = None
+
     def share(self) -> Share:
         """The dominant share of the node in what its parent can lend (kueue-dra 4.8)."""
-        if self.known_share is None:
-            self.known_share = self._share_now()
-        return self.known_share
+        if self._share is None:
+            self._share = self._share_now()
+        return self._share
 
     def _share_now(self) -> Share:
-        if self.parent is None:
-            return NO_SHARE
-        borrowed: dict[str, int] = {}
-        usage = self.usage
-        for pair, quota in self.subtree.items():
-            above = usage.get(pair, 0) - quota
-            if above > 0:
-                borrowed[pair[1]] = borrowed.get(pair[1], 0) + above
-        if not borrowed:
+        if self.parent is None or not any(self._borrowed.values()):
             return NO_SHARE
         lendable = self.parent.lendable()
-        ratios = [amount * 1000.0 / lendable[name] for name, amount in borrowed.items() if lendable.get(name)]
+        ratios = [amount * 1000.0 / lendable[name] for name, amount in self._borrowed.items() if lendable.get(name)]
         ratio = max(ratios, default=0.0)
         return (False, ratio / self._divisor) if self._divisor else (True, ratio)
 
@@ -246,9 +316,29 @@ class QuotaNode:
         """For each resource, the potential of the node over all flavors of the tree."""
         if self._lendable is None:
             self._lendable = {}
-            for pair in self.root.subtree:
+            for pair in self.root.declared:
                 self._lendable[pair[1]] = _saturated(self._lendable.get(pair[1], 0) + self.potential(pair))
         return self._lendable
+
+    @property
+    def declared(self) -> Iterator[FlavorResource]:
+        """The pairs that there is quota of in the subtree."""
+        return (pair for pair, one in self.by_pair.items() if one.borrowed_above < inf)
+
+    def fill(self) -> None:
+        """Sum up the quota of the children, S, and what the node does not lend of it, L."""
+        subtree = {pair: limits.nominal for pair, limits in self.limits.items()}
+        for child in (*self.queues, *self.cohorts):
+            self.height = max(self.height, child.height + 1)
+            for pair in child.declared:
+                one = child.at(pair)
+                subtree[pair] = _saturated(subtree.get(pair, 0) + one.subtree - one.kept)
+        for pair, amount in subtree.items():
+            one, limits = self.at(pair), self.limits.get(pair)
+            one.subtree = one.borrowed_above = amount
+            one.listed = True
+            if limits is not None and limits.lending is not None:
+                one.kept = max(0, amount - limits.lending)
 
 
 class QuotaTree:
@@ -303,15 +393,7 @@ def _fill_quota(root: QuotaNode) -> None:
     for node in nodes:
         nodes.extend([*node.queues, *node.cohorts])
     for node in reversed(nodes):
-        subtree = {pair: limits.nominal for pair, limits in node.limits.items()}
-        for child in [*node.queues, *node.cohorts]:
-            node.height = max(node.height, child.height + 1)
-            for pair, quota in child.subtree.items():
-                subtree[pair] = _saturated(subtree.get(pair, 0) + quota - child.kept.get(pair, 0))
-        node.subtree = subtree
-        for pair, limits in node.limits.items():
-            if limits.lending is not None:
-                node.kept[pair] = max(0, subtree[pair] - limits.lending)
+        node.fill()
 
 
 def _saturated(amount: int) -> int:

@@ -274,7 +274,7 @@ def _reserve(head: QueueHead) -> Usage | None:
     held: dict[FlavorResource, int] = {}
     for pair, amount in head.usage.items():
         limits = node.limits.get(pair)
-        unused = node.nominal(pair) - node.usage.get(pair, 0)
+        unused = node.nominal(pair) - node.at(pair).usage
         if head.assignment.borrow_level == 0:
             held[pair] = max(0, min(amount, unused))
         elif limits is None or limits.borrowing is None:

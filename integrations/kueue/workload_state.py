@@ -192,7 +192,7 @@ class WorkloadState:
 
     @property
     def preemption_rank(self) -> tuple[bool, int, float, str]:
-        """The order in which those of one queue go: being evicted, lower priority, reserved later, UID (kueue-dra 4.7)."""
+        """The order in which those of a queue go: evicted already, lower priority, reserved later (kueue-dra 4.7)."""
         if self._rank is None:
             since = self.reserved_since
             self._rank = not self.holds(EVICTED), self.priority, -inf if since is None else -since, self.uid

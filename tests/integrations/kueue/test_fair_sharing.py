@@ -8,7 +8,7 @@ import pytest
 from support.quota_trees import CPU, GPU, OTHER, random_tree
 
 from drasat.integrations.kueue.fair_sharing import tournament_order
-from drasat.integrations.kueue.preemption import CandidateList, PreemptionRequest, could_fit
+from drasat.integrations.kueue.preemption import PreemptionRequest, could_fit
 from drasat.integrations.kueue.quota_tree import QuotaTree
 
 
@@ -79,16 +79,14 @@ def test_what_could_not_fit_without_all_candidates_does_not(seed):
     tree = used_tree(seed)
     queues = [SimpleNamespace(name=name, node=node) for name, node in tree.queues.items()]
     request = PreemptionRequest(None, chance.choice(queues), {GPU: chance.randint(1, 20), CPU: 1}, frozenset((GPU,)))
-    candidates = []
+    removed, held = [], {True: 0, False: 0}
     for queue in queues:
-        workloads = [SimpleNamespace(held={GPU: chance.randint(0, 5)}) for _ in range(chance.randint(0, 2))]
-        for one in workloads:
-            queue.node.add(one.held)
-        held = {GPU: sum(one.held[GPU] for one in workloads)}
-        candidates.append((queue, CandidateList(tuple(workloads), (), held)))
-    (own,) = (one for queue, one in candidates if queue is request.queue)
-    expected = could_fit(request, own, [one for queue, one in candidates if queue is not request.queue])
-    for queue, one in candidates:
-        for workload in one.workloads:
-            queue.node.remove(workload.held)
-    assert expected or not any(one.workloads for _, one in candidates) or not request.queue.node.fits(request.usage)
+        for _ in range(chance.randint(0, 2)):
+            amount = chance.randint(0, 5)
+            queue.node.add({GPU: amount})
+            removed.append((queue, amount))
+            held[queue is request.queue] += amount
+    expected = could_fit(request, GPU, held[True], held[False])
+    for queue, amount in removed:
+        queue.node.remove({GPU: amount})
+    assert expected or not request.queue.node.fits({GPU: request.usage[GPU]})

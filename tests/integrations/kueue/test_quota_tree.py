@@ -18,15 +18,19 @@ def available(tree):
     return {name: node.available(GPU) for name, node in tree.queues.items()}
 
 
+def usage(node):
+    return {one.pair: one.usage for one in node.quotas if one.usage}
+
+
 def test_example_a_of_a_flat_cohort():
     """kueue-dra 4.2, example A."""
     tree = QuotaTree([queue("a", "c", 10, lending=4), queue("b", "c", 6, borrowing=3)], [])
-    assert tree.cohorts["c"].subtree == {GPU: 10}
+    assert tree.cohorts["c"].at(GPU).subtree == 10
     assert available(tree) == {"a": 16, "b": 9}
     tree.queues["b"].add({GPU: 8})
-    assert (tree.cohorts["c"].usage, available(tree)["a"]) == ({GPU: 8}, 8)
+    assert (usage(tree.cohorts["c"]), available(tree)["a"]) == ({GPU: 8}, 8)
     tree.queues["a"].add({GPU: 8})
-    assert (tree.cohorts["c"].usage, available(tree)["b"]) == ({GPU: 10}, 0)
+    assert (usage(tree.cohorts["c"]), available(tree)["b"]) == ({GPU: 10}, 0)
 
 
 def test_example_b_of_a_tree():
@@ -56,7 +60,7 @@ def test_a_weight_of_zero_is_an_infinite_share_once_the_queue_borrows():
 
 def test_quota_saturates():
     tree = QuotaTree([queue("a", "c", INT64_MAX), queue("b", "c", INT64_MAX)], [])
-    assert tree.cohorts["c"].subtree == {GPU: INT64_MAX}
+    assert tree.cohorts["c"].at(GPU).subtree == INT64_MAX
     assert tree.queues["a"].potential(GPU) == INT64_MAX
 
 
@@ -73,7 +77,7 @@ def test_a_chain_of_thousands_of_cohorts_has_its_quota():
     chain = [queue(f"c{index}", f"c{index + 1}") for index in range(3000)]
     tree = QuotaTree([queue("a", "c0", 5)], chain)
     tree.queues["a"].add({GPU: 2})
-    assert (tree.queues["a"].available(GPU), tree.cohorts["c3000"].usage) == (3, {GPU: 2})
+    assert (tree.queues["a"].available(GPU), usage(tree.cohorts["c3000"])) == (3, {GPU: 2})
 
 
 class Definition:
@@ -141,12 +145,12 @@ def test_random_trees_have_what_the_definitions_say(seed):
     """kueue-dra 4.2 and 4.8."""
     queues, cohorts, used = random_tree(seed)
     tree, definition = QuotaTree(queues, cohorts), Definition(queues, cohorts, used)
-    for name, usage in used.items():
-        tree.queues[name].add(usage)
+    for name, held in used.items():
+        tree.queues[name].add(held)
     for node in tree.nodes():
         x = ("q" if node.is_queue else "c", node.name)
         for f in (GPU, CPU, OTHER):
-            found = (node.subtree.get(f, 0), node.usage.get(f, 0), node.available(f), node.potential(f))
+            found = (node.at(f).subtree, node.at(f).usage, node.available(f), node.potential(f))
             assert found == (
                 definition.s(x, f),
                 definition.u(x, f),
@@ -160,16 +164,15 @@ def test_random_trees_have_what_the_definitions_say(seed):
 def test_what_is_added_and_removed_leaves_nothing_behind(seed):
     queues, cohorts, used = random_tree(seed)
     tree = QuotaTree(queues, cohorts)
-    for name, usage in used.items():
-        tree.queues[name].add(usage)
-    before = [dict(node.usage) for node in tree.nodes()]
+    for name, held in used.items():
+        tree.queues[name].add(held)
+    before = [usage(node) for node in tree.nodes()]
     shares = [node.share() for node in tree.nodes()]
     more = {GPU: 5, CPU: 3, OTHER: 8}
     for node in tree.queues.values():
         with node.with_added(more):
-            assert node.usage[GPU] == used[node.name].get(GPU, 0) + 5
-    after = [{pair: amount for pair, amount in node.usage.items() if amount} for node in tree.nodes()]
-    assert after == [{pair: amount for pair, amount in usage.items() if amount} for usage in before]
+            assert node.at(GPU).usage == used[node.name].get(GPU, 0) + 5
+    assert [usage(node) for node in tree.nodes()] == before
     assert [node.share() for node in tree.nodes()] == shares
 
 
