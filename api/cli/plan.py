@@ -144,7 +144,9 @@ def command(
     ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=line and line.report_plan)
     with _thread_pool(workers) as executor:
         result, interrupted = run_verb(partial(ask, executor=executor))
-    print_problems(*_warnings(cluster, result, only_new, cel_errors))
+    # The node without a name stands for unknown ones. What is bought is known.
+    existing = not only_new and not (buy and "" in cluster.nodes)
+    print_problems(*_warnings(cluster, result, existing, cel_errors))
     print_result(result, output, _PRINTERS, report)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit_code(result))
 
@@ -162,9 +164,9 @@ def _thread_pool(workers: int) -> Iterator[Executor | None]:
         executor.shutdown(cancel_futures=True)
 
 
-def _warnings(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: options.CelErrors) -> Iterator[str]:
+def _warnings(cluster: Cluster, result: PlanResult, existing: bool, cel_errors: options.CelErrors) -> Iterator[str]:
     """Warn of unsupported fields, of nodes with unknown resources, of ignored rules, and of an empty queue."""
-    yield from options.plan_warnings(cluster, result.document.notices, existing=not only_new)
+    yield from options.plan_warnings(cluster, result.document.notices, existing=existing)
     if result.document.cel_errors != cel_errors:
         summary = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
         yield f"warning: a plan visits devices in no order: {summary}"
@@ -191,7 +193,8 @@ def _print_table(result: PlanResult, wide: bool = False) -> None:
     for headers, cells in plan.quota_tables(result.document, wide=wide):
         print_table(headers, cells, below=True, wide=wide)
     if result.document.bought:
-        print_table(plan.BOUGHT_HEADERS, tables.display_cells(plan.bought_rows(result.document)), below=True, wide=wide)
+        headers, rows = plan.bought_table(result.document)
+        print_table(headers, tables.display_cells(rows), below=True, wide=wide)
     write_stdout_lines(["", plan.summary(result.document)], outcomes=True)
     _print_explanations(result)
 

@@ -17,6 +17,7 @@ HEADERS = ("kind", "namespace", "name", "asked", "placed", "nodes")
 UNIT_HEADERS = ("kind", "namespace", "name", "unit", "gang", "node", "devices", "outcome", "reasons")
 NODE_HEADERS = ("node", "new", "devices", "used", "units")
 BOUGHT_HEADERS = ("template", "count", "price", "cost")
+POOL_HEADERS = ("pool", "type", "zone", "capacity type", "count", "price", "cost")
 WORKLOAD_HEADERS = ("namespace", "workload", "queue", "pods", "flavors", "outcome")
 QUEUE_HEADERS = ("queue", "flavor", "resource", "nominal", "used", "borrowed")
 STAGE_HEADERS = ("stage", "value", "bound", "gap", "proven", "sense")
@@ -54,6 +55,29 @@ def bought_rows(document: PlanDocument) -> Iterator[Row]:
     if document.bought:
         cost = sum(Decimal(str(one.cost)) for one in document.bought)
         yield "total", sum(one.count for one in document.bought), "", f"{cost:f}"
+
+
+def bought_table(document: PlanDocument) -> tuple[tuple[str, ...], Iterator[Row]]:
+    """The headers and rows of what is bought: by offering where anything is bought of pools, by template otherwise.
+
+    A NodeTemplate beside offerings of pools is named as the type, without a pool.
+    """
+    if not any(one.pool for one in document.bought):
+        return BOUGHT_HEADERS, bought_rows(document)
+    return POOL_HEADERS, _offering_rows(document)
+
+
+def _offering_rows(document: PlanDocument) -> Iterator[Row]:
+    counts: dict[tuple[str, str, str, str, Number], int] = {}
+    for one in document.bought:
+        offering = one.pool, one.instance_type or one.template, one.zone, one.capacity_type, one.price
+        counts[offering] = counts.get(offering, 0) + one.count
+    total = Decimal(0)
+    for (*place, price), count in counts.items():
+        cost = Decimal(str(price)) * count
+        total += cost
+        yield *place, count, price, f"{cost.normalize():f}"
+    yield "total", "", "", "", sum(counts.values()), "", f"{total.normalize():f}"
 
 
 PRICE_HEADERS = ("one more", "effect")

@@ -20,10 +20,11 @@ NODE_HEADERS = ("planner", "pool", "type", "zone", "capacity type", "price", "po
 
 def rows(document: PurchaseComparisonDocument, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
     """One row a planner, under ``HEADERS``."""
-    least = next((one.cost for one in document.planners if one.planner == "plan"), None)
+    least = next((one for one in document.planners if one.planner == "plan"), None)
     for one in document.planners:
         bound = "" if one.bound is None else f"{one.bound:g}"
-        share = f"{one.cost / least - 1:+.1%}" if least and one.planner != "plan" else ""
+        # Planners that place less also pay less.
+        share = _share(one, least) if least and one.planner != "plan" else ""
         yield (
             f"{one.planner} {one.version}".strip(),
             f"{one.placed} of {document.asked}",
@@ -70,8 +71,13 @@ def summary(document: PurchaseComparisonDocument) -> str:
 
 
 def _against(one: PurchaseAnswer, best: PurchaseAnswer) -> str:
-    share = f" ({one.cost / best.cost - 1:+.1%})" if best.cost else ""
-    return f"{one.planner} {one.placed} for {one.cost:g}{share}"
+    share = _share(one, best)
+    return f"{one.planner} {one.placed} for {one.cost:g}{f' ({share})' if share else ''}"
+
+
+def _share(one: PurchaseAnswer, best: PurchaseAnswer) -> str:
+    """How much more a planner pays for as many pods; empty where it places others."""
+    return f"{one.cost / best.cost - 1:+.1%}" if best.cost and one.placed == best.placed else ""
 
 
 def reasons(document: PurchaseComparisonDocument) -> Iterator[str]:

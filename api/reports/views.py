@@ -167,9 +167,9 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
         ReportView(
             "cost",
             "Cost",
-            "The nodes to be bought, by template.",
+            "The nodes to be bought, by offering or template.",
             "cost",
-            table_of(plan.BOUGHT_HEADERS, plan.bought_rows),
+            lambda source: ReportTable(*plan.bought_table(source.document)),
         ),
         ReportView(
             "prices",

@@ -13,7 +13,7 @@ from time import monotonic
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import tolerates
 from ...models.kubernetes.core import NodeSelectorTerm, Taint, Toleration
-from ...models.kubernetes.karpenter import NODE_POOL_LABEL, NodePool
+from ...models.kubernetes.karpenter import NODE_POOL_LABEL, RESERVED, NodePool
 from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.quantity import NANO, Quantity
 from ...models.kubernetes.workloads import DaemonSet
@@ -30,6 +30,14 @@ from .simulation import LaunchedNode, ProvisioningRound
 
 _PREFER = "PreferNoSchedule"
 _TAINT_EFFECTS = ("NoSchedule", "NoExecute", _PREFER)
+
+
+_Reservation = tuple[str, int]
+"""The type and the number of an offering; pools share its reservation."""
+
+
+class _ReservationError(Exception):
+    """A pod waits for a reservation, and does not go to another pool (correction 13); one line."""
 
 
 @dataclass
@@ -72,6 +80,7 @@ class _NewNode:
     types: list[PooledType]
     pods: list[_PendingPod] = field(default_factory=list)
     requests: Requests = field(default_factory=dict)
+    reserved: set[_Reservation] = field(default_factory=set)
 
     @property
     def name(self) -> str:
@@ -104,12 +113,9 @@ class GreedyRound:
         pools = {one.pool.metadata.name: one.pool for one in types}
         self._pools = sorted(pools.values(), key=lambda pool: (pool.spec.weight or 0, pool.metadata.name), reverse=True)
         self._left = {pool.metadata.name: _limits_left(cluster, pool) for pool in self._pools}
-        self._reserved = {
-            (name, one.type.name, way.offering.number): way.offering.reserved
-            for name, listed in self._types.items()
-            for one in listed
-            for way in one.offerings
-            if way.offering.reserved is not None
+        # How many nodes each reservation has left.
+        self._reserved: dict[_Reservation, int] = {
+            (one.type.name, way.offering.number): way.offering.reserved or 0 for one in types for way in one.offerings
         }
         self._has_preferred_taint = any(
             taint.effect == _PREFER for pool in self._pools for taint in pool.spec.template.spec.taints or ()
@@ -124,9 +130,7 @@ class GreedyRound:
         while queue and failed < len(queue):
             check_deadline(deadline)
             pod = queue.pop(0)
-            problem = pod.problem or self._place(pod)
-            while problem and not pod.problem and pod.relax(self._has_preferred_taint):
-                problem = self._place(pod)
+            problem = pod.problem or self._placed_or_relaxed(pod)
             if problem:
                 self.errors[pod.name] = problem
                 queue.append(pod)
@@ -135,14 +139,24 @@ class GreedyRound:
                 self.errors.pop(pod.name, None)
                 failed = 0
 
+    def _placed_or_relaxed(self, pod: _PendingPod) -> str:
+        """Find a place, with fewer wishes if need be; say why there is none."""
+        try:
+            problem = self._place(pod)
+            while problem and pod.relax(self._has_preferred_taint):
+                problem = self._place(pod)
+        except _ReservationError as error:
+            return str(error)
+        return problem
+
     def _place(self, pod: _PendingPod) -> str:
-        """Find a place; say why there is none."""
+        """Find a place; say why there is none. Raises ``_ReservationError``."""
         try:
             if any(self._on_existing(node, pod) for node in self._existing):
                 return ""
             # Of nodes with equally many pods the order of the last time stays.
             self._nodes.sort(key=lambda node: len(node.pods))
-            if any(self._fits(node, pod) for node in self._nodes):
+            if any(self._joins(node, pod) for node in self._nodes):
                 return ""
             if tied := self._search.tied_node(pod.claims):
                 return f"its claim is bound to {min(tied)}"
@@ -200,8 +214,14 @@ class GreedyRound:
                 problems.append(f"NodePool {name}: no instance type serves the pod")
         return "; ".join(problems) or "there is no NodePool"
 
+    def _joins(self, node: _NewNode, pod: _PendingPod) -> bool:
+        try:
+            return self._fits(node, pod)
+        except _ReservationError:
+            return False
+
     def _fits(self, node: _NewNode, pod: _PendingPod) -> bool:
-        """Put the pod on a new node if it can go there (4.2 step 4)."""
+        """Put the pod on a new node if it can go there (4.2 step 4). Raises ``_ReservationError``."""
         tied = self._search.tied_node(pod.claims)
         if tied and tied != {node.name}:
             return False
@@ -233,6 +253,7 @@ class GreedyRound:
         kept = [one for one in survived if self._serves(node, one, requirements, _sum(requests, daemons))]
         if not kept or not _shows_enough(kept, requirements):
             return False
+        self._reserve(node, self._reservable(node, kept, requirements))
         self._search.release(node.name, [one.type.name for one in survived if one not in kept])
         if found is not None:
             names = {one.type.name for one in kept}
@@ -240,6 +261,38 @@ class GreedyRound:
         node.requirements, node.types, node.requests = requirements, kept, requests
         node.pods.append(pod)
         return True
+
+    def _reservable(
+        self, node: _NewNode, types: Sequence[PooledType], requirements: NodeRequirements
+    ) -> set[_Reservation]:
+        """All reservations that the node could use. Raises ``_ReservationError`` if none of them has room."""
+        found: set[_Reservation] = set()
+        has_room = is_full = has_others = False
+        for one in types:
+            for offering in (way.offering for way in one.offerings if way.offering.available):
+                if not requirements.accepts(offering.requirements, _open_labels(offering)):
+                    continue
+                if offering.capacity_type != RESERVED:
+                    has_others = True
+                elif not offering.reserved:
+                    is_full = True
+                else:
+                    has_room = True
+                    reservation = one.type.name, offering.number
+                    if reservation in node.reserved or self._reserved[reservation]:
+                        found.add(reservation)
+        if not found and (has_room or node.reserved):
+            raise _ReservationError("reservations that it could use have no room left in this round")
+        if not found and is_full and not has_others:
+            raise _ReservationError("all reservations that it could use are full")
+        return found
+
+    def _reserve(self, node: _NewNode, wanted: set[_Reservation]) -> None:
+        for reservation in wanted - node.reserved:
+            self._reserved[reservation] -= 1
+        for reservation in node.reserved - wanted:
+            self._reserved[reservation] += 1
+        node.reserved = wanted
 
     def _serves(self, node: _NewNode, one: PooledType, requirements: NodeRequirements, requests: Requests) -> bool:
         """The type is compatible, the pods fit, and an offering is available."""
@@ -281,6 +334,7 @@ class GreedyRound:
             for number, one in enumerate(node.types)
             for way in one.offerings
             if way.offering.launchable
+            and (not node.reserved or (one.type.name, way.offering.number) in node.reserved)
             and node.requirements.accepts(way.offering.requirements, _open_labels(way.offering))
         ]
         cheapest: dict[str, int] = {}

@@ -324,7 +324,9 @@ def build_plan_outcome(
 
 def _unknown_rooms(request: PlanRequest) -> tuple[str, ...]:
     nodes = () if request.only_new else request.session.cluster.nodes.values()
-    return unknown_room_notices(nodes, (planned.unit for planned in request.queue))
+    # The node without a name stands for unknown ones. What is bought is known.
+    listed = [node for node in nodes if node.metadata.name or request.catalogue is None]
+    return unknown_room_notices(listed, (planned.unit for planned in request.queue))
 
 
 def _spread_with_earlier_units(request: PlanRequest, assignment: PlanAssignment, result: StageResult) -> StageResult:

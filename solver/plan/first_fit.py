@@ -249,7 +249,7 @@ class SequentialScheduler:
         placed = {id(unit.unit): (name, own) for unit, name, own in self.placements()}
         for one in units:
             name, own = placed.get(id(one.unit), (None, ()))
-            yield PlannedUnitOutcome.of(one, name, () if name else self._reasons[id(one.unit)], own)
+            yield PlannedUnitOutcome.of(one, name, self._reasons[id(one.unit)] if name is None else (), own)
 
     def order(self, units: Sequence[QueuedUnit]) -> list[int]:
         """Return the positions of the placed units among these, in the order in which they were placed."""

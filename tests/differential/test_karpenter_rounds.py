@@ -14,7 +14,7 @@ from drasat.integrations.karpenter.simulation import ProvisioningRound, simulate
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.solver.compare.plans import scheduling_input
 
-ROUNDS = 170
+ROUNDS = 150
 
 
 def shown(found: ProvisioningRound) -> Any:

@@ -239,7 +239,27 @@ def fabric(chance: random.Random) -> list[dict[str, Any]]:
     return [*classes, published, *types, *asked, *pods(chance, ["one", "port", "both"])]
 
 
-FAMILIES = (counts, selected, aligned, partitions, sharers, fabric)
+def reservations(chance: random.Random) -> list[dict[str, Any]]:
+    """Offerings that are paid for already, in small numbers, beside others and alone."""
+    types = []
+    for n in range(3):
+        one = offered(chance, f"t{n}", gpus(chance.randint(1, 3)))
+        spec, room = one["spec"], chance.choice((0, 1, 1, 2))
+        reserved = {
+            "requirements": [is_in(ZONE, chance.choice(("z1", "z2"))), is_in(CAPACITY_TYPE, "reserved")],
+            "price": f"{chance.randint(1, 900) / 1000}",
+            "reservationCapacity": room,
+        }
+        spec["offerings"] = [*(spec["offerings"] if chance.random() < 0.7 else []), reserved]
+        places = [{req["key"]: req["values"][0] for req in made["requirements"]} for made in spec["offerings"]]
+        known = [is_in(key, *sorted({place[key] for place in places})) for key in (ZONE, CAPACITY_TYPE)]
+        spec["requirements"] = [*known, *spec["requirements"][2:]]
+        types.append(one)
+    asked = [template("one", claim_spec(exactly())), template("two", claim_spec(exactly(count=2)))]
+    return [device_class(), *types, *asked, *pods(chance, ["one", "two"])]
+
+
+FAMILIES = (counts, selected, aligned, partitions, sharers, fabric, reservations)
 
 
 def question(family: Any, seed: int) -> list[dict[str, Any]]:
