@@ -264,9 +264,8 @@ def _run_purchase_comparison(
     kept = {name: value for name, value in common.items() if name != "cel_errors"}
     result, _ = run_verb(partial(compare_purchases, cluster, **arguments, **kept))
     document = result.document
-    print_problems(
-        *options.plan_warnings(cluster, [f"{one.planner}: {said}" for one in document.planners for said in one.notices])
-    )
+    notices = [f"{one.planner}: {said}" for one in document.planners for said in one.notices]
+    print_problems(*options.plan_warnings(cluster, notices, existing="" not in cluster.nodes))
 
     def print_tables(shown: PurchaseComparisonResult, wide: bool = False) -> None:
         print_table(purchases.HEADERS, purchases.rows(shown.document, shown.seconds), below=True, wide=wide)

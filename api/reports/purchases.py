@@ -86,7 +86,8 @@ def reasons(document: PurchaseComparisonDocument) -> Iterator[str]:
         for pod in one.unplaced:
             yield f"{one.planner}: {pod.pod} has no place: {pod.reason}"
         if one.refused:
-            yield f"{one.planner}: kube-scheduler would refuse {display_names(one.refused)} on these nodes"
+            who = "Karpenter" if one.planner == "plan" else "kube-scheduler"
+            yield f"{one.planner}: {who} would refuse {display_names(one.refused)} on these nodes"
     for skipped in document.skipped:
         yield f"{skipped.name} could not answer: {skipped.reason}"
     if document.differing:

@@ -169,7 +169,7 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
             "Cost",
             "The nodes to be bought, by offering or template.",
             "cost",
-            lambda source: ReportTable(*plan.bought_table(source.document)),
+            lambda source: ReportTable(*plan.bought_table(source.document)),  # type: ignore[arg-type]
         ),
         ReportView(
             "prices",

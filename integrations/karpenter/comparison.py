@@ -7,7 +7,8 @@ kube-scheduler. What these refuse is told, for Karpenter knows neither taints of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from time import monotonic
 
 from ...models.cluster.cluster import Cluster
@@ -26,22 +27,29 @@ from ...solver.plan.first_fit import AssignedUnits, first_fit
 from ...solver.plan.outcome import PlanOutcome
 from ...solver.plan.plan import plan
 from .candidates import NodeCandidate, NodeMarket, node_market
+from .defects import DecidedAnswer, deciding_defects
 from .greedy import greedy_round
 from .overlay import evaluate
+from .replay import replay_nodes
 from .simulation import LaunchedNode, ProvisioningRound, simulate_round
 
 KARPENTER: PurchasePlanner = "karpenter"
 GREEDY: PurchasePlanner = "karpenter-like"
 PLAN: PurchasePlanner = "plan"
 PURCHASE_PLANNERS: tuple[PurchasePlanner, ...] = (KARPENTER, GREEDY, PLAN)
-# ``plan`` gets what the others leave; each of them may have this part of the time.
-_ROUND_SHARE = 0.25
-_IGNORED = "Karpenter ignores taints of devices, and admin access takes devices there"
+# Parts of the time: for each round, and for asking Karpenter about the nodes of a plan, which gets the rest.
+_ROUND_SHARE, _REPLAY_SHARE = 0.25, 0.3
+# So many pods are named in a line.
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PurchaseRun:
-    """A planner's answer. ``refused`` are pods that do not pass the replay; ``placed`` counts the others."""
+    """A planner's answer. ``refused`` are pods that do not pass the replay.
+
+    That is by the rules of kube-scheduler, and ``placed`` counts the others. Nodes of ``plan``, which keeps to these,
+    are asked of Karpenter.
+    """
 
     planner: PurchasePlanner
     round: ProvisioningRound
@@ -110,11 +118,14 @@ def compare_purchases(
     skipped: dict[str, str] = {}
     for name in sorted(names, key=lambda name: name == PLAN):
         try:
-            runs[name] = whole.ask(name)
+            runs[name] = whole.ask(name, _REPLAY_SHARE if KARPENTER in runs else 0.0)
         except (PeerError, DeadlineExceededError) as error:
             skipped[name] = str(error)
     if not runs:
         raise PeerError("; ".join(skipped.values()))
+    if KARPENTER in runs and PLAN in runs:
+        runs[PLAN] = whole.asked_of_karpenter(runs[PLAN])
+    runs = {name: whole.with_defects(run, runs.get(PLAN)) for name, run in runs.items()}
     return PurchaseComparison(len(inputs.units), tuple(runs[name] for name in names if name in runs), skipped)
 
 
@@ -131,13 +142,40 @@ class _PurchaseQuestion:
     ends: float | None
     seed: int
 
-    def ask(self, planner: str) -> PurchaseRun:
+    def ask(self, planner: str, spared: float) -> PurchaseRun:
+        """Ask one planner; ``plan`` leaves this part of the time."""
         asked: dict[str, Callable[[], PurchaseRun]] = {
             KARPENTER: self._karpenter,
             GREEDY: self._greedy,
-            PLAN: self._plan,
+            PLAN: lambda: self._plan(1.0 - spared),
         }
         return asked[planner]()
+
+    def asked_of_karpenter(self, run: PurchaseRun) -> PurchaseRun:
+        """What Karpenter says of each node of a plan alone."""
+        try:
+            with Karpenter() as peer:
+                replay = replay_nodes(self.cluster, self.units, run.round.nodes, peer, self.ends)
+        except PeerError as error:
+            return replace(run, notices=(*run.notices, f"Karpenter was not asked about single nodes: {error}"))
+        told = [f"Karpenter refuses {pod}: {why}" for pod, why in islice(sorted(replay.refused.items()), _NAMED)]
+        if replay.tried < replay.asked:
+            told.append(f"the time limit left time to ask Karpenter about {replay.tried} of {replay.asked} nodes")
+        return replace(run, refused=tuple(sorted(replay.refused)), notices=(*run.notices, *told))
+
+    def with_defects(self, run: PurchaseRun, least: PurchaseRun | None) -> PurchaseRun:
+        """Name the defects of Karpenter that decide its answer."""
+        if run.planner == PLAN:
+            return run
+        possible = run.round.unplaced.keys() - least.round.unplaced.keys() if least else frozenset[str]()
+        types = evaluate(self.cluster, self.gates).types
+        units = [one.unit for one in self.units]
+        answer = DecidedAnswer(self.cluster, units, types, run.round, possible, run.refused)
+        try:
+            told = list(map(str, deciding_defects(answer, self.ends)))
+        except DeadlineExceededError:
+            told = ["the time limit left no time to look for known defects of Karpenter"]
+        return replace(run, notices=(*run.notices, *told))
 
     def _left(self, share: float = 1.0) -> float | None:
         return None if self.ends is None else max(0.0, self.ends - monotonic()) * share
@@ -157,7 +195,7 @@ class _PurchaseQuestion:
         notices = ("spread, affinity between pods and volumes do not count",)
         return self._replayed(GREEDY, found, notices)
 
-    def _plan(self) -> PurchaseRun:
+    def _plan(self, share: float) -> PurchaseRun:
         market = node_market(self.cluster, self.gates)
         began = monotonic()
         found = plan(
@@ -167,7 +205,7 @@ class _PurchaseQuestion:
             selector=self.selector,
             feature_gates=self.gates,
             cel_errors="kube",
-            time_limit=self._left(),
+            time_limit=self._left(share),
             seed=self.seed,
             buy=True,
             purchase_limits=market.limits,
@@ -181,8 +219,7 @@ class _PurchaseQuestion:
     def _replayed(self, planner: PurchasePlanner, found: ProvisioningRound, notices: tuple[str, ...]) -> PurchaseRun:
         refused, whole = self._refused(found)
         placed = sum(len(node.pods) for node in found.nodes) + sum(map(len, found.existing.values())) - len(refused)
-        told = (*notices, *([_IGNORED] if refused else []))
-        told = told if whole else (*told, "the time limit left no time to replay all nodes")
+        told = notices if whole else (*notices, "the time limit left no time to replay all nodes")
         # What Karpenter has not tried when time is up it neither places nor refuses.
         pods = sum(one.unit.pod is not None for one in self.units)
         tried = placed + len(refused) + len(found.unplaced)

@@ -6,9 +6,10 @@ count. Tests hold it to the real Karpenter, whose round is in ``simulation``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Literal
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import tolerates
@@ -34,6 +35,10 @@ _TAINT_EFFECTS = ("NoSchedule", "NoExecute", _PREFER)
 
 _Reservation = tuple[str, int]
 """The type and the number of an offering; pools share its reservation."""
+
+
+Mended = Literal["pod-requirements", "fitting-types", "reservations"]
+"""Defects that a round can do without, to see what they decide (corrections 2, 3 and 13)."""
 
 
 class _ReservationError(Exception):
@@ -100,8 +105,11 @@ class _ExistingNode:
 class GreedyRound:
     """One round; ``placed_on`` says afterwards which pods are where."""
 
-    def __init__(self, cluster: Cluster, units: Sequence[Unit], types: Sequence[PooledType]) -> None:
+    def __init__(
+        self, cluster: Cluster, units: Sequence[Unit], types: Sequence[PooledType], mended: Collection[Mended] = ()
+    ) -> None:
         self._cluster = cluster
+        self._mended = frozenset(mended)
         claims = dict(cluster.claims)
         claims.update((ref.key, ref.claim) for unit in units for ref in unit.claims if ref.claim is not None)
         self._claims = claims
@@ -238,10 +246,14 @@ class GreedyRound:
         requests = {
             name: node.requests.get(name, 0) + pod.requests.get(name, 0) for name in {*node.requests, *pod.requests}
         }
-        types, found = node.types, None
+        types, found = list(node.types), None
         if pod.claims:
-            # The search sees the node's requirements, not the pod's (correction 2).
-            found = self._search.search(node.name, node.requirements, types, pod.claims)
+            # The search sees the node's requirements, not the pod's (correction 2), and types that are too small.
+            seen = requirements if "pod-requirements" in self._mended else node.requirements
+            if "fitting-types" in self._mended:
+                daemons = self._daemon_requests(node.pool, requirements)
+                types = [one for one in types if self._serves(node, one, requirements, _sum(requests, daemons))]
+            found = self._search.search(node.name, seen, types, pod.claims)
             if not found:
                 return False
             for one in found.values():
@@ -281,7 +293,7 @@ class GreedyRound:
                     reservation = one.type.name, offering.number
                     if reservation in node.reserved or self._reserved[reservation]:
                         found.add(reservation)
-        if not found and (has_room or node.reserved):
+        if not found and (has_room or node.reserved) and not (has_others and "reservations" in self._mended):
             raise _ReservationError("reservations that it could use have no room left in this round")
         if not found and is_full and not has_others:
             raise _ReservationError("all reservations that it could use are full")
@@ -353,14 +365,18 @@ class GreedyRound:
 
 
 def greedy_round(
-    cluster: Cluster, units: Sequence[Unit], types: Sequence[PooledType], deadline: float | None = None
+    cluster: Cluster,
+    units: Sequence[Unit],
+    types: Sequence[PooledType],
+    deadline: float | None = None,
+    mended: Collection[Mended] = (),
 ) -> ProvisioningRound:
     """Decide what Karpenter would launch for pending units, those without a pod left aside.
 
     ``types`` are the instance types of every pool with overlays applied. Raises ``DeadlineExceededError``.
     """
     began = monotonic()
-    run = GreedyRound(cluster, units, types)
+    run = GreedyRound(cluster, units, types, mended)
     run.run(deadline)
     return run.result(monotonic() - began)
 

@@ -10,10 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import structs
+
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes import karpenter
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import NodeSelectorRequirement
+from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.quantity import NANO, Quantity
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.manifests.writer import object_mapping
@@ -92,12 +95,10 @@ def provision_request(
     cluster: Cluster, units: Sequence[Unit], time_limit: float | None = None
 ) -> requests.ProvisionRequest:
     """Write a cluster with its pending units as a request. Raises ``ValueError`` for a bad instance type."""
-    claims: dict[tuple[str, str], ResourceClaim] = dict(cluster.claims)
-    claims.update((ref.key, ref.claim) for unit in units for ref in unit.claims if ref.claim is not None)
     running = [
         object_mapping(pod) for pod in cluster.pods.values() if pod.spec.node_name and not is_finished_or_deleting(pod)
     ]
-    pending = [_pending_pod(number, unit) for number, unit in enumerate(units) if unit.pod is not None]
+    claims, pending = _with_pending(cluster.claims, units)
     return requests.ProvisionRequest(
         nodes=[object_mapping(node) for name, node in cluster.nodes.items() if name],
         node_claims=list(_raw_objects(cluster, karpenter.NodeClaim)),
@@ -107,10 +108,28 @@ def provision_request(
         node_overlays=list(_raw_objects(cluster, karpenter.NodeOverlay)),
         classes=list(cluster.classes.values()),
         slices=list(cluster.slices),
-        claims=list(claims.values()),
+        claims=claims,
         instance_types=[_peer_type(one) for one in Catalogue(cluster).types],
         time_limit_seconds=time_limit or 0.0,
     )
+
+
+def with_pending_units(
+    request: requests.ProvisionRequest, cluster: Cluster, units: Sequence[Unit], time_limit: float | None
+) -> requests.ProvisionRequest:
+    """Ask about these pending units and no other pods."""
+    claims, pods = _with_pending(cluster.claims, units)
+    return structs.replace(request, claims=claims, pods=pods, time_limit_seconds=time_limit or 0.0)
+
+
+def _with_pending(
+    there: Mapping[ObjectKey, ResourceClaim], units: Sequence[Unit]
+) -> tuple[list[ResourceClaim], list[dict[str, Any]]]:
+    """All claims, and the pending pods."""
+    claims = dict(there)
+    claims.update((ref.key, ref.claim) for unit in units for ref in unit.claims if ref.claim is not None)
+    pods = [_pending_pod(number, unit) for number, unit in enumerate(units) if unit.pod is not None]
+    return list(claims.values()), pods
 
 
 def _raw_objects(cluster: Cluster, model: type[Any]) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """The fields that Kubernetes publishes for its kinds, and fields of a mapping that are not among them.
 
 The table ``published_fields.json.gz`` holds the OpenAPI schemas of all releases since 1.31 together, and the fields of
-proposals that drasat reads (KEP-5254, KEP-5491). ``tests/support/published_fields.py`` makes it. Kueue's kinds and
-ProvisioningRequest have their fields in ``schemas``.
+proposals that drasat reads (KEP-5254, KEP-5491). ``tests/support/published_fields.py`` makes it. Kueue's and Karpenter's
+kinds and ProvisioningRequest have their fields in ``schemas``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from .kinds import OWN_GROUP, group_of
+from .kinds import KARPENTER_GROUP, OWN_GROUP, group_of
 from .kueue import KUEUE_GROUP
 from .provisioning import AUTOSCALING_GROUP
 
@@ -90,16 +90,16 @@ def _root(kind: str, api_version: str) -> _Type | None:
     return roots.get(f"{api_version}/{kind}") or next(others, None)
 
 
-_WITH_SCHEMAS = (KUEUE_GROUP, AUTOSCALING_GROUP)
+_WITH_SCHEMAS = (KUEUE_GROUP, AUTOSCALING_GROUP, KARPENTER_GROUP)
 
 
 def _schemas(group: str) -> Mapping[str, FieldSchema]:
     """The schemas of the groups that have them, which many clusters have no objects of."""
     if group not in _WITH_SCHEMAS:
         return {}
-    from .schemas import kueue_schemas
+    from .schemas import karpenter_schemas, kueue_schemas
 
-    return kueue_schemas()
+    return karpenter_schemas() if group == KARPENTER_GROUP else kueue_schemas()
 
 
 def _with_metadata(own: _Type) -> _Type:

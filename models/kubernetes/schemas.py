@@ -1,7 +1,7 @@
-"""The fields of Kueue's kinds and of ProvisioningRequest, with what their schemas demand of each.
+"""The fields of Kueue's and Karpenter's kinds and of ProvisioningRequest, with what their schemas demand of each.
 
-``kueue_api.txt`` has them: a line for each field with its path, type, limits, default and rules. Names ending in ``[]``
-are lists, and in ``{}`` maps.
+``kueue_api.txt`` and ``karpenter_api.txt`` have them: a line for each field with its path and type, of Kueue also with
+limits, default and rules. Names ending in ``[]`` are lists, and in ``{}`` maps.
 """
 
 from __future__ import annotations
@@ -37,12 +37,21 @@ class FieldSchema:
     items: FieldSchema | None = None
 
 
-@cache
 def kueue_schemas() -> dict[str, FieldSchema]:
-    """The schema of each kind, by ``apiVersion/kind``."""
+    """The schema of each kind of Kueue, and of ProvisioningRequest, by ``apiVersion/kind``."""
+    return _schemas("kueue_api.txt")
+
+
+def karpenter_schemas() -> dict[str, FieldSchema]:
+    """The schema of each kind of Karpenter, by ``apiVersion/kind``; ``models/validation/karpenter`` has its limits."""
+    return _schemas("karpenter_api.txt")
+
+
+@cache
+def _schemas(file: str) -> dict[str, FieldSchema]:
     found: dict[str, FieldSchema] = {}
     root = FieldSchema()
-    for line in Path(__file__).with_name("kueue_api.txt").read_text(encoding="utf-8").splitlines():
+    for line in Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines():
         if line.startswith("== "):
             api_version, kind = line.split()[1:3]
             root = found[f"{api_version}/{kind}"] = FieldSchema()

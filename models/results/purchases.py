@@ -36,6 +36,7 @@ class PurchaseAnswer(Model, kw_only=True, omit_defaults=False):
     """What a planner decides. ``cost`` is the price of all its nodes; ``bound`` is below that of any plan.
 
     ``refused`` are pods that kube-scheduler's rules refuse when the nodes are there and are filled one after the other.
+    Of ``plan``, which keeps to these rules, they are pods that Karpenter itself refuses on the node alone.
     ``notices`` say what of the question it left aside, and which known defect of Karpenter may have decided.
     """
 

@@ -384,3 +384,12 @@ def test_the_real_plan_admits_what_the_best_rival_does(written):
     found = solve(load(written(*PAIRS)), ["fgd", "plan"], objective="admitted", time_limit=None)
     assert found.plan.figures.admitted == 3
     assert not found.beaten
+
+
+def test_pods_without_claims_are_compared_where_no_node_is_known(drasat, tmp_path):
+    """The node without a name has room for any of them."""
+    (tmp_path / "queue.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
+    )
+    document = json.loads(drasat("compare", "--plan", "-f", str(tmp_path), "-o", "json").out)
+    assert {one["admitted"] for one in document["planners"]} == {1}

@@ -4,11 +4,13 @@ import io
 import sys
 from dataclasses import replace
 
+import msgspec
 import pytest
 from support.plan_outcomes import document, has, left, nodes_of, placed, stage
 from support.texts import Terminal
 
 from drasat.cli import output
+from drasat.models.results.plan import BoughtNodes
 from drasat.reports import plan as report
 from drasat.reports import tables
 from drasat.reports.tables import format_table
@@ -61,6 +63,23 @@ def test_wide_rows_tell_devices_and_reasons_of_each_unit():
 def test_node_rows_say_which_are_new():
     found = document(nodes=[has("n1", 4, 3, 2), has("big-1", 8, 8, 1, "big")])
     assert list(report.node_rows(found)) == [("n1", None, 4, 3, 2), ("big-1", "big", 8, 8, 1)]
+
+
+def test_what_is_bought_of_pools_is_told_by_offering():
+    """Two nodes of one offering with different labels are one row; a NodeTemplate beside them has no pool."""
+    offering = {"pool": "p", "instance_type": "t", "zone": "z1", "capacity_type": "spot"}
+    bought = [
+        BoughtNodes(template="p-t-z1-spot", count=2, price=0.1, cost=0.2, **offering),
+        BoughtNodes(template="p-t-z1-spot-2", count=1, price=0.1, cost=0.1, **offering),
+        BoughtNodes(template="own", count=1, price=10, cost=10),
+    ]
+    headers, rows = report.bought_table(msgspec.structs.replace(document(), bought=tuple(bought)))
+    assert headers == report.POOL_HEADERS
+    assert list(rows) == [
+        ("p", "t", "z1", "spot", 3, 0.1, "0.3"),
+        ("", "own", "", "", 1, 10, "10"),
+        ("total", "", "", "", 4, "", "10.3"),
+    ]
 
 
 def test_what_is_bought_is_summed():
