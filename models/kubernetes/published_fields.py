@@ -1,8 +1,8 @@
 """The fields that Kubernetes publishes for its kinds, and fields of a mapping that are not among them.
 
 The table ``published_fields.json.gz`` holds the OpenAPI schemas of all releases since 1.31 together, and the fields of
-proposals that drasat reads (KEP-5254, KEP-5491). ``tests/support/published_fields.py`` makes it. Kueue's and Karpenter's
-kinds and ProvisioningRequest have their fields in ``schemas``.
+proposals that drasat reads (KEP-5254, KEP-5491). ``tests/support/published_fields.py`` makes it. Kueue's and
+Karpenter's kinds, ProvisioningRequest and InstanceType have their fields in ``schemas``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _root(kind: str, api_version: str) -> _Type | None:
     """The type of a kind; a version that was never published since 1.31 is read as another one of its group."""
     roots = _table().roots
     group = group_of(api_version)
-    if group in _WITH_SCHEMAS:
+    if group in _WITH_SCHEMAS or kind == _INSTANCE_TYPE:
         schema = _schemas(group).get(f"{api_version}/{kind}")
         return None if schema is None else _with_metadata(_type_of(schema))
     if group == OWN_GROUP:
@@ -90,16 +90,18 @@ def _root(kind: str, api_version: str) -> _Type | None:
     return roots.get(f"{api_version}/{kind}") or next(others, None)
 
 
+# Of our own kinds the one with a schema.
+_INSTANCE_TYPE = "InstanceType"
 _WITH_SCHEMAS = (KUEUE_GROUP, AUTOSCALING_GROUP, KARPENTER_GROUP)
 
 
 def _schemas(group: str) -> Mapping[str, FieldSchema]:
     """The schemas of the groups that have them, which many clusters have no objects of."""
-    if group not in _WITH_SCHEMAS:
+    if group not in (*_WITH_SCHEMAS, OWN_GROUP):
         return {}
     from .schemas import karpenter_schemas, kueue_schemas
 
-    return karpenter_schemas() if group == KARPENTER_GROUP else kueue_schemas()
+    return karpenter_schemas() if group in (KARPENTER_GROUP, OWN_GROUP) else kueue_schemas()
 
 
 def _with_metadata(own: _Type) -> _Type:

@@ -11,7 +11,7 @@ from support.pools import CLASSES, KIND, ZONE, devices, machine, node_pool, offe
 from support.texts import rows
 
 EXAMPLE = "examples/plan-pools"
-GPU, NIC = "gpu.example.com", "nic.example.com"
+GPU = "gpu.example.com"
 
 
 @pytest.fixture
@@ -174,4 +174,18 @@ def test_node_claims_have_fields_of_the_published_kind_only(drasat, saved, tmp_p
     checked = drasat("validate", "--strict", "-f", saved(*claims))
     assert (checked.code, checked.err) == (0, "")
     claims[0]["spec"]["requierments"] = []
-    assert "requierments" in drasat("validate", "--strict", "-f", saved(*claims)).err
+    assert 'unknown field "spec.requierments"' in drasat("validate", "--strict", "-f", saved(*claims)).out
+
+
+def test_misspelt_fields_of_instance_types_and_overlays_are_found(drasat, saved):
+    kind = machine("m", offering("1.0") | {"pirce": "2"}, slices=[devices("g0") | {"alNodes": True}])
+    overlay = {
+        "apiVersion": "karpenter.sh/v1alpha1",
+        "kind": "NodeOverlay",
+        "metadata": {"name": "o"},
+        "spec": {"requirements": [], "prise": "1", "dynamicResources": {"templates": []}},
+    }
+    out = drasat("validate", "--strict", "-f", saved(kind, overlay, node_pool(wieght=3))).out
+    found = [line.partition('unknown field "')[2].partition('"')[0] for line in out.splitlines()[:-1]]
+    wanted = "spec.offerings[0].pirce spec.slices[0].alNodes spec.prise spec.dynamicResources.templates spec.wieght"
+    assert sorted(filter(None, found)) == sorted(wanted.split())
