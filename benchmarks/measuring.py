@@ -83,9 +83,11 @@ def _proof(answer: AllocationOutcome) -> str:
     failures = [failure for unit in answer.units for failure in unit.failures]
     if answer.outcome == Status.ALLOCATED:
         return "verified"
-    if answer.outcome != Status.UNALLOCATABLE or not all(failure.certified for failure in failures):
+    if answer.outcome != Status.UNALLOCATABLE:
         return "none"
-    return ", ".join(dict.fromkeys(failure.proof.id if failure.proof else "certified" for failure in failures))
+    return ", ".join(
+        dict.fromkeys(failure.proof.id if failure.proof else failure.proof_kind.value for failure in failures)
+    )
 
 
 def measure_peer(cluster: Cluster, limit: float = LIMIT) -> Measured:

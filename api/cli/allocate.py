@@ -41,6 +41,7 @@ def command(
         typer.Option(help="Encode CEL expressions over devices for the solver in this way."),
     ] = "auto",
     cel_road: Annotated[str | None, typer.Option(hidden=True)] = None,
+    audit: options.Audit = None,
     timings: options.Timings = False,
     report: options.Report = None,
     output: options.ClaimOutput = "table",
@@ -56,6 +57,7 @@ def command(
     check_report(report)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
+    seconds = None if audit is None else options.parse_seconds(audit, "--audit")
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
     cluster = load_cluster(filename, reading, gates, node)
     if cel_errors == "kube" and effective_policy(engine, cel_errors) != cel_errors:
@@ -68,7 +70,7 @@ def command(
     ask = partial(ask, feature_gates=gates, cel_errors=cel_errors, objective=objective, cel_encoding=encoding)
     line = progress_line()
     ask = partial(ask, watch=line and line.report_search, progress=line and line.report_units)
-    result, interrupted = run_verb(partial(ask, time_limit=limit, seed=seed, timings=timings))
+    result, interrupted = run_verb(partial(ask, time_limit=limit, seed=seed, timings=timings, audit=seconds))
     print_problems(*_warnings(cluster, result, namespace, selector))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     print_result(result, output, _PRINTERS, report)

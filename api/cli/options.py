@@ -127,6 +127,14 @@ CelErrorPolicy = Annotated[CelErrors, typer.Option("--cel-errors", help=CEL_ERRO
 TimeLimit = Annotated[
     str, typer.Option("--time-limit", metavar="DURATION", help="Stop after this time, e.g. 30s or 1m30s.")
 ]
+Audit = Annotated[
+    str | None,
+    typer.Option(
+        "--audit",
+        metavar="DURATION",
+        help="Decide every no anew, by the verifier's own formulation, for so long, e.g. 10s, within the time limit.",
+    ),
+]
 NaturalGangs = Annotated[
     bool,
     typer.Option(
@@ -189,7 +197,7 @@ _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def parse_seconds(text: str) -> float:
+def parse_seconds(text: str, option: str = "--time-limit") -> float:
     """``30s``, ``1m30s``, ``500ms`` or a plain number of seconds.
 
     Raises
@@ -203,9 +211,9 @@ def parse_seconds(text: str) -> float:
     elif text and _DURATION_PART.sub("", text) == "":
         total = sum(float(number) * _SECONDS_PER_UNIT[unit] for number, unit in _DURATION_PART.findall(text))
     else:
-        raise UsageError(f"--time-limit: {text!r} is not a duration such as 30s or 1m30s")
+        raise UsageError(f"{option}: {text!r} is not a duration such as 30s or 1m30s")
     if not 0 < total < 1e9:
-        raise UsageError(f"--time-limit: {text!r} must be above zero and below 1e9 seconds")
+        raise UsageError(f"{option}: {text!r} must be above zero and below 1e9 seconds")
     return total
 
 

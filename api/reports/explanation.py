@@ -62,8 +62,6 @@ def _node_lines(nodes: ExplainedNodes) -> Iterator[str]:
     yield f"    impossible together{doubt}:" if len(nodes.reasons) > 1 else "    impossible:"
     yield from (f"      {reason.message}" for reason in nodes.reasons)
     yield from (f"    note: {note}" for note in nodes.notes)
-    if not nodes.certified:
-        yield "    note: no second proof of this was found within the limit"
 
 
 def _display_request(request: DevicesForRequest) -> str:

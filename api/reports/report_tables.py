@@ -92,7 +92,7 @@ def minimal_sets(document: Any) -> Iterator[Row]:
         for reason in unit.reasons:
             yield title, "", reason.message, ""
         for number, kind in enumerate(unit.failures, 1):
-            state = ("minimal" if kind.minimal else "perhaps not minimal") + ("" if kind.certified else ", shown once")
+            state = ("minimal" if kind.minimal else "perhaps not minimal") + f", proof: {kind.proof}"
             for reason in kind.reasons:
                 yield title, f"{number}: {display_names(kind.names, kind.nodes)}", reason.message, state
 

@@ -131,6 +131,7 @@ def allocate(
     objective: str | Sequence[str] = (),
     cel_encoding: str = "auto",
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    audit: float | None = None,
     timings: bool = False,
     progress: Progress | None = None,
     watch: AllocationWatch | None = None,
@@ -173,6 +174,9 @@ def allocate(
     constraints
         Constraints for every claim asked about, beside its own: mappings as in the annotation
         ``drasat.dev/constraints``, and ``Predicate`` objects, Python functions over the chosen devices.
+    audit
+        Seconds, within the time limit, for deciding every no anew by a formulation of the verifier's own; None: no
+        audit. A no that was audited is ``certified``. For the engines ``auto`` and ``cp-sat``.
     timings
         Put wall times into the document.
     progress
@@ -186,8 +190,8 @@ def allocate(
     Raises
     ------
     ValueError
-        One line, for an unknown engine, policy, gate, claim or stage, a bad selector, or an objective that the
-        engine does not know.
+        One line, for an unknown engine, policy, gate, claim or stage, a bad selector, or an objective or audit
+        that the engine does not know.
     AllocationInterrupted
         For a KeyboardInterrupt during the search; ``result`` holds what was decided by then.
 
@@ -201,7 +205,7 @@ def allocate(
     policy = cel_errors or _DEFAULT_CEL_ERRORS.get(engine, "strict")
     ask = partial(solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, seed=seed)
     ask = partial(ask, engine=engine, feature_gates=feature_gates, cel_errors=policy, cel_encoding=cel_encoding)
-    ask = partial(ask, objective=objective, constraints=constraints, time_limit=time_limit)
+    ask = partial(ask, objective=objective, constraints=constraints, time_limit=time_limit, audit=audit)
     reasons = partial(
         _explanation, cluster, node=node, namespace=namespace, selector=selector, claims=claims, seed=seed
     )
@@ -283,13 +287,15 @@ def _allocation_result(
 
 def allocation_document(outcome: AllocationOutcome, *, timings: bool = False) -> records.AllocationDocument:
     """The document of an ``allocate``."""
+    proof = records.ProofKind.weakest(kind for unit in outcome.units if (kind := unit.proof_kind) is not None)
     return records.AllocationDocument(
         outcome=records.outcome_of(outcome.outcome),
         engine=outcome.engine,
         units=tuple(_unit_answer(unit) for unit in outcome.units),
         feature_gates=outcome.gates.to_dict(),
         verified=outcome.verified,
-        certified=all(_is_certified(unit) for unit in outcome.units),
+        certified=proof is None or proof.is_checked,
+        proof=proof,
         statistics={api_name(name): count for name, count in dataclasses.asdict(outcome.statistics).items()},
         notices=outcome.notices,
         timings=outcome.seconds if timings else msgspec.UNSET,
@@ -320,7 +326,8 @@ def _rejected_nodes(failure: NodeClassFailure, claims: Sequence[str]) -> records
         names=failure.nodes[: records.NODES_NAMED],
         message=failure.message,
         proof=failure.proof.message if failure.proof else "",
-        certified=failure.certified,
+        proof_kind=failure.proof_kind,
+        certified=failure.proof_kind.is_checked,
         requests=tuple(request_table(table, claims) for table in failure.tables),
     )
 
@@ -358,11 +365,6 @@ def _claim_as_made(ref: ClaimRef, allocation: ClaimAllocation) -> ClaimRef | Non
     kept = tuple(one for one in claim.spec.devices.requests or () if one.name in served)
     spec = replace(claim.spec, devices=replace(claim.spec.devices, requests=kept))
     return dataclasses.replace(ref, claim=replace(claim, spec=spec)) if kept else None
-
-
-def _is_certified(unit: UnitOutcome) -> bool:
-    """Tell whether a no is certain: by a proof, by an exhaustive search, or by two solver runs that agree."""
-    return unit.outcome is not records.Status.UNALLOCATABLE or all(failure.certified for failure in unit.failures)
 
 
 def allocated_manifests(outcome: AllocationOutcome | PlanOutcome) -> list[dict[str, Any]]:

@@ -173,7 +173,8 @@ def _node_copies(found: NodeRoom, claims: tuple[str, ...]) -> NodeCopies:
         each=_copies_answer(found.room),
         reasons=found.reasons,
         proof=found.proof,
-        certified=found.certified,
+        proof_kind=found.proof_kind,
+        certified=found.proof_kind.is_checked,
         requests=tuple(request_table(table, claims) for table in found.tables),
     )
 

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..formats.decode import Model
-from .common import API_VERSION, Reason, RequestTable
+from .common import API_VERSION, ProofKind, Reason, RequestTable
 from .quota import MissingQuota
 
 
@@ -38,13 +38,15 @@ class NodeCopies(Model, kw_only=True, omit_defaults=False):
     """Equal nodes, the copies that fit on each of them alone, and what stops the next one.
 
     ``requests`` says what becomes of the devices when one more copy looks at them beside those that fit; ``proof`` why
-    no more than the bound fit however they are placed, where counting is enough. ``certified``: the bound is sure.
+    no more than the bound fit however they are placed, where counting is enough. ``proofKind`` is what the bound rests
+    on; ``certified``: anyone can check it.
     """
 
     nodes: tuple[str, ...]
     each: Copies
     reasons: tuple[Reason, ...]
     proof: str
+    proof_kind: ProofKind
     certified: bool
     requests: tuple[RequestTable, ...]
 

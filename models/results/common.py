@@ -6,6 +6,7 @@ Field names are those of the documents. Documents only grow within ``v1alpha1``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -71,6 +72,32 @@ def filter_words(filter_id: str) -> str:
     return re.sub("[A-Z]", lambda letter: " " + letter[0].lower(), filter_id)
 
 
+class ProofKind(StrEnum):
+    """What a no rests on.
+
+    ``WITNESS``: a sum that anyone can check; ``EXHAUSTED``: all ways were tried; ``SOLVER``: two runs of the solver on
+    the planner's model; ``AUDITED``: a formulation of the verifier's own, solved in another way, comes to the same.
+    """
+
+    WITNESS = "witness"
+    EXHAUSTED = "exhausted"
+    SOLVER = "solver"
+    AUDITED = "audited"
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether something else than what found the no has checked it, or anyone can: the no is certified."""
+        return self in (ProofKind.WITNESS, ProofKind.AUDITED)
+
+    @staticmethod
+    def weakest(kinds: Iterable[ProofKind]) -> ProofKind | None:
+        """Return what rests on all of these; None for none."""
+        return min(kinds, key=_STRENGTHS.index, default=None)
+
+
+_STRENGTHS = (ProofKind.SOLVER, ProofKind.EXHAUSTED, ProofKind.WITNESS, ProofKind.AUDITED)
+
+
 class RequestTable(Model, omit_defaults=False):
     """How many devices of a node fit one request (``name`` or ``name/alternative``) alone, and which filters fail."""
 
@@ -85,13 +112,15 @@ class RequestTable(Model, omit_defaults=False):
 class RejectedNodes(Model, omit_defaults=False):
     """Nodes on which a unit fails in the same way: how many, the first few by name, and the request tables.
 
-    ``proof`` is a bound that anyone can check, where one is enough; ``certified``: the no is sure.
+    ``proof`` is a bound that anyone can check, where one is enough; ``proofKind`` is what the no rests on, and
+    ``certified``: it is a witness, or audited.
     """
 
     nodes: int
     names: tuple[str, ...]
     message: str
     proof: str
+    proof_kind: ProofKind
     certified: bool
     requests: tuple[RequestTable, ...]
 
@@ -140,7 +169,11 @@ class UnitAnswer(Model, omit_defaults=False):
 
 
 class AllocationDocument(Model, kw_only=True, omit_defaults=False):
-    """What ``allocate -o json`` prints. ``notices`` say what of the question was left aside."""
+    """What ``allocate -o json`` prints. ``notices`` say what of the question was left aside.
+
+    ``proof`` is what every no rests on at least, null where nothing is refused; ``certified``: each is a witness or
+    audited.
+    """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
     kind: Literal["AllocationResult"] = "AllocationResult"
@@ -150,6 +183,7 @@ class AllocationDocument(Model, kw_only=True, omit_defaults=False):
     feature_gates: dict[str, bool]
     verified: bool
     certified: bool
+    proof: ProofKind | None
     statistics: dict[str, int]
     notices: tuple[str, ...] = ()
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..formats.decode import Model
-from .common import API_VERSION, Outcome, Reason, RejectedDevices
+from .common import API_VERSION, Outcome, ProofKind, Reason, RejectedDevices
 
 
 class DevicesForRequest(Model, kw_only=True, omit_defaults=False):
@@ -30,13 +30,15 @@ class DevicesForRequest(Model, kw_only=True, omit_defaults=False):
 class ExplainedNodes(Model, kw_only=True, omit_defaults=False):
     """Nodes on which a unit cannot be allocated for the same reasons; devices are those of the first.
 
-    ``reasons`` are impossible together and, if ``minimal``, not without any one of them; ``certified``: shown twice.
+    ``reasons`` are impossible together and, if ``minimal``, not without any one of them. ``proof`` is
+    what that rests on; ``certified``: anyone can check it, or it was audited.
     """
 
     nodes: int
     names: tuple[str, ...]
     reasons: tuple[Reason, ...]
     minimal: bool
+    proof: ProofKind
     certified: bool
     requests: tuple[DevicesForRequest, ...]
     notes: tuple[str, ...]

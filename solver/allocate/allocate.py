@@ -53,6 +53,7 @@ def allocate(
     objective: str | Sequence[str] = (),
     cel_encoding: str = "auto",
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    audit: float | None = None,
     progress: Progress | None = None,
     watch: ObjectiveWatch | None = None,
 ) -> AllocationOutcome:
@@ -72,6 +73,8 @@ def allocate(
     given = read_caller_constraints(constraints)
     stages = stages_of(objective)
     name = registry.check_optimizer(engine) if stages else registry.check_engine(engine)
+    if audit is not None:
+        registry.check_audit(name)
     policy = registry.effective_policy(name, cel_errors)
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
@@ -112,6 +115,14 @@ def allocate(
     ends = verification_ends(started, time_limit)
     outcomes = verified_outcomes(outcomes, partial(check, deadline=ends), sets)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
+    if audit is not None:
+        from .audit import AuditQuestion, audited_outcomes
+
+        audit_ends = monotonic() + audit if time_limit is None else min(monotonic() + audit, started + time_limit)
+        complete = not placer.rooms.devices.devices
+        question = AuditQuestion(cluster, tuple(nodes.values()), gates, policy, given, complete)
+        outcomes = audited_outcomes(question, outcomes, sets, audit_ends)
+        seconds["audit"] = monotonic() - searched - seconds["verify"]
     counts = replace(worker.counts, devices=cluster.device_count)
     statistics = Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})
     notices = (

@@ -18,7 +18,7 @@ from ...models.cluster.node_fit import SelectorError
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason, SoftEntry, Status
+from ...models.results.common import ProofKind, Reason, SoftEntry, Status
 from ...models.workload.node_room import ROOM, NodeRooms
 from ...problem.conditions import TokenCondition
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, ProblemNames, claim_text
@@ -136,7 +136,7 @@ class GroupPlacer:
 
     def _place(self, coupled: CoupledUnits, admissible: Sequence[AdmissibleNodes]) -> list[UnitOutcome]:
         solver = GroupSolver(self._session, self._engine, self._ledger, self._rooms, self._deadline, coupled)
-        decision, group_problem = Decision(Status.UNALLOCATABLE, certified=True), None
+        decision, group_problem = Decision(Status.UNALLOCATABLE, proof_kind=ProofKind.EXHAUSTED), None
         for nodes in solver.candidate_node_sets(admissible):
             group_problem = solver.build_problem(nodes)
             decision = solver.decide_or_raise(group_problem)

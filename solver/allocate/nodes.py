@@ -20,7 +20,7 @@ from ...models.cluster.node_fit import Misfit, pod_fits, selector_test
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.meta import PoolId
-from ...models.results.common import Reason, Status
+from ...models.results.common import ProofKind, Reason, Status
 from ...problem.messages import Justification
 from ...problem.node_state import AllocatedState
 from ..engines.engine import NodeResult
@@ -162,7 +162,7 @@ class _FailureKey:
     message: str
     tables: tuple[DemandTable, ...]
     witness: Justification | None
-    certified: bool
+    proof_kind: ProofKind
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ class _FailureClass:
         if self.report is None:
             key = self.key
             proof = Reason(key.witness.id, "", self.proof) if key.witness else None
-            self.report = NodeClassFailure(tuple(self.names), key.message, key.tables, proof, key.certified)
+            self.report = NodeClassFailure(tuple(self.names), key.message, key.tables, proof, key.proof_kind)
         return self.report
 
 
@@ -220,7 +220,7 @@ class FailedNodes:
 
     def add(self, position: int, attempt: NodeResult) -> None:
         """Add a node that was not there."""
-        key = _FailureKey(attempt.message, attempt.rejections, attempt.witness, attempt.certified)
+        key = _FailureKey(attempt.message, attempt.rejections, attempt.witness, attempt.proof_kind)
         found = self._classes.get(key)
         if found is None:
             found = self._classes[key] = _FailureClass(key, attempt.proof)

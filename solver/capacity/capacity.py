@@ -19,7 +19,7 @@ from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of
-from ...models.results.common import Reason, Status
+from ...models.results.common import ProofKind, Reason, Status
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.node_room import ROOM, NodeRooms, unknown_room_notices
 from ...problem.constraints import pools_with_negative_draws
@@ -241,7 +241,7 @@ class CapacityEvaluation:
 
     def _reject(self, names: tuple[str, ...], reasons: Iterable[Reason]) -> None:
         if names:
-            self._answer(NodeRoom(names, NO_ROOM, tuple(reasons), certified=True))
+            self._answer(NodeRoom(names, NO_ROOM, tuple(reasons), proof_kind=ProofKind.WITNESS))
 
     def _answer(self, answer: NodeRoom) -> None:
         """Note the answer for nodes where no copy is."""

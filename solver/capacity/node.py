@@ -18,7 +18,7 @@ from ...models.cluster.pools import Pool, merge_pool_views
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, PoolId
-from ...models.results.common import Reason, Status
+from ...models.results.common import ProofKind, Reason, Status
 from ...models.topology.places import Axis
 from ...models.workload.units import Unit
 from ...problem.compiler import Question
@@ -267,7 +267,11 @@ def most_copies(together: CopyFeasibility, known: Sequence[Picks], limit: int, d
     if refuted is not None:
         copies, justification = refuted
         top = copies - 1
-        found = replace(found, bound=top, refuted=Decision(Status.UNALLOCATABLE, certified=True, witness=justification))
+        found = replace(
+            found,
+            bound=top,
+            refuted=Decision(Status.UNALLOCATABLE, proof_kind=ProofKind.WITNESS, witness=justification),
+        )
     apart = together.apart() if len(found.copies) < top else []
     if apart:
         return _most_copies_by_part(apart, found, limit, deadline)
@@ -296,8 +300,10 @@ def _most_copies_by_part(
     if len(bounds) == len(each) and (found.bound is None or sum(bounds) < found.bound):
         rooms = ", ".join(f"{number} times {room}" for room, number in sorted(Counter(bounds).items(), reverse=True))
         text = f"{len(each)} groups of devices that have no counters in common have room for {rooms}"
-        certified = all(one.refuted is not None and one.refuted.certified for one in each)
-        against = Decision(Status.UNALLOCATABLE, certified=certified, witness=Justification("parts", (text,)))
+        rests_on = ProofKind.weakest(one.refuted.proof_kind if one.refuted else ProofKind.SOLVER for one in each)
+        against = Decision(
+            Status.UNALLOCATABLE, proof_kind=rests_on or ProofKind.SOLVER, witness=Justification("parts", (text,))
+        )
         found = replace(found, bound=sum(bounds), refuted=against)
     return replace(found, copies=max(copies, found.copies, key=len))
 
@@ -373,7 +379,7 @@ class CountedCopies:
         bounded = Room(len(kept), copies, first)
         if not bounded.proven:
             return replace(self, answer=replace(answer, room=bounded), copies=kept)
-        return CountedCopies(NodeRoom(answer.nodes, bounded, tuple(reasons), certified=True), kept)
+        return CountedCopies(NodeRoom(answer.nodes, bounded, tuple(reasons), proof_kind=ProofKind.WITNESS), kept)
 
 
 def count_on_node(
@@ -431,7 +437,7 @@ def _explained_room(
         return replace(answer, reasons=reasons)
     against = found.refuted
     proof = engine.display(query, against.witness, room.fits + 1) if against and against.witness else ""
-    return replace(answer, proof=proof, certified=against is not None and against.certified)
+    return replace(answer, proof=proof, proof_kind=against.proof_kind if against else ProofKind.SOLVER)
 
 
 def failed_room(engine: CopyEngine, node: Node, attempt: NodeResult, room: Room) -> NodeRoom:
@@ -446,5 +452,5 @@ def failed_room(engine: CopyEngine, node: Node, attempt: NodeResult, room: Room)
         return _node_room(node, room, [])
     name = (node.metadata.name,)
     proof = Reason(attempt.witness.id, "", attempt.proof) if attempt.witness else None
-    failure = NodeClassFailure(name, attempt.message, attempt.rejections, proof, attempt.certified)
+    failure = NodeClassFailure(name, attempt.message, attempt.rejections, proof, attempt.proof_kind)
     return NodeRoom(name, room, class_reasons(failure, names), attempt.rejections)

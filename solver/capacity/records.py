@@ -14,7 +14,7 @@ from ...models.kubernetes.extensions import constraints_annotation
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DEFAULT_NAMESPACE, ObjectKey, ObjectMeta, key_of
 from ...models.manifests.writer import is_allocated
-from ...models.results.common import Reason
+from ...models.results.common import ProofKind, Reason
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.pod_sets import PodSet
@@ -56,8 +56,7 @@ class Room:
 class NodeRoom:
     """Equal nodes with the room on each of them alone, and what stops the next copy.
 
-    ``proof`` says why no more than the bound fit, where counting is enough; ``certified``: the bound does not rest on
-    one run of a solver alone.
+    ``proof`` says why no more than the bound fit, where counting is enough; ``proof_kind`` is what the bound rests on.
     """
 
     nodes: tuple[str, ...]
@@ -65,7 +64,7 @@ class NodeRoom:
     reasons: tuple[Reason, ...] = ()
     tables: tuple[DemandTable, ...] = ()
     proof: str = ""
-    certified: bool = False
+    proof_kind: ProofKind = ProofKind.SOLVER
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from ...models.results.common import Status
+from ...models.results.common import ProofKind, Status
 from ...problem.conditions import has_no_penalty
 from ...problem.filters import usable_devices
 from ...problem.messages import DeadlineExceededError
@@ -169,4 +169,6 @@ def decide_by_counting(
     """
     candidates = usable_devices(problem, in_use)
     found = find_witness(problem, in_use, candidates, deadline)
-    return candidates, None if found is None else Decision(Status.UNALLOCATABLE, certified=True, witness=found)
+    return candidates, None if found is None else Decision(
+        Status.UNALLOCATABLE, proof_kind=ProofKind.WITNESS, witness=found
+    )

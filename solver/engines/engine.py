@@ -15,7 +15,7 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.results.common import Status
+from ...models.results.common import ProofKind, Status
 from ...models.workload.node_room import DeviceBudget
 from ...problem.messages import Justification
 from ...problem.node_state import AllocatedState
@@ -73,8 +73,8 @@ class NodeResult:
 
     ``rule`` and ``message`` say why not; ``claim`` is the number of the claim they are about. ``error`` is the text of
     an error of an expression that may be why nothing fits (policy ``strict``); ``rejections`` say how many devices fell
-    where. ``witness`` proves a no by counting, ``proof`` is its sentence with the node's names; ``certified``: the
-    no does not rest on one run of a solver alone. ``objective`` is what the stages of an allocation came to;
+    where. ``witness`` proves a no by counting, ``proof`` is its sentence with the node's names; ``proof_kind`` is what
+    a no rests on. ``objective`` is what the stages of an allocation came to;
     ``interrupted``: Ctrl-C came meanwhile, and it may not be the best. ``soft_entries`` is what became of soft entries.
     """
 
@@ -87,7 +87,7 @@ class NodeResult:
     rejections: tuple[DemandTable, ...] = ()
     witness: Justification | None = None
     proof: str = ""
-    certified: bool = False
+    proof_kind: ProofKind = ProofKind.SOLVER
     objective: Objective = ()
     interrupted: bool = False
     soft_entries: tuple[SoftEntry, ...] = ()
@@ -180,8 +180,8 @@ class Pick:
 class Decision:
     """An answer with what belongs to it.
 
-    ``picks`` are the devices of a yes. A no is ``certified`` if it does not rest on one run of a solver: ``witness`` is
-    a bound that anyone can check, all combinations were tried, or a second configuration came to the same result.
+    ``picks`` are the devices of a yes. ``proof_kind`` is what a no rests on; ``witness`` is a bound that anyone can
+    check.
     ``message`` says why it is not known; ``retry``: another way may know, as it is not for lack of time.
     ``objective`` has the values of the stages, if there are stages; ``interrupted``: Ctrl-C came meanwhile.
     ``has_relation_error``: a relation may have failed for an error only (CELC-4).
@@ -189,7 +189,7 @@ class Decision:
 
     status: Status
     picks: tuple[Pick, ...] = ()
-    certified: bool = False
+    proof_kind: ProofKind = ProofKind.SOLVER
     witness: Justification | None = None
     message: str = ""
     retry: bool = False

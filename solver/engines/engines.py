@@ -330,7 +330,7 @@ def _unallocatable_result(failure: _NodeFailure, claims: Sequence[ResourceClaim]
         rejections=failure.tables,
         witness=decision.witness,
         proof=display_message(decision.witness, problem_names(claims, view)) if decision.witness else "",
-        certified=decision.certified,
+        proof_kind=decision.proof_kind,
     )
 
 

@@ -81,7 +81,7 @@ def optimize(
         early = None if thorough or start else _quick_solution(model, flat, limits)
         found = _first_solution(model, limits, counts, start, watch, early)
         if found.status is SolverStatus.INFEASIBLE:
-            return Decision(Status.UNALLOCATABLE, certified=True, has_relation_error=model.excludes_errors)
+            return Decision(Status.UNALLOCATABLE, has_relation_error=model.excludes_errors)
         if found.status is SolverStatus.UNKNOWN:
             return Decision(Status.UNKNOWN, message="not decided within the limit")
         staging = LexicographicOptimization(model, found, limits, counts, thorough, improved=found is early)

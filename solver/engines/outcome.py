@@ -16,7 +16,7 @@ from ...models.cluster.node_fit import Misfit
 from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.gates import FeatureGates
-from ...models.results.common import Reason, RejectedDevices, SoftEntry, Status
+from ...models.results.common import ProofKind, Reason, RejectedDevices, SoftEntry, Status
 from ...models.workload.node_room import ROOM
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.constraints import draws_counters
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
 class NodeClassFailure:
     """Nodes on which a unit fails in the same way; ``message`` is the scheduler's (SCHED-6).
 
-    ``proof`` counts on the first of them what is not there, if counting is enough; ``certified``: the no is sure.
+    ``proof`` counts on the first of them what is not there, if counting is enough. ``proof_kind`` is what the no rests
+    on.
     """
 
     nodes: tuple[str, ...]
     message: str
     tables: tuple[DemandTable, ...]
     proof: Reason | None = None
-    certified: bool = False
+    proof_kind: ProofKind = ProofKind.SOLVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class UnitOutcome:
 
     ``allocations`` are the new ones only; ``failures`` are the node classes that were tried, the largest first;
     ``objective`` is what the stages came to, if any were asked for; ``soft_entries`` what became of soft entries.
+    ``audited``: the verifier's own formulation has no allocation on any node either.
     """
 
     unit: Unit
@@ -57,6 +59,16 @@ class UnitOutcome:
     failures: tuple[NodeClassFailure, ...] = ()
     objective: Objective = ()
     soft_entries: tuple[SoftEntry, ...] = ()
+    audited: bool = False
+
+    @property
+    def proof_kind(self) -> ProofKind | None:
+        """What a no rests on; None for other outcomes. What the pod itself lacks on its nodes, anyone can check."""
+        if self.outcome is not Status.UNALLOCATABLE:
+            return None
+        if self.audited:
+            return ProofKind.AUDITED
+        return ProofKind.weakest(failure.proof_kind for failure in self.failures) or ProofKind.WITNESS
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,12 @@ def check_optimizer(name: str) -> str:
     return name
 
 
+def check_audit(name: str) -> None:
+    """Raise ``ValueError``, one line, for an engine whose no is that of the scheduler, whatever else would fit."""
+    if name not in OPTIMIZERS:
+        raise ValueError(f"the no of engine {name!r} cannot be audited, only that of {' and '.join(OPTIMIZERS)}")
+
+
 # How a model takes an expression over devices (CELC-9).
 CEL_ENCODINGS = ("auto", "lower", "table", "lazy")
 

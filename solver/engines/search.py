@@ -16,7 +16,7 @@ from enum import Enum
 from time import monotonic
 from typing import Protocol
 
-from ...models.results.common import Status
+from ...models.results.common import ProofKind, Status
 from ...problem.messages import DeadlineExceededError, FatalError, Placeholder
 from ...problem.problem import RESULT_LIMIT, Demand, InUse, Problem, Relation, RelationError, trap_error
 from .engine import Counts, Decision, Pick
@@ -48,7 +48,9 @@ def bounded_search(
     finally:
         counts.steps += search.steps
     if picks is None:
-        return Decision(Status.UNALLOCATABLE, certified=True, has_relation_error=search.has_relation_error)
+        return Decision(
+            Status.UNALLOCATABLE, proof_kind=ProofKind.EXHAUSTED, has_relation_error=search.has_relation_error
+        )
     return Decision(Status.ALLOCATED, picks)
 
 

@@ -21,7 +21,7 @@ from ...encoders.rows import CoefficientError
 from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
-from ...models.results.common import Reason
+from ...models.results.common import ProofKind, Reason
 from ...problem.filters import usable_devices
 from ...problem.messages import FatalError, Justification, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
@@ -149,11 +149,15 @@ _DELETION_RANK = {id_: rank for rank, ids in enumerate(_DELETION_ORDER) for id_ 
 
 @dataclass(frozen=True, slots=True)
 class MinimalUnsatisfiableSubset:
-    """Reasons that are impossible together, those that matter most first; see ``records.NodeClass``."""
+    """Reasons that are impossible together, those that matter most first; see ``records.NodeClass``.
+
+    ``confirmed``: they can be counted, or a second configuration of the solver comes to the same.
+    """
 
     reasons: tuple[Justification, ...]
     minimal: bool
-    certified: bool
+    proof_kind: ProofKind
+    confirmed: bool
 
 
 InfeasibilityCheck = Callable[[Collection[Justification]], bool]
@@ -190,11 +194,13 @@ def minimal_unsatisfiable_subset(
         return None
     blocks = [list(block) for _, block in groupby(reasons, key=_deletion_rank)]
     kept = deletion_filter(blocks, is_impossible)
-    certified = proof(kept) or status_of(frozenset(kept), cp_sat.CONFIRMING) is cp_sat.SolverStatus.INFEASIBLE
+    counted = proof(kept)
+    confirmed = counted or status_of(frozenset(kept), cp_sat.CONFIRMING) is cp_sat.SolverStatus.INFEASIBLE
     # Requests open the sentence, then come the reasons that were tried last.
     kept.reverse()
     kept.sort(key=lambda one: (_deletion_rank(one) > 0, -_deletion_rank(one)))
-    return MinimalUnsatisfiableSubset(tuple(kept), not undecided, certified)
+    kind = ProofKind.WITNESS if counted else ProofKind.SOLVER
+    return MinimalUnsatisfiableSubset(tuple(kept), not undecided, kind, confirmed)
 
 
 def _deletion_rank(reason: Justification) -> int:

@@ -15,7 +15,7 @@ from ...models.cluster.pools import COMPLETE
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import NODES_NAMED, Reason, RejectedDevices, Status
+from ...models.results.common import NODES_NAMED, ProofKind, Reason, RejectedDevices, Status
 from ...models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit
 from ...models.workload.node_room import NodeRooms
 from ...models.workload.units import Unit
@@ -140,7 +140,7 @@ class Explainer:
         conflict = self._conflict(guarded)
         if conflict is None:
             reason = Reason("combination", "", "the reasons could not be taken apart within the limit")
-            failure = structs.replace(_node_failure(reason), minimal=False, certified=False)
+            failure = structs.replace(_node_failure(reason), minimal=False, proof=ProofKind.SOLVER, certified=False)
             return _ExplainedClass(names, failure, None)
         words = ReasonWording(guarded, conflict.reasons)
         failure = ExplainedNodes(
@@ -148,13 +148,15 @@ class Explainer:
             names=(),
             reasons=words.all(),
             minimal=conflict.minimal,
-            certified=conflict.certified,
+            proof=conflict.proof_kind,
+            certified=conflict.proof_kind.is_checked,
             requests=tuple(_devices_for_request(words, alternative) for alternative in words.requested_alternatives),
             notes=tuple(
                 f"pool {'/'.join(pool.id)} is {pool.status}, its devices do not count: {pool.reason}"
                 for pool in guarded.view.pools
                 if pool.status != COMPLETE
-            ),
+            )
+            + (() if conflict.confirmed else (_SHOWN_ONCE,)),
         )
         return _ExplainedClass(names, failure, RelaxationNode(nodes[0], words))
 
@@ -184,6 +186,9 @@ class Explainer:
         return ReasonWording(guarded, conflict.reasons) if conflict else None
 
 
+_SHOWN_ONCE = "no second proof of this was found within the limit"
+
+
 def _is_one_of_many(guarded: GuardedProblem, option: RelaxationOption) -> bool:
     """Tell whether an option drops one of several equal requests, which one guard stands for."""
     if option.changes[-1].id != "request" or option.reason is None:
@@ -193,7 +198,16 @@ def _is_one_of_many(guarded: GuardedProblem, option: RelaxationOption) -> bool:
 
 def _node_failure(reason: Reason) -> ExplainedNodes:
     """A single reason, for which no solver was asked."""
-    return ExplainedNodes(nodes=0, names=(), reasons=(reason,), minimal=True, certified=True, requests=(), notes=())
+    return ExplainedNodes(
+        nodes=0,
+        names=(),
+        reasons=(reason,),
+        minimal=True,
+        proof=ProofKind.WITNESS,
+        certified=True,
+        requests=(),
+        notes=(),
+    )
 
 
 def _merge_equal_classes(classes: Sequence[_ExplainedClass]) -> Iterator[ExplainedNodes]:

@@ -38,7 +38,7 @@ class ConstraintRules:
         attribute = constraint.match_attribute or constraint.distinct_attribute or ""
         values: list[TypedValue] = []
         for entry, requested in members:
-            value = self._value(attribute, entry, requested)
+            value = self.value(attribute, entry, requested)
             if isinstance(value, Finding):
                 yield value
             elif value is None:
@@ -62,8 +62,8 @@ class ConstraintRules:
         else:
             yield from _match_scalars(values) if matching else _distinct_scalars(values)
 
-    def _value(self, attribute: str, entry: PublishedDevice, requested: RequestSpec) -> TypedValue | Finding | None:
-        """CON-12, then CON-2."""
+    def value(self, attribute: str, entry: PublishedDevice, requested: RequestSpec) -> TypedValue | Finding | None:
+        """CON-12, then CON-2; None where the device has no such attribute, a Finding for an error."""
         for derived in requested.derived_attributes or ():
             if derived.name == attribute:
                 return self._expressions.derived(derived.expression, entry)
@@ -122,7 +122,7 @@ Breach = tuple[str, str]
 """A rule and what is wrong; the attribute's name is to follow."""
 
 
-_OPTIONS_OF_MODE = {
+OPTIONS_OF_MODE = {
     ("Identical", True): "identical",
     ("NonEmptyIntersection", True): "non_empty_intersection",
     ("AllDistinct", False): "all_distinct",
@@ -136,10 +136,10 @@ def semantics_breaches(
 ) -> Iterator[Breach]:
     """Yield how values break the semantics of an entry, a match or a distinct one."""
     mode = semantics.mode
-    if (mode, matching) not in _OPTIONS_OF_MODE:
+    if (mode, matching) not in OPTIONS_OF_MODE:
         yield "SEM-1", f"there is no mode {mode!r} for the values of"
         return
-    given = getattr(semantics.options, _OPTIONS_OF_MODE[mode, matching], None) or SemanticsOptions()
+    given = getattr(semantics.options, OPTIONS_OF_MODE[mode, matching], None) or SemanticsOptions()
     coerced = [(kind, elements, is_list or bool(given.coerce_scalar_to_list)) for kind, elements, is_list in values]
     for kind, elements, _ in coerced:
         if not kind or not elements:

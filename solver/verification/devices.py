@@ -20,7 +20,13 @@ from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import PoolId
 from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
-from ...models.kubernetes.slices import CapacityRange, CapacityRequestPolicy, Device, DeviceCapacity
+from ...models.kubernetes.slices import (
+    CapacityRange,
+    CapacityRequestPolicy,
+    Device,
+    DeviceCapacity,
+    DeviceCounterConsumption,
+)
 from .equal_devices import EqualDevices
 from .published import CounterKey, Finding, Inventory, PoolView, PublishedDevice, PublishedGeneration, nano, reaches
 from .requests import copied_field_findings, has_copied_fields, is_admin
@@ -371,11 +377,7 @@ class CounterStock:
 
     def overdrawn(self, entry: PublishedDevice, usage: UnitUsage) -> Iterator[Finding]:
         """CTR-2: the counters of the pool that are exceeded once the unit takes this device too."""
-        new = self._ledger.held_since(self._pool, self._read)
-        self._read += len(new)
-        for device in new:
-            for held in self._generation.consumers_by_name.get(device[2], ()):
-                self._draw(held)
+        self._catch_up()
         taken: dict[CounterKey, int] = {}
         for other in (*usage.drawing[self._pool], entry):
             for key, amount in other.consumption:
@@ -384,6 +386,20 @@ class CounterStock:
         exceeded = {key for key, amount in taken.items() if self._drawn.get(key, 0) + amount > declared[key]}
         for name, counter in sorted(exceeded | self._overdrawn):
             yield Finding("CTR-2", f"counter {counter} of set {name} is overdrawn")
+
+    def left(self) -> dict[CounterKey, int] | None:
+        """What the held devices leave of every counter; None where one is overdrawn: no device may draw (CTR-2)."""
+        self._catch_up()
+        if self._overdrawn:
+            return None
+        return {key: amount - self._drawn.get(key, 0) for key, amount in self._generation.counters.items()}
+
+    def _catch_up(self) -> None:
+        new = self._ledger.held_since(self._pool, self._read)
+        self._read += len(new)
+        for device in new:
+            for held in self._generation.consumers_by_name.get(device[2], ()):
+                self._draw(held)
 
     def _draw(self, entry: PublishedDevice) -> None:
         for key, amount in entry.consumption:
@@ -395,16 +411,23 @@ class CounterStock:
         """GRP-2, GRP-3: the counter sets whose devices have no compatibility group in common with this one."""
         for taken in entry.device.consumes_counters or ():
             name = taken.counter_set
-            everywhere = self._generation.consumers_by_set[name]
-            held = [other for other in everywhere if self._ledger.holds(other.id)]
-            common = _common_groups(_groups_on_counter_set(name, [*held, *usage.drawing[self._pool]]))
-            groups = frozenset(taken.compatibility_groups or ())
-            if common is not None and not common & (groups or _UNGROUPED):
+            common = self.common_groups(name, usage.drawing[self._pool])
+            if common is not None and not common & groups_of(taken):
                 yield Finding("GRP-3", f"no compatibility group in common with the devices on counter set {name}")
+
+    def common_groups(self, name: str, taken: Sequence[PublishedDevice] = ()) -> frozenset[str] | None:
+        """The groups of which a further device on a counter set must have one; None: any device will do (GRP-2)."""
+        held = [other for other in self._generation.consumers_by_set[name] if self._ledger.holds(other.id)]
+        return _common_groups(_groups_on_counter_set(name, [*held, *taken]))
 
 
 _UNGROUPED: frozenset[str] = frozenset({""})
 """Stands for devices without groups, which get along with each other only."""
+
+
+def groups_of(taken: DeviceCounterConsumption) -> frozenset[str]:
+    """The compatibility groups of a device on a counter set (GRP-2)."""
+    return frozenset(taken.compatibility_groups or ()) or _UNGROUPED
 
 
 def _groups_on_counter_set(name: str, entries: Iterable[PublishedDevice]) -> list[frozenset[str]]:

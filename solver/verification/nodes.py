@@ -100,12 +100,20 @@ class NodeLoads:
         self._taken_of(node).update(needs)
         yield from self._excess(node, needs)
 
-    def _excess(self, node: Node, needs: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    def has_room(self, pod: Pod, node: Node) -> bool:
+        """Whether the node has room for one more pod, whatever its devices take; the pod is not counted as placed."""
+        needs = self._needs(pod, node)
+        return next(self._excess(node, needs, needs), None) is None
+
+    def _excess(
+        self, node: Node, needs: Mapping[str, int], more: Mapping[str, int] | None = None
+    ) -> Iterator[tuple[str, str]]:
+        """What of these resources is taken too much of, with ``more`` than is taken already."""
         offered, taken = self._offer_of(node), self._taken_of(node)
         if offered is None:
             return
         for resource, amount in needs.items():
-            over = taken[resource] - offered[resource]
+            over = taken[resource] + (more or {}).get(resource, 0) - offered[resource]
             if amount and over > 0 and (resource in offered or resource != "pods"):
                 yield resource, format_amount(resource, over)
 

@@ -110,7 +110,7 @@ def verify(
         If nothing wrong was found until the deadline.
 
     """
-    replay = _Replay(cluster, gates, cel_errors, caller_constraints, rooms, extended, deadline)
+    replay = Replay(cluster, gates, cel_errors, caller_constraints, rooms, extended, deadline)
     found: list[Violation] = []
     verified = 0
     try:
@@ -141,8 +141,8 @@ def _allocation_of_claim(claim: ResourceClaim | None) -> AllocationResult | None
     return claim.status.allocation if claim is not None and claim.status is not None else None
 
 
-class _Replay:
-    """The allocated state, moved on from unit to unit."""
+class Replay:
+    """The allocated state, moved on from unit to unit; the other arguments are as ``verify`` says."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class _Replay:
         held_key = "verification.held", gates.consumable_capacity
         self._ledger = HeldDevices(gates, cluster.memo(held_key, lambda: _held_devices(cluster, gates)))
         self._claims = cluster.claims
-        self._loads = NodeLoads(cluster, gates)
+        self.loads = NodeLoads(cluster, gates)
         self._counts_rooms = counts_rooms
         self._counts_extended = counts_extended
         self._made: dict[ObjectKey, AllocationResult] = {}
@@ -176,12 +176,12 @@ class _Replay:
             VerifierExpressions(gates, deadline),
             cel_errors == "skip",
         )
-        self._context = context
+        self.context = context
         self._rules = ClaimRules(context, caller_constraints)
         self._members = MemberClaims(cluster.with_gates(gates).pod_groups)
         self._finals: dict[ObjectKey, FinalClaim] = {}
 
-    def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
+    def allocation(self, claim: ObjectKey) -> AllocationResult | None:
         """Return what a claim holds by now."""
         return self._made.get(claim) or _allocation_of_claim(self._claims.get(claim))
 
@@ -192,9 +192,9 @@ class _Replay:
             yield Violation(finding.rule, "", finding.message)
         for number, (claim, allocation) in enumerate(placement.claims):
             key, context = key_of(claim.metadata), ClaimContext(placement.node, usage, number)
-            if self._allocation(key) is not None:
+            if self.allocation(key) is not None:
                 yield Violation("SCHED-2", "/".join(key), "the claim is allocated already")
-            asked = self._loads.claim_on(claim, placement.node)
+            asked = self.loads.claim_on(claim, placement.node)
             for finding in self._rules.findings(asked, allocation, context, placement.costs.get(key)):
                 yield Violation(finding.rule, "/".join(key), finding.message)
         for claim, allocation in placement.claims:
@@ -205,7 +205,7 @@ class _Replay:
 
     def groups(self, cluster: Cluster, requested: Sequence[Unit] | None) -> Iterator[Violation]:
         """Yield what is wrong with groups once all units are placed."""
-        rules = GroupRules(self._context, cluster.slices)
+        rules = GroupRules(self.context, cluster.slices)
         claims = ((key, claim, _allocation_of_claim(claim)) for key, claim in cluster.claims.items())
         finals = {key: FinalClaim(claim, found) for key, claim, found in claims if found} | self._finals
         for group in cluster.constraint_groups.values():
@@ -220,14 +220,14 @@ class _Replay:
         if pod is not None:
             yield from node_findings(pod, node)
             yield from self._members.findings(pod, (*(claim for claim, _ in placement.claims), *placement.earlier))
-            earlier = ((claim, self._allocation(key_of(claim.metadata))) for claim in placement.earlier)
+            earlier = ((claim, self.allocation(key_of(claim.metadata))) for claim in placement.earlier)
             held = (*placement.claims, *((claim, made) for claim, made in earlier if made is not None))
-            yield from self._loads.enter(pod, node, held) if self._counts_rooms else ()
-            claims = (*(self._loads.claim_on(claim, node) for claim, _ in placement.claims), *placement.earlier)
-            yield from self._loads.device_findings(pod, claims, node) if self._counts_extended else ()
+            yield from self.loads.enter(pod, node, held) if self._counts_rooms else ()
+            claims = (*(self.loads.claim_on(claim, node) for claim, _ in placement.claims), *placement.earlier)
+            yield from self.loads.device_findings(pod, claims, node) if self._counts_extended else ()
         for claim in placement.earlier:
             key = key_of(claim.metadata)
-            allocation = self._allocation(key)
+            allocation = self.allocation(key)
             if allocation is None:
                 yield Finding("SCHED-2", f"claim {'/'.join(key)} is not allocated yet")
             elif not is_usable_on(allocation, node):

@@ -46,9 +46,9 @@ def test_no_answer_within_the_limit_is_told():
     ("objects", "engine", "proofs"),
     [
         (one_node.easy, "auto", ["verified"]),
-        (one_node.too_many, "auto", ["devices", "certified"]),
-        (one_node.too_many, "backtracking", ["certified"]),
-        (one_node.too_many, "cp-sat", ["devices", "certified"]),
+        (one_node.too_many, "auto", ["devices", "solver", "exhausted"]),
+        (one_node.too_many, "backtracking", ["exhausted"]),
+        (one_node.too_many, "cp-sat", ["devices", "solver"]),
     ],
 )
 def test_what_answers_rest_on(objects, engine, proofs):

@@ -64,6 +64,24 @@ def test_one_claim_without_devices_exits_with_1_and_says_where_they_fell(drasat,
     assert "request r needs 2, 1 fit of 2 devices: 1 in use" in done.err
 
 
+def test_the_document_says_what_a_no_rests_on(drasat, manifests):
+    folder = manifests(claim("a"), claim("b", count=2))
+    plain, audited = (
+        json.loads(drasat("allocate", "-f", folder, "-o", "json", *options).out) for options in ([], ["--audit", "60s"])
+    )
+    assert (plain["proof"], audited["proof"]) == ("witness", "audited")
+    assert [kind["proofKind"] for unit in audited["units"] for kind in unit["failures"]] == ["audited"]
+    assert plain["certified"]
+    assert audited["certified"]
+    everything = json.loads(drasat("allocate", "-f", manifests(claim("a")), "-o", "json", "--audit", "60s").out)
+    assert everything["proof"] is None
+
+
+def test_an_audit_without_time_leaves_what_the_no_rested_on(drasat, manifests):
+    done = drasat("allocate", "-f", manifests(claim("a", count=3)), "--audit", "0.000001", "-o", "json")
+    assert json.loads(done.out)["proof"] == "witness"
+
+
 def test_the_time_limit_leaves_units_undecided_with_3(drasat, manifests):
     done = drasat("allocate", "-f", manifests(claim("a")), "--time-limit", "0.000001", "-o", "json")
     assert (done.code, json.loads(done.out)["outcome"]) == (3, "Unknown")
@@ -209,8 +227,10 @@ def test_feature_gates_in_use_are_in_the_result(drasat, manifests):
         (["--time-limit", "soon"], "'soon' is not a duration"),
         (["--time-limit", "0s"], "above zero"),
         (["-l", "a in"], "a in"),
+        (["--audit", "soon"], "--audit: 'soon' is not a duration"),
+        (["--audit", "9s", "--engine", "backtracking"], "the no of engine 'backtracking' cannot be audited"),
     ],
-    ids=["engine", "gate", "version", "duration", "zero", "selector"],
+    ids=["engine", "gate", "version", "duration", "zero", "selector", "audit", "audit-of-search"],
 )
 def test_bad_usage_is_one_line_and_2(drasat, manifests, options, message):
     done = drasat("allocate", "-f", manifests(claim("a")), *options)

@@ -1,6 +1,6 @@
 """An explanation as lines and rows, from documents made by hand."""
 
-from drasat.models.results.common import Reason, RejectedDevices
+from drasat.models.results.common import ProofKind, Reason, RejectedDevices
 from drasat.models.results.explanation import (
     DevicesForRequest,
     ExplainedNodes,
@@ -21,6 +21,7 @@ def nodes(**fields):
         "names": ("n1",),
         "reasons": (reason("too many"),),
         "minimal": True,
+        "proof": ProofKind.WITNESS,
         "certified": True,
         "requests": (),
         "notes": (),
@@ -81,7 +82,9 @@ def test_one_reason_is_impossible_alone():
 
 def test_doubts_are_told():
     doubtful = nodes(
-        reasons=(reason("a"), reason("b")), minimal=False, certified=False, notes=("pool p is incomplete",)
+        reasons=(reason("a"), reason("b")),
+        minimal=False,
+        notes=("pool p is incomplete", "no second proof of this was found within the limit"),
     )
     assert told(failures=(doubtful,), complete=False)[2:] == [
         "    impossible together, perhaps not all of them needed:",

@@ -172,7 +172,7 @@ def test_what_stops_the_next_copy():
     assert (reason.id, reason.claim) == ("inUse", "ns/c")
     assert reason.message == "request r needs 1, 0 fit of 3 devices: 2 in use, 1 taint sick:NoSchedule"
     assert answer.proof == "3 requests of 3 claims need 3 devices, 2 can be used"
-    assert answer.certified
+    assert answer.proof_kind == "witness"
 
 
 def test_nothing_fits_for_the_lack_of_a_class():

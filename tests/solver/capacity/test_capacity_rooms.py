@@ -49,7 +49,7 @@ def test_the_room_is_what_stops_the_next():
     assert numbers(total) == (2, 2, 2)
     (answer,) = found.nodes
     assert [reason.message for reason in answer.reasons] == ["Insufficient cpu (2 requested, 1 left)"]
-    assert answer.certified
+    assert answer.proof_kind == "witness"
 
 
 def test_equal_devices_with_unequal_rooms_are_told_apart():

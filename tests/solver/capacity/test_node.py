@@ -2,7 +2,7 @@
 
 import pytest
 
-from drasat.models.results.common import Status
+from drasat.models.results.common import ProofKind, Status
 from drasat.problem.messages import Justification
 from drasat.solver.capacity.node import deadline_slice, most_copies, tighten_upper_bound
 from drasat.solver.capacity.records import Room, total_room
@@ -27,7 +27,7 @@ class Told:
         if self.unsure is not None and self.unsure <= copies < self.sure:
             return Decision(Status.UNKNOWN)
         answer = Status.ALLOCATED if copies <= self.fits else Status.UNALLOCATABLE
-        return Decision(answer, picks=(None,) * copies, certified=answer is Status.UNALLOCATABLE)
+        return Decision(answer, picks=(None,) * copies, proof_kind=ProofKind.EXHAUSTED)
 
     def picks_per_copy(self, picks, copies):
         assert len(picks) == copies

@@ -12,7 +12,7 @@ from support.objects import claim, device, device_class, devices, either, node, 
 
 from drasat.encoders.rows import CpSatRows
 from drasat.models.cluster.cluster import Cluster
-from drasat.models.results.common import Status
+from drasat.models.results.common import ProofKind, Status
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import cp_sat, optimize
 from drasat.solver.engines.cp_sat import (
@@ -72,14 +72,14 @@ def test_a_no_that_a_second_run_contradicts_is_a_yes():
 
 def test_a_no_that_a_second_run_cannot_decide_is_unknown():
     decision = IMPOSSIBLE.decision(backend=Noting(unknown=(CHECKING, CONFIRMING)))
-    assert (decision.status, decision.certified, decision.retry) == (Status.UNKNOWN, False, False)
+    assert (decision.status, decision.retry) == (Status.UNKNOWN, False)
 
 
 @pytest.mark.parametrize("hasty", [False, True])
-def test_a_no_is_certified_by_a_second_run_that_works_otherwise(hasty):
+def test_a_no_is_confirmed_by_a_second_run_that_works_otherwise(hasty):
     backend = Noting(unknown=(CHECKING,) if hasty else ())
     decision = IMPOSSIBLE.decision(backend=backend)
-    assert (decision.status, decision.certified) == (Status.UNALLOCATABLE, True)
+    assert (decision.status, decision.proof_kind) == (Status.UNALLOCATABLE, ProofKind.SOLVER)
     assert backend.configurations == [QUICK, CHECKING, *([CONFIRMING] if hasty else [])]
     for first, second in product((QUICK, LINEARIZED, USUAL), (CHECKING, CONFIRMING)):
         assert (second.presolve, second.symmetry > 0) == (not first.presolve, first.symmetry == 0)

@@ -90,7 +90,6 @@ def test_several_entries_must_hold_together(engine):
     entries = [cel("devices.map(d, d.@i).sum() > 6"), cel("devices.all(d, d.@i != 4 || devices.size() == 1)")]
     answer = ask(ROW, claim(want(count=2), constraints=entries), engine=engine)
     assert answer.outcome == Status.UNALLOCATABLE
-    assert all(failure.certified for unit in answer.units for failure in unit.failures)
 
 
 # ``bare`` has no i: every expression that reads it there fails.

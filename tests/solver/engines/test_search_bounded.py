@@ -4,7 +4,7 @@ import pytest
 from support.modelling import question
 from support.objects import claim, devices, pool, want
 
-from drasat.models.results.common import Status
+from drasat.models.results.common import ProofKind, Status
 from drasat.solver.engines.engine import Counts
 from drasat.solver.engines.search import BudgetError, bounded_search
 
@@ -27,7 +27,7 @@ def test_within_the_budget_it_decides():
     few = pool(*devices("a", "b"))
     asked = question(few, claim(want(count=3)))
     no = bounded_search(asked.problem, asked.in_use, Counts(), None, 1000)
-    assert (no.status, no.certified) == (Status.UNALLOCATABLE, True)
+    assert (no.status, no.proof_kind) == (Status.UNALLOCATABLE, ProofKind.EXHAUSTED)
 
 
 def test_after_a_dead_end_there_is_less_patience():

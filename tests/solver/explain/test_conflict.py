@@ -7,6 +7,7 @@ from support.gates import ALL
 from support.objects import after, claim, device, device_class, devices, match, node, pool, taint, want
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.results.common import ProofKind
 from drasat.problem.messages import Justification
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.cp_sat import CONFIRMING, Limits, SolveResult, SolverStatus
@@ -100,7 +101,7 @@ def test_exactly_the_core_is_left(seed):
     found = minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: False)
     assert set(found.reasons) == set(core)
     assert found.minimal
-    assert found.certified
+    assert found.confirmed
 
 
 def test_few_of_many_take_few_runs():
@@ -121,9 +122,12 @@ def test_where_the_solver_does_not_know_nothing_is_given_up():
 def test_a_proof_by_counting_needs_no_second_run():
     model = Model(reasons(1))
     oracle = Oracle(model, model.guards)
-    assert minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: True).certified
+    assert (
+        minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: True).proof_kind
+        is ProofKind.WITNESS
+    )
     counted = oracle.runs
-    assert minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: False).certified
+    assert minimal_unsatisfiable_subset(model, Limits(backend=oracle), lambda _reasons: False).confirmed
     assert oracle.runs == 2 * counted + 1
 
 

@@ -48,7 +48,7 @@ def agrees(seed, **options):
     if conflict is None:
         return 0
     assert conflict.minimal, seed
-    assert conflict.certified, seed
+    assert conflict.confirmed, seed
     assert not related.possible(case, conflict.reasons), (seed, conflict.reasons)
     for reason in conflict.reasons:
         rest = [one for one in conflict.reasons if one != reason]

@@ -1,0 +1,103 @@
+"""Every refused unit is put to the audit of the verifier, beside what the units before it got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import CallerConstraint
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey
+from ...models.results.common import ProofKind, Status
+from ..engines.outcome import UnitOutcome
+from ..verification.audit import Refusal, audit
+from ..verification.existence import Audit
+from ..verification.verify import Placement, Violation
+from .check import VerificationError, placements_of_outcomes
+from .coupling import CoupledUnits
+
+AUDIT_RULE = "AUDIT"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuestion:
+    """What was asked, as an audit needs it.
+
+    ``is_complete``: the audit reads all that the answer rests on, so that an allocation that it finds shows a defect.
+    """
+
+    cluster: Cluster
+    nodes: tuple[Node, ...]
+    gates: FeatureGates
+    cel_errors: str
+    caller_constraints: Sequence[CallerConstraint]
+    is_complete: bool
+
+
+def audited_outcomes(
+    question: AuditQuestion, outcomes: Sequence[UnitOutcome], sets: Iterable[CoupledUnits], deadline: float
+) -> tuple[UnitOutcome, ...]:
+    """Audit every no until ``deadline``, a reading of ``time.monotonic``; what has no time stays as it was.
+
+    Units that are decided together are left out.
+
+    Raises
+    ------
+    VerificationError
+        If a refused unit has an allocation: a defect of drasat.
+
+    """
+    coupled = {id(unit) for one in sets for unit in one.units}
+    refused = [number for number, one in enumerate(outcomes) if _is_audited(one) and id(one.unit) not in coupled]
+    verdicts = audit(
+        question.cluster,
+        _steps(question, outcomes, frozenset(refused)),
+        question.gates,
+        cel_errors=question.cel_errors,
+        caller_constraints=question.caller_constraints,
+        deadline=deadline,
+    )
+    found = list(outcomes)
+    for number, of_nodes in zip(refused, verdicts, strict=True):
+        unit = outcomes[number].unit
+        names = [node.metadata.name for node in question.nodes]
+        possible = next((name for name, one in zip(names, of_nodes, strict=True) if one is Audit.POSSIBLE), None)
+        # What was placed together is entered in the order of the units, which need not be that of their placement.
+        if possible is not None and question.is_complete and not coupled:
+            what = f"{unit.namespace}/{unit.name} is refused, and has an allocation on node {possible}"
+            raise VerificationError([Violation(AUDIT_RULE, "", what)])
+        impossible = frozenset(name for name, one in zip(names, of_nodes, strict=True) if one is Audit.IMPOSSIBLE)
+        found[number] = _audited(outcomes[number], impossible, all(name in impossible for name in names))
+    return tuple(found)
+
+
+def _is_audited(outcome: UnitOutcome) -> bool:
+    """Whether there is a no about devices or nodes; of what is missing anyone can see that it is."""
+    return outcome.outcome is Status.UNALLOCATABLE and not outcome.unit.problems
+
+
+def _steps(
+    question: AuditQuestion, outcomes: Sequence[UnitOutcome], refused: frozenset[int]
+) -> Iterator[Placement | Refusal]:
+    """What was placed and what was refused, in the order of the units."""
+    placements = placements_of_outcomes(question.cluster, outcomes)
+    made: set[ObjectKey] = set()
+    for number, outcome in enumerate(outcomes):
+        if outcome.outcome is Status.ALLOCATED:
+            yield next(placements)
+            made.update(ref.key for ref, _ in outcome.allocations)
+        elif number in refused:
+            new = {ref.key for ref in outcome.unit.requested_claims} - made
+            claims = tuple(ref.claim for ref in outcome.unit.claims if ref.key in new and ref.claim is not None)
+            earlier = tuple(ref.claim for ref in outcome.unit.claims if ref.key not in new and ref.claim is not None)
+            yield Refusal(question.nodes, claims, outcome.unit.pod, earlier)
+
+
+def _audited(outcome: UnitOutcome, impossible: frozenset[str], everywhere: bool) -> UnitOutcome:
+    failures = tuple(
+        replace(failure, proof_kind=ProofKind.AUDITED) if impossible.issuperset(failure.nodes) else failure
+        for failure in outcome.failures
+    )
+    return replace(outcome, failures=failures, audited=everywhere)
