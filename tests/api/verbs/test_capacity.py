@@ -108,7 +108,7 @@ def copies(fits=1, bound=1, **fields):
 
 
 def node_copies(*names, **fields):
-    usual = {"each": copies(), "reasons": (), "proof": "", "proofKind": "witness", "certified": True, "requests": ()}
+    usual = {"each": copies(), "reasons": (), "proof": "", "proof_kind": "witness", "certified": True, "requests": ()}
     return NodeCopies(nodes=names, **{**usual, **fields})
 
 

@@ -100,4 +100,4 @@ def test_the_proof_counts_the_parts():
     answer = capacity(Cluster.of([*sliced, node(), device_class(), claim(want())])).nodes[0]
     assert answer.room == Room(6, 6, 6)
     assert answer.proof == "3 groups of devices that have no counters in common have room for 3 times 2"
-    assert answer.proof_kind == "witness"
+    assert answer.proof_kind == "exhausted"
