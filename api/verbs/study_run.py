@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import threading
 import time
 from collections import OrderedDict
@@ -312,6 +313,8 @@ def _process_pool(workers: int, shared: SharedCluster) -> Iterator[Executor]:
 
 
 def _begin_worker(parent: int, stop: Any, shared: SharedCluster) -> None:
+    # Ctrl-C on a terminal reaches every process; the parent ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     shared.known_here()
     threading.Thread(target=_end_with, args=(parent, stop), daemon=True).start()
 

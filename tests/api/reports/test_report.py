@@ -39,6 +39,7 @@ COMMANDS = {
     "capacity of queues": ["capacity", "-f", EXAMPLES / "kueue" / "c-borrowing"],
     "show": ["show", "-f", EXAMPLES / "inventory"],
     "quota": ["quota", "-f", EXAMPLES / "kueue" / "a-lending"],
+    "study": ["study", "-f", EXAMPLES / "study", "--study", EXAMPLES / "study" / "studies" / "schedulers.yaml"],
     "provision": ["provision", "-f", EXAMPLES / "provisioning"],
 }
 

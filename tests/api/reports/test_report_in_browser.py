@@ -49,6 +49,10 @@ REPORTS = {
     "show": (lambda: drasat.show(loaded("inventory")), ["mosaic", "classes", "nodes", "pools", "claims", "sources"]),
     "provision": (lambda: drasat.provision(loaded("provisioning")), ["requests", "workloads", "timeline", "events"]),
     "quota": (lambda: drasat.quota(loaded("kueue/h-reclaim-newest")), ["workloads", "quota", "flows", "evictions"]),
+    "study": (
+        lambda: drasat.study(loaded("study"), EXAMPLES / "study" / "studies" / "budget.yaml"),
+        ["curves", "heatmap", "frontier", "variants"],
+    ),
     "topology": (lambda: drasat.topology(loaded("ring-topology")), ["topology"]),
 }
 

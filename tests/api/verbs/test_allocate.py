@@ -2,6 +2,7 @@
 
 import copy
 import json
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import jsonschema
 import pytest
@@ -172,3 +173,24 @@ def test_no_claim_is_made_for_what_a_device_plugin_provides():
     there = drasat.allocate(drasat.load(*objects, manifests.node("a", **{resource: 2})))
     assert [(unit.node, unit.outcome) for unit in there.units] == [("a", "Allocated")]
     assert there.manifests() == []
+
+
+@pytest.mark.parametrize("make", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_many_clusters_are_allocated_on_any_executor(examples, make):
+    clusters = [drasat.load(examples / name) for name in ("whole-gpus", "mig-partitions", "tainted-devices")]
+    alone = [drasat.allocate(one, objective="preference") for one in clusters]
+    with make(2) as executor:
+        found = list(drasat.allocate_each(clusters, executor=executor, objective="preference"))
+    assert [one.to_json() for one in found] == [one.to_json() for one in alone]
+    assert [one.manifests() for one in found] == [one.manifests() for one in alone]
+    assert [one.cluster for one in found] == clusters
+    assert [one.to_json() for one in drasat.allocate_each(clusters, objective="preference")] == [
+        one.to_json() for one in alone
+    ]
+
+
+def test_an_error_in_one_of_many_clusters_is_raised_for_it(examples):
+    with ThreadPoolExecutor(1) as executor:
+        results = drasat.allocate_each([drasat.load(examples / "whole-gpus")] * 2, executor=executor, engine="none")
+        with pytest.raises(ValueError, match="unknown engine"):
+            next(results)

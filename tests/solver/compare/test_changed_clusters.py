@@ -126,6 +126,16 @@ def test_every_example_of_a_queue_can_be_doubled():
         assert sum(one.replicas for one in read_queue(scaled_queue(cluster, 2)) if not one.node) == 2 * once, name
 
 
+@pytest.mark.parametrize("name", ["story-1-batch-jobs", "c-borrowing"])
+def test_copies_of_jobs_go_to_copies_of_their_local_queues(name):
+    """They are workloads of the same ClusterQueues, and compete for one quota."""
+    cluster = drasat.load(EXAMPLES / "kueue" / name)
+    once, twice = drasat.quota(cluster), drasat.quota(scaled_queue(cluster, 2))
+    waiting = [one for one in once.workloads if one.cycle is not None or one.state == "pending"]
+    assert len(twice.workloads) == len(once.workloads) + len(waiting)
+    assert {one.cluster_queue for one in twice.workloads} == {one.cluster_queue for one in once.workloads}
+
+
 @pytest.mark.parametrize(
     ("change", "placed"),
     [
