@@ -106,6 +106,7 @@ CelErrors = Literal["kube", "strict", "skip"]
 Format = Literal["table", "wide", "json", "yaml"]
 ManifestFormat = Literal["table", "wide", "json", "yaml", "manifests"]
 ClaimFormat = Literal["table", "wide", "json", "yaml", "manifests", "name"]
+PlanFormat = Literal["table", "wide", "json", "yaml", "manifests", "name", "commands"]
 PRINTED_AS = typer.Option("--output", "-o", help="Print the result in this format.")
 Filename = typer.Option(
     "--filename", "-f", metavar="PATH", help="Read this file or folder, or stdin for -; may be repeated."
@@ -163,6 +164,7 @@ Report = Annotated[
 Output = Annotated[Format, PRINTED_AS]
 ManifestOutput = Annotated[ManifestFormat, PRINTED_AS]
 ClaimOutput = Annotated[ClaimFormat, PRINTED_AS]
+PlanOutput = Annotated[PlanFormat, PRINTED_AS]
 Filenames = Annotated[list[str], Filename]
 OptionalFilenames = Annotated[list[str] | None, Filename]
 

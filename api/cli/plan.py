@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import msgspec
 import typer
 
 from . import options, output
@@ -84,6 +85,27 @@ Quota = Annotated[
         "(kueue), or ignore quota (ignore). [default: joint if there are ClusterQueues]",
     ),
 ]
+Moves = Annotated[
+    str | None,
+    typer.Option(
+        "--moves",
+        metavar="N|any",
+        help="Let at most so many running pods go elsewhere, those that a controller makes again; say in which order.",
+    ),
+]
+MoveBare = Annotated[bool, typer.Option("--move-bare", help="With --moves: let pods without a controller move, too.")]
+Consolidate = Annotated[
+    bool,
+    typer.Option(
+        "--consolidate",
+        help="Find the cheapest nodes for what runs: which can go, and which new ones of NodePools and NodeTemplates "
+        "replace them. Means --moves any.",
+    ),
+]
+Replacements = Annotated[
+    Literal["none", "one", "any"],
+    typer.Option("--replacement", help="With --consolidate: allow no new node, one in all, or any number."),
+]
 Workers = Annotated[
     int,
     typer.Option("--workers", metavar="N", min=1, help="Use this many threads; the plan is the same with any number."),
@@ -104,6 +126,10 @@ def command(
     mix: Mix = None,
     natural_gangs: options.NaturalGangs = False,
     quota: Quota = "",
+    moves: Moves = None,
+    move_bare: MoveBare = False,
+    consolidate: Consolidate = False,
+    replacement: Replacements = "any",
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -116,7 +142,7 @@ def command(
     workers: Workers = 1,
     timings: options.Timings = False,
     report: options.Report = None,
-    output: options.ClaimOutput = "table",
+    output: options.PlanOutput = "table",
 ) -> None:
     """Plan all waiting pods, jobs and claims at once.
 
@@ -129,6 +155,10 @@ def command(
 
     if not buy and (only_new or budget is not None):
         raise UsageError("--only-new and --budget need --buy")
+    if (move_bare and moves is None and not consolidate) or (replacement != "any" and not consolidate):
+        raise UsageError("--move-bare needs --moves, and --replacement needs --consolidate")
+    if output == "commands" and moves is None and not consolidate:
+        raise UsageError("-o commands needs --moves or --consolidate")
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     check_report(report)
     limit, part = options.parse_seconds(time_limit), options.parse_fraction(gap)
@@ -140,6 +170,7 @@ def command(
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
     ask = partial(ask, natural_gangs=natural_gangs, quota=quota, alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
+    ask = partial(ask, moves=moves, move_bare=move_bare, consolidate=consolidate, replacement=replacement)
     line = progress_line()
     ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=line and line.report_plan)
     with _thread_pool(workers) as executor:
@@ -170,7 +201,8 @@ def _warnings(cluster: Cluster, result: PlanResult, existing: bool, cel_errors: 
     if result.document.cel_errors != cel_errors:
         summary = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
         yield f"warning: a plan visits devices in no order: {summary}"
-    yield from options.empty_queue_warnings(result.document.asked)
+    if result.document.steps is msgspec.UNSET:
+        yield from options.empty_queue_warnings(result.document.asked)
 
 
 def _exit_code(result: PlanResult) -> Exit:
@@ -195,6 +227,11 @@ def _print_table(result: PlanResult, wide: bool = False) -> None:
     if result.document.bought:
         headers, rows = plan.bought_table(result.document)
         print_table(headers, tables.display_cells(rows), below=True, wide=wide)
+    if result.document.removed:
+        removed = tables.display_cells(plan.removed_rows(result.document))
+        print_table(plan.REMOVED_HEADERS, removed, below=True, wide=wide)
+    if result.document.steps:
+        print_table(plan.STEP_HEADERS, tables.display_cells(plan.step_rows(result.document)), below=True, wide=wide)
     write_stdout_lines(["", plan.summary(result.document)], outcomes=True)
     _print_explanations(result)
 
@@ -203,6 +240,13 @@ def _print_explanations(result: PlanResult) -> None:
     from ..reports import plan, tables
 
     print_stderr(*plan.stages(result.document), *plan.reasons(result.document), *tables.timing_lines(result.document))
+
+
+def _print_commands(result: PlanResult) -> None:
+    from ..reports import plan
+
+    write_stdout_lines(plan.command_lines(result.document))
+    _print_explanations(result)
 
 
 def _print_allocated_manifests(result: PlanResult) -> None:
@@ -215,4 +259,5 @@ _PRINTERS: dict[str, Callable[[PlanResult], None]] = {
     "wide": partial(_print_table, wide=True),
     "manifests": _print_allocated_manifests,
     "name": output.print_claim_names,
+    "commands": _print_commands,
 }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, cast
+
+import msgspec
 
 from ..models.formats.errors import plural
 from .tables import display_cells, display_names
 
 if TYPE_CHECKING:
-    from ..models.results.plan import Number, PlanDocument, PlannedUnit, PlanStage, ShadowPrice
+    from ..models.results.plan import Number, PlanDocument, PlannedUnit, PlanStage, PlanStep, ShadowPrice
 
 Row: TypeAlias = tuple[object, ...]
 HEADERS = ("kind", "namespace", "name", "asked", "placed", "nodes")
@@ -20,6 +23,8 @@ BOUGHT_HEADERS = ("template", "count", "price", "cost")
 POOL_HEADERS = ("pool", "type", "zone", "capacity type", "count", "price", "cost")
 WORKLOAD_HEADERS = ("namespace", "workload", "queue", "pods", "flavors", "outcome")
 QUEUE_HEADERS = ("queue", "flavor", "resource", "nominal", "used", "borrowed")
+STEP_HEADERS = ("step", "action", "object", "from", "to", "note")
+REMOVED_HEADERS = ("node that goes", "price")
 STAGE_HEADERS = ("stage", "value", "bound", "gap", "proven", "sense")
 
 
@@ -130,6 +135,73 @@ def queue_rows(document: PlanDocument) -> Iterator[Row]:
         yield one.queue, one.flavor, one.resource, one.nominal, one.used, one.borrowed
 
 
+def step_rows(document: PlanDocument) -> Iterator[Row]:
+    """One row a step, in their order, under ``STEP_HEADERS``."""
+    for number, one in enumerate(document.steps or (), 1):
+        name = f"{one.namespace}/{one.name}" if one.namespace else one.name
+        notes = [*(["room for both at once"] if one.overlap else []), *([one.note] if one.note else [])]
+        yield number, one.action, f"{one.kind} {name}", one.source or None, one.node or None, notes
+
+
+def removed_rows(document: PlanDocument) -> Iterator[Row]:
+    """Yield a row for each node that goes and one for the sum, under ``REMOVED_HEADERS``."""
+    for one in document.removed or ():
+        yield one.name, one.price
+    if document.removed:
+        yield "total", f"{sum(Decimal(str(one.price)) for one in document.removed):f}"
+
+
+_WAIT = "--timeout=15m"
+
+
+def command_lines(document: PlanDocument) -> Iterator[str]:
+    """Yield lines for a shell that carry out the steps in their order, with waits between them.
+
+    Pods are evicted, so that PodDisruptionBudgets hold. While a pod leaves a node, the node takes no others. The
+    scheduler chooses where the next pod goes: comments say where the plan has it.
+    """
+    cordoned: set[str] = set()
+    yield "set -eu"
+    for number, one in enumerate(document.steps or (), 1):
+        name, node = shlex.quote(one.name), shlex.quote(one.node)
+        said = [one.action, one.kind, f"{one.namespace}/{one.name}" if one.namespace else one.name]
+        said += [*(["from", one.source] if one.source else []), *(["to", one.node] if one.node else [])]
+        yield f"# step {number}: {' '.join(said)}"
+        if one.note:
+            yield f"# {one.note}"
+        if one.action == "add":
+            yield f"kubectl wait --for=create node/{name} {_WAIT}"
+            yield f"kubectl wait --for=condition=Ready node/{name} {_WAIT}"
+        elif one.action == "remove":
+            yield f"kubectl cordon {name}"
+            yield f"kubectl delete node/{name}"
+            cordoned.discard(one.name)
+            continue
+        if one.source and one.source not in cordoned:
+            cordoned.add(one.source)
+            yield f"kubectl cordon {shlex.quote(one.source)}"
+        if one.node in cordoned:
+            cordoned.discard(one.node)
+            yield f"kubectl uncordon {node}"
+        yield from _pod_commands(one) if one.kind == "Pod" else ()
+    yield from (f"kubectl uncordon {shlex.quote(name)}" for name in sorted(cordoned))
+
+
+def _pod_commands(step: PlanStep) -> Iterator[str]:
+    """Evict a pod and wait for the next one, or wait for one that is there already."""
+    space, name, node = shlex.quote(step.namespace), shlex.quote(step.name), shlex.quote(step.node)
+    if step.source:
+        metadata = {"name": step.name, "namespace": step.namespace}
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+        body = shlex.quote(msgspec.json.encode(eviction).decode())
+        path = shlex.quote(f"/api/v1/namespaces/{step.namespace}/pods/{step.name}/eviction")
+        yield f"echo {body} | kubectl create --raw {path} -f -"
+        yield f"kubectl -n {space} wait --for=delete pod/{name} {_WAIT}"
+    if step.node:
+        chosen = f"--all --field-selector spec.nodeName={node}" if step.source else f"pod/{name}"
+        yield f"kubectl -n {space} wait --for=condition=Ready {'pod ' if step.source else ''}{chosen} {_WAIT}"
+
+
 def quota_tables(document: PlanDocument, *, wide: bool) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
     """Yield headers and cells: the workloads, those that are not admitted first, and the queues that are in use."""
     if not document.workloads:
@@ -164,7 +236,15 @@ def summary(document: PlanDocument) -> str:
         f"{document.outcome}: {document.placed} of {plural(document.asked, 'unit')} placed on {plural(nodes, 'node')}"
     )
     count = sum(one.count for one in document.bought)
-    return f"{summary}, {count} of them to be bought" if count else summary
+    summary = f"{summary}, {count} of them to be bought" if count else summary
+    if document.steps is not msgspec.UNSET:
+        moved = sum(one.action in ("move", "evict") for one in document.steps)
+        summary = f"{summary}; {plural(moved, 'running pod')} moved"
+    if document.removed:
+        spared = sum((Decimal(str(one.price)) for one in document.removed), Decimal(0))
+        spared -= sum((Decimal(str(one.cost)) for one in document.bought), Decimal(0))
+        summary = f"{summary}; {plural(len(document.removed), 'node')} can go, which saves {spared:f}"
+    return summary
 
 
 def stages(document: PlanDocument) -> Iterator[str]:
@@ -226,5 +306,6 @@ FRAMES: Mapping[str, tuple[Sequence[str], Callable[[PlanDocument], Iterator[Row]
     "objective": (STAGE_HEADERS, stage_rows),
     "workloads": (WORKLOAD_HEADERS, workload_rows),
     "queues": (QUEUE_HEADERS, queue_rows),
+    "steps": (STEP_HEADERS, step_rows),
 }
 """The columns and the rows of each table that a frame is made of."""

@@ -27,6 +27,7 @@ from ..models.results.plan import (
     PlanDocument,
     PlannedNode,
     PlannedUnit,
+    PlanStep,
     PlanVerdict,
     StageProgress,
     plain_number,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..integrations.karpenter.candidates import NodeMarket
+    from ..models.kubernetes.node_templates import PurchaseLimit
     from ..models.results.explanation import ExplanationDocument
     from ..models.workload.expansion import QueuedUnit
     from ..models.workload.quota import QuotaProblem
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from ..reports.plots import MadeAllocation, PlotSource
     from ..solver.compare.figures import FragmentationPoint, MoreUnits, SchedulingContext
     from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
+    from .moves import MovingPods
 
 # The longest time that a picture counts what a plan leaves.
 CURVE_SECONDS = 5.0
@@ -89,14 +92,19 @@ class PlanResult(ResultWithManifests[PlanDocument]):
         return self.document.nodes
 
     @property
+    def steps(self) -> tuple[PlanStep, ...]:
+        """An order in which the plan can be carried out; none where running pods may not move."""
+        return self.document.steps or ()
+
+    @property
     def bought(self) -> dict[str, int]:
         """How many nodes must be bought, by the name of their template."""
         return {one.template: one.count for one in self.document.bought}
 
     def to_frame(
-        self, table: Literal["units", "nodes", "owners", "objective", "workloads", "queues"] = "units"
+        self, table: Literal["units", "nodes", "owners", "objective", "workloads", "queues", "steps"] = "units"
     ) -> pandas.DataFrame:
-        """One row a unit; or a node, a unit's owner, a stage of the objective, a workload of Kueue, or quota in use."""
+        """One row a unit; or a node, a unit's owner, a stage of the objective, a workload, quota in use, or a step."""
         from ..reports import plan as report
 
         columns, rows = report.FRAMES[table]
@@ -240,6 +248,10 @@ def plan(
     mix: Cluster | None = None,
     natural_gangs: bool = False,
     quota: str = "",
+    moves: int | str | None = None,
+    move_bare: bool = False,
+    consolidate: bool = False,
+    replacement: str = "any",
     executor: Executor | None = None,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     timings: bool = False,
@@ -259,7 +271,7 @@ def plan(
         Stages, the most important first; a string holds several, separated by commas: ``priority``, ``admitted``
         (also ``admitted=devices``, ``admitted=capacity:NAME``, ``admitted=annotation:KEY``), ``fair``, ``borrowed``,
         ``cost``, ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation``, ``compact``,
-        ``least-consumption``.
+        ``least-consumption``, and with ``moves`` also ``move-cost`` and ``moves``.
         Default: ``priority`` and ``admitted``, with ``buy`` also ``cost``, with NodePools also ``fewest-nodes``, and
         then ``least-consumption`` where units have a choice between devices of different size.
     gap
@@ -294,6 +306,15 @@ def plan(
         Whether workloads need quota of Kueue: ``joint`` chooses what is admitted, with which flavors, and where it is
         placed at once; ``kueue`` places what Kueue's own cycles admit; ``ignore`` places without quota. Default
         ``joint`` where there are ClusterQueues. A workload is placed whole, or in part where Kueue may admit a part.
+    moves
+        How many running pods may go to other nodes and devices at most, or ``any``: those that a controller makes
+        again, with ``move_bare`` others, too. Then ``move-cost`` and ``moves`` follow the stages about what is placed;
+        where nothing waits they come last, and ``fewest-nodes`` is the default. The result has steps.
+    consolidate
+        Find the cheapest nodes for what runs: which can go, and which new ones of NodePools and NodeTemplates replace
+        them. It means ``moves="any"``.
+    replacement
+        With ``consolidate``: how many new nodes there may be: ``none``, ``one``, as Karpenter has it, or ``any``.
     executor
         Where parts of the work run side by side: any ``concurrent.futures.Executor``. Threads serve best, for they
         share models. Any number of workers has the same plan.
@@ -316,15 +337,26 @@ def plan(
     from ..solver.plan.plan import plan as solve
 
     began = monotonic()
+    moving: MovingPods | None = None
+    if moves is not None or move_bare or consolidate or replacement != "any":
+        from .moves import MovingPods
+
+        moving = MovingPods.of(cluster, moves, move_bare, consolidate, replacement)
+        buy = buy or moving.buys
     cluster, needed = _quota_problem(cluster, quota, time_limit)
     most = None if budget is None else _decimal_budget(budget)
-    market = _market(cluster, mix, feature_gates) if buy else None
-    if market is not None:
+    market: NodeMarket | None = None
+    if buy and cluster.objects(karpenter.NodePool):
+        from ..integrations.karpenter.candidates import node_market
+
+        market = node_market(cluster, gates_of(feature_gates), [mix] if mix else ())
         cluster = market.cluster
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
     ask = partial(ask, natural_gangs=natural_gangs, **({"quota": needed} if needed else {}))
-    if market is not None or alternatives != "any":
-        ask = partial(ask, purchase_limits=market.limits if market else (), alternatives=alternatives)
+    limits: Sequence[PurchaseLimit] = market.limits if market else ()
+    limits = moving.purchase_limits(limits, cluster) if moving else limits
+    if limits or market is not None or alternatives != "any":
+        ask = partial(ask, purchase_limits=limits, alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     progress: list[StageProgress] = []
     if time_limit is not None and (needed is not None or market is not None):
@@ -337,6 +369,8 @@ def plan(
 
     def made(answer: PlanOutcome) -> PlanResult:
         document = plan_document(answer, cluster, timings=timings)
+        if moving is not None:
+            document = moving.with_steps(document, answer)
         if market is not None:
             document = _with_offerings(document, market)
         pictured = _PicturedPlan(
@@ -344,8 +378,9 @@ def plan(
         )
         return PlanResult(document, partial(_manifests, answer, market), cluster, progress, pictured)
 
+    call = moving.asked(cluster, ask) if moving else ask
     try:
-        found = ask(time_limit=time_limit, seed=seed, executor=executor, watch=record, constraints=constraints)
+        found = call(time_limit=time_limit, seed=seed, executor=executor, watch=record, constraints=constraints)
     except SearchInterrupted as interrupted:
         raise PlanInterrupted(made(interrupted.answer)) from None
     return made(found)
@@ -363,17 +398,6 @@ def _quota_problem(cluster: Cluster, mode: str, time_limit: float | None) -> tup
     from ..integrations.kueue.joint import quota_problem
 
     return quota_problem(cluster, mode, time_limit) or (cluster, None)
-
-
-def _market(
-    cluster: Cluster, mix: Cluster | None, feature_gates: FeatureGates | Mapping[str, bool] | None
-) -> NodeMarket | None:
-    """What Karpenter could launch; None where there is no NodePool."""
-    if not cluster.objects(karpenter.NodePool):
-        return None
-    from ..integrations.karpenter.candidates import node_market
-
-    return node_market(cluster, gates_of(feature_gates), [mix] if mix else ())
 
 
 def _manifests(answer: PlanOutcome, market: NodeMarket | None) -> list[dict[str, Any]]:

@@ -153,6 +153,11 @@ class Cluster:
         usages = {sharing: usage.with_claims(changed.values()) for sharing, usage in self._usages.items()}
         return replace(self, claims=dict(sorted({**self.claims, **changed}.items())), _usages=usages)
 
+    def with_pods(self, pods: Iterable[Pod]) -> Cluster:
+        """With these pods in place of those of their names, or added."""
+        changed = {key_of(pod.metadata): pod for pod in pods}
+        return replace(self, pods=dict(sorted({**self.pods, **changed}.items())), _usages=dict(self._usages))
+
     def without(
         self, *, nodes: Iterable[str] = (), claims: Iterable[ObjectKey] = (), pods: Iterable[ObjectKey] = ()
     ) -> Cluster:

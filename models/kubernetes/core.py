@@ -110,8 +110,35 @@ class SchedulingGroup(Model):
     pod_group_name: str | None = None
 
 
+class EmptyDirSource(Model):
+    """A directory that lives as long as the pod; with the medium ``Memory`` it is none of the node's disk."""
+
+    medium: str = ""
+
+
+class PathSource(Model):
+    """A directory of the node."""
+
+    path: str = ""
+
+
+class ClaimedVolumeSource(Model):
+    """A volume that a PersistentVolumeClaim holds."""
+
+    claim_name: str = ""
+
+
+class Volume(Model):
+    """A volume of a pod, as far as it says whether the pod can leave its node."""
+
+    name: str = ""
+    empty_dir: EmptyDirSource | None = None
+    host_path: PathSource | None = None
+    persistent_volume_claim: ClaimedVolumeSource | None = None
+
+
 class PodSpec(Model):
-    """``spec`` of a Pod, as far as node fit, amounts of resources, claims, priority and gangs go."""
+    """``spec`` of a Pod, as far as node fit, amounts of resources, claims, priority, gangs and moves go."""
 
     node_name: str | None = None
     node_selector: dict[str, str] | None = None
@@ -126,6 +153,7 @@ class PodSpec(Model):
     priority: Int64 | None = None
     workload_ref: PodGroupReference | None = None
     scheduling_group: SchedulingGroup | None = None
+    volumes: tuple[Volume, ...] | None = None
 
     @property
     def grouped(self) -> bool:

@@ -336,6 +336,7 @@ GANG_ANNOTATION = "drasat.dev/gang"
 GANG_DOMAIN_ANNOTATION = "drasat.dev/gang-domain"
 REPLICAS_ANNOTATION = "drasat.dev/replicas"
 VALUE_ANNOTATION = "drasat.dev/value"
+MOVE_COST_ANNOTATION = "drasat.dev/move-cost"
 REPLICAS_MAX = 1_000_000
 # What an object weighs that does not say.
 DEFAULT_VALUE = Decimal(1)
@@ -411,6 +412,10 @@ _ANNOTATION_RULES: dict[str, tuple[Callable[[str], bool], str]] = {
         "must be the key of a node label, such as topology.kubernetes.io/zone",
     ),
     REPLICAS_ANNOTATION: (
+        lambda text: _is_count(text) is not None and int(text) <= REPLICAS_MAX,
+        f"must be a whole number from 0 to {REPLICAS_MAX}",
+    ),
+    MOVE_COST_ANNOTATION: (
         lambda text: _is_count(text) is not None and int(text) <= REPLICAS_MAX,
         f"must be a whole number from 0 to {REPLICAS_MAX}",
     ),

@@ -23,7 +23,7 @@ from .workloads import PodGroup, PriorityClass, Workload
 RESOURCE_GROUP = "resource.k8s.io"
 SCHEDULING_GROUP = "scheduling.k8s.io"
 OWN_GROUP = "drasat.dev"
-_BUILT_IN_GROUPS = frozenset({"", "apps", "batch", RESOURCE_GROUP, SCHEDULING_GROUP, OWN_GROUP})
+_BUILT_IN_GROUPS = frozenset({"", "apps", "batch", "policy", RESOURCE_GROUP, SCHEDULING_GROUP, OWN_GROUP})
 KUBEFLOW_GROUP = "kubeflow.org"
 TRAINER_GROUP = "trainer.kubeflow.org"
 RAY_GROUP = "ray.io"
@@ -39,6 +39,7 @@ WorkloadObject = (
     | workloads.ReplicaSet
     | workloads.DaemonSet
     | workloads.ReplicationController
+    | workloads.PodDisruptionBudget
     | operators.JobSet
     | operators.LeaderWorkerSet
     | operators.DisaggregatedSet
@@ -167,6 +168,7 @@ _WORKLOAD_KINDS = (
     Kind(workloads.ReplicaSet, group="apps", versions=("v1",), namespaced=True),
     Kind(workloads.DaemonSet, group="apps", versions=("v1",), namespaced=True),
     Kind(workloads.ReplicationController, group="", versions=("v1",), namespaced=True),
+    Kind(workloads.PodDisruptionBudget, group="policy", versions=("v1",), namespaced=True),
     Kind(operators.JobSet, group="jobset.x-k8s.io", versions=("v1alpha2",), namespaced=True),
     Kind(operators.LeaderWorkerSet, group="leaderworkerset.x-k8s.io", versions=("v1",), namespaced=True),
     Kind(operators.DisaggregatedSet, group="disaggregatedset.x-k8s.io", versions=("v1",), namespaced=True),

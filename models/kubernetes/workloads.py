@@ -11,6 +11,7 @@ from typing import Any
 
 from ..formats.decode import Int64, Model, api_name
 from .core import PodResourceClaim, PodResourceClaimStatus, PodSpec
+from .extensions import LabelSelector
 from .meta import KubernetesObject
 
 
@@ -311,3 +312,22 @@ def priority_of(spec: PodSpec | PodGroupSpec, classes: Mapping[str, PriorityClas
         return default
     known = classes.get(spec.priority_class_name)
     return known.value if known else BUILT_IN_PRIORITIES.get(spec.priority_class_name, 0)
+
+
+class PodDisruptionBudgetSpec(Model):
+    """``spec`` of a PodDisruptionBudget: the pods that it is about. An empty selector means all of the namespace."""
+
+    selector: LabelSelector | None = None
+
+
+class PodDisruptionBudgetStatus(Model):
+    """``status`` of a PodDisruptionBudget: how many of its pods may be evicted now."""
+
+    disruptions_allowed: Int64 = 0
+
+
+class PodDisruptionBudget(KubernetesObject):
+    """How many pods may be away at once when somebody moves them (MOV-3)."""
+
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus | None = None

@@ -130,6 +130,43 @@ class BoughtNodes(Model):
     overlay: str = ""
 
 
+class RemovedNode(Model, omit_defaults=False):
+    """A node that goes, and what it costs now."""
+
+    name: str
+    price: Number
+
+
+StepAction = Literal["add", "place", "move", "evict", "remove"]
+
+
+class PlanStep(Model, kw_only=True, omit_defaults=False):
+    """A step of an order in which a plan can be carried out. ``kind`` is that of the object; each state is valid.
+
+    - ``add``: a new node joins.
+    - ``place``: a unit that waits goes to ``node``.
+    - ``move``: a running pod is evicted from ``source``, and the one that its controller makes goes to ``node``. With
+      ``overlap`` both have room at once, so that the new one may start first.
+    - ``evict``: a running pod is evicted from ``source``, and waits until a later step places it.
+    - ``remove``: a node on which nothing is left goes.
+
+    ``budget`` is the PodDisruptionBudget, as namespace/name, that the step uses one eviction of. ``note`` says what
+    else there is to know.
+    """
+
+    action: StepAction
+    kind: Literal["Pod", "ResourceClaim", "Node"]
+    namespace: str
+    name: str
+    source: str
+    node: str
+    overlap: bool
+    cost: int
+    budget: str
+    claims: tuple[ClaimAnswer, ...]
+    note: str
+
+
 class PlannedPodSet(Model, kw_only=True, omit_defaults=False):
     """A pod set of a workload: ``admitted`` of its ``count`` pods, with a flavor and the total charged by resource."""
 
@@ -171,7 +208,8 @@ class QueueUsage(Model, kw_only=True, omit_defaults=False):
 class PlanDocument(Model, kw_only=True, omit_defaults=False):
     """What ``plan -o json`` prints. ``asked`` and ``placed`` are numbers of units, ``gap`` is the one asked for.
 
-    ``notices`` say what of the question was left aside. ``workloads`` and ``queues`` are there where quota counts.
+    ``notices`` say what of the question was left aside. ``workloads`` and ``queues`` are there where quota counts,
+    ``steps`` where running pods may move, ``removed`` where nodes may go.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -191,4 +229,6 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     notices: tuple[str, ...] = ()
     workloads: tuple[PlannedWorkload, ...] | msgspec.UnsetType = msgspec.UNSET
     queues: tuple[QueueUsage, ...] | msgspec.UnsetType = msgspec.UNSET
+    steps: tuple[PlanStep, ...] | msgspec.UnsetType = msgspec.UNSET
+    removed: tuple[RemovedNode, ...] | msgspec.UnsetType = msgspec.UNSET
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

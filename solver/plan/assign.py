@@ -25,6 +25,7 @@ from ...models.workload.units import ClaimRef
 from ...problem.shapes import NodeView, NodeViews
 from ..engines.result import ResultBuilder
 from .build import PlanInstance, PlanRequest
+from .build.moves import Home
 from .build.nodes import PlanNodeClass, with_bought_nodes
 from .build.objectives import Goal, display_number
 from .build.quota_admission import pod_sets_by_workload
@@ -51,7 +52,8 @@ from .quota_outcome import planned_quota
 class Slot:
     """Units that go together, on one node: the number of the node in its class, and the picks of the units' claims.
 
-    ``admin`` are the demands with admin access. ``claims`` are shared ones that this slot is the first to name.
+    ``admin`` are the demands with admin access. ``claims`` are shared ones that this slot is the first to name. A pod
+    that stays ``at_home`` has what it has.
     """
 
     units: ColocatedUnits
@@ -62,6 +64,7 @@ class Slot:
     admin: frozenset[int]
     looks: bool
     claims: tuple[tuple[UnitClass, Picks, frozenset[int]], ...]
+    at_home: Home | None = None
 
 
 def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
@@ -69,7 +72,9 @@ def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
 
     Those with nothing but admin access come first, for they see what is there now. The others are by node.
     """
-    waiting = _waiting_by_role(instance, plan)
+    staying = _staying_by_node(instance, plan)
+    by_role = (own for roles in staying.values() for own in roles.values())
+    waiting = _waiting_by_role(instance, plan, {place for own in by_role for place in own})
     found: list[Slot] = []
     numbers: Counter[int] = Counter()
     for column, times in plan.columns:
@@ -78,15 +83,31 @@ def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
         if column.node_class not in instance.pricer.linear.devices:
             bundle = first_in_search_order(instance.questions[column.node_class], bundle)
         for _ in range(times):
-            assignment = list(_node_slots(instance, node, numbers[node.index], bundle, waiting))
-            if assignment:
+            here = staying.get((node.index, numbers[node.index]), {})
+            assignment = list(_node_slots(instance, node, numbers[node.index], bundle, waiting, here))
+            if assignment or instance.homes:
                 numbers[node.index] += 1
                 found += assignment
     return sorted(found, key=lambda slot: not slot.looks)
 
 
-def _waiting_by_role(instance: PlanInstance, plan: IntegerPlan) -> Mapping[int, deque[ColocatedUnits]]:
-    """The units that are placed, by role: those of gangs first."""
+def _staying_by_node(instance: PlanInstance, plan: IntegerPlan) -> Mapping[tuple[int, int], Mapping[int, list[int]]]:
+    """The running pods that stay, by the number of the node class and of the node in it, and by role."""
+    homes, numbers = instance.homes, Counter[int]()
+    found: dict[tuple[int, int], Mapping[int, list[int]]] = {}
+    for column, times in plan.columns if homes else ():
+        for _ in range(times):
+            node = column.node_class, numbers[column.node_class]
+            numbers[column.node_class] += 1
+            if homes:
+                found[node] = homes.staying(*node, dict(column.counts))
+    return found
+
+
+def _waiting_by_role(
+    instance: PlanInstance, plan: IntegerPlan, staying: set[int]
+) -> Mapping[int, deque[ColocatedUnits]]:
+    """The units that are placed, by role: those of gangs first. Running pods that do not stay come before others."""
     waiting: dict[int, deque[ColocatedUnits]] = {role.index: deque() for role in instance.roles}
     taken: Counter[int] = Counter()
     for choice, number in zip(instance.gang_alternatives, plan.gangs, strict=True):
@@ -101,8 +122,13 @@ def _waiting_by_role(instance: PlanInstance, plan: IntegerPlan) -> Mapping[int, 
     for one in admitted.values():
         for role_index, entry in one.units:
             waiting[role_index].append(entry)
+    homes = instance.homes.homes if instance.homes else {}
     for role, number in zip(instance.roles, plan.units, strict=False):
-        waiting[role.index].extend(role.ungrouped[:number])
+        ready = [one for one in role.ungrouped if staying.isdisjoint(one.positions)] if homes else role.ungrouped
+        if homes:
+            ready.sort(key=lambda one: homes.keys().isdisjoint(one.positions))
+        if role.move_cost is None:
+            waiting[role.index].extend(ready[:number])
     return waiting
 
 
@@ -112,8 +138,10 @@ def _node_slots(
     number: int,
     bundle: Bundle,
     waiting: Mapping[int, deque[ColocatedUnits]],
+    staying: Mapping[int, Sequence[int]],
 ) -> Iterator[Slot]:
-    question = instance.questions[node.index]
+    question, homes = instance.questions[node.index], instance.homes
+    spare = homes.free_devices(node.index, staying) if homes else None
     pairs = list(zip(question.units, bundle.copies, strict=True))
     claims = {
         unit.provides: (instance.roles[unit.index].unit_class, own[0], _admin_demands(unit))
@@ -125,9 +153,15 @@ def _node_slots(
             continue
         looks, unit_class = bool(unit.looks_at), instance.roles[unit.index].unit_class
         admin = _admin_demands(unit)
+        for place in staying.get(unit.index, ()) if homes else ():
+            if homes:
+                home, entry = homes.homes[place], homes.entries[place]
+                yield Slot(entry, unit_class, node, number, (), admin, False, (), home)
         for picks in copies:
             if waiting[unit.index]:
                 entry = waiting[unit.index].popleft()
+                if spare is not None:
+                    picks = tuple(replace(pick, device=next(spare)) for pick in picks)
                 named = tuple(claims.pop(key) for key in sorted(unit.names) if key in claims)
                 yield Slot(entry, unit_class, node, number, unit.looks_at or picks, admin, looks, named)
 
@@ -161,6 +195,11 @@ class SlotAllocator:
         Raises ``FatalError`` (RES-7).
         """
         node = self.nodes[slot.node_class.index][slot.number]
+        if slot.at_home:
+            held = dict(slot.at_home.allocations)
+            for place, planned in zip(slot.units.positions, slot.units.units, strict=True):
+                yield place, (node, tuple((ref, held[ref.key]) for ref in planned.unit.requested_claims))
+            return
         made = self._made(slot, node)
         for place, planned in zip(slot.units.positions, slot.units.units, strict=True):
             own = [made.pop(ref.key) for ref in planned.unit.requested_claims if ref.key in made]
@@ -386,7 +425,7 @@ def _plan_status(
 ) -> str:
     complete = len(stages) == len(instance.goals) and not solution.interrupted
     if complete and all(stage.proven for stage in stages):
-        is_free = request.catalogue is not None and request.budget is None
+        is_free = request.catalogue is not None and request.budget is None and request.moves is None
         return INFEASIBLE if is_free and _is_infeasible(instance.goals, stages) else OPTIMAL
     nothing = not placed and all(stage.bound is None for stage in solution.stages)
     return UNKNOWN if nothing else FEASIBLE

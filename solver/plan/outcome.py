@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -16,9 +17,10 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason
-from ...models.results.plan import PlannedNode, PlannedWorkload, PlanStage, QueueUsage, ShadowPrice
+from ...models.results.plan import PlannedNode, PlannedWorkload, PlanStage, PlanStep, QueueUsage, ShadowPrice
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.quota import Admissions, QuotaProblem
+from ...models.workload.running import RunningPod
 from ...models.workload.unit_classes import OwnerKind
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text
@@ -148,6 +150,14 @@ class ReasonsByUnit(Mapping[int, tuple[Reason, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedMove:
+    """A running pod that a plan moves, as it runs and as the plan has it."""
+
+    running: RunningPod
+    unit: PlannedUnitOutcome
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedQuota:
     """What is admitted, by place of the workload in the question, and the records of workloads and queues."""
 
@@ -176,7 +186,9 @@ class PlanOutcome:
     ``units`` are in the order of the queue, ``nodes`` in the cluster's, with those to be bought behind them; ``bought``
     are these as objects, by the name of their template. ``seconds`` are wall times of the phases.
     ``quota`` is there where quota counts. ``shadow_prices`` say what one more unit, node or unit of budget changes;
-    there are none where nothing can be bought, or no linear program was solved in time.
+    there are none where nothing can be bought, or no linear program was solved in time. ``moves`` are the running pods
+    among the units, and ``steps`` an order in which all that the plan says can be carried out; ``removed`` are nodes
+    that go, with their prices.
     """
 
     outcome: str
@@ -193,6 +205,9 @@ class PlanOutcome:
     notices: tuple[str, ...] = ()
     quota: PlannedQuota | None = None
     shadow_prices: tuple[ShadowPrice, ...] = ()
+    moves: tuple[PlannedMove, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
+    removed: tuple[tuple[str, Fraction], ...] = ()
 
     @property
     def asked(self) -> int:

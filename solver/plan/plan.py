@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import takewhile
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
@@ -41,7 +41,14 @@ from ..verification.verify import VerificationTimeoutError
 from .assign import PlanAssignment, assign_plan, build_plan_outcome, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
 from .build.nodes import build_node_catalogue
-from .build.objectives import FRAGMENTATION, LEAST_CONSUMPTION, last_stages, parse_objective, value_annotation
+from .build.objectives import (
+    FRAGMENTATION,
+    LEAST_CONSUMPTION,
+    MOVE_STAGES,
+    last_stages,
+    parse_objective,
+    value_annotation,
+)
 from .build.quota_stages import QUOTA_STAGES
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan
@@ -49,6 +56,9 @@ from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, place
 from .outcome import PlanOutcome, ReasonsByUnit, check_plan
 from .price_and_branch import solve_stages, stage_bounds
 from .time_budget import PlanTimeBudget
+
+if TYPE_CHECKING:
+    from .moves import LiftedPods
 
 TIME_LIMIT = 300.0
 GAP = 0.001
@@ -80,11 +90,12 @@ def plan(
     quota: QuotaProblem | None = None,
     purchase_limits: Sequence[PurchaseLimit] = (),
     alternatives: str = "any",
+    lifted: LiftedPods | None = None,
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 
     ``quota`` is what the workloads of the queue need to be admitted; None: none is needed.
-    ``purchase_limits`` are those that NodeTemplates share.
+    ``purchase_limits`` are those that NodeTemplates share. ``lifted`` are running pods that may move.
 
     Raises
     ------
@@ -101,6 +112,8 @@ def plan(
     _check_options(gap, buy, only_new, budget)
     if quota is None and (named := next((name for name in stages if name in QUOTA_STAGES), None)):
         raise ValueError(f"the stage {named} makes sense with quota alone: there are no ClusterQueues that count")
+    if lifted is None and (named := next((name for name in stages if name in MOVE_STAGES), None)):
+        raise ValueError(f"the stage {named} makes sense where running pods may move alone")
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
     policy = effective_policy("cp-sat", cel_errors)
@@ -126,7 +139,8 @@ def plan(
     limit = None if budget is None else _spendable(budget)
     target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
     whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
-    whole = replace(whole, last_stages=last_stages(objective), quota=charged)
+    moves = lifted.plan_moves(queue, {*refused, *earlier.positions}) if lifted else None
+    whole = replace(whole, last_stages=last_stages(objective), quota=charged, moves=moves)
     open_positions = [place for place in positions if place not in earlier.positions]
     request = _affordable_request(replace(whole, open_positions=open_positions, earlier=earlier), time)
     request, instance = _built(request, time.build_ends())
@@ -143,9 +157,10 @@ def plan(
     prices = _shadow_prices(request, instance, solution, limits.deadline)
     time.lap("solve")
     assignment = assign_plan(request, instance, solution)
+    assignment = lifted.completed(assignment, moves) if lifted and moves else assignment
     time.lap("assign")
     last = time.last_first_fit([queue[place] for place in request.open_positions], len(cluster.nodes))
-    if not is_past(last):
+    if not is_past(last) and moves is None:
         limits = replace(limits, deadline=last)
         solution, assignment = better_plan(request, instance, solution, assignment, limits)
     time.lap("fill")
@@ -173,18 +188,24 @@ def plan(
     answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds)
     said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
     answer = replace(answer, shadow_prices=prices, notices=(*dropped, *(quota.notices if quota else ()), *said))
+    cluster = assignment.cluster
+    if lifted:
+        answer, cluster = lifted.settled(answer, cluster)
     check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
     check = partial(check, natural_gangs=natural_gangs, quota=quota)
     try:
         ends, admissions = time.verification_ends(), assignment.admissions
-        check(assignment.cluster, answer.units, order=answer.order, admissions=admissions, deadline=ends)
+        check(cluster, answer.units, order=answer.order, admissions=admissions, deadline=ends)
     except VerificationTimeoutError as error:
         solution, part = _verified_part(request, instance, solution, assignment, error.verified)
         late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
         less = build_plan_outcome(request, instance, solution, part, ReasonsByUnit(queue, late_ones).beside(why), gap)
         told = f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}"
         answer = replace(less, notices=(*answer.notices, told))
-        check(part.cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
+        cluster = part.cluster
+        if lifted:
+            answer, cluster = lifted.settled(answer, cluster)
+        check(cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
     time.lap("verify")
     answer = replace(answer, verified=True, seconds=time.laps)
     if solution.interrupted:
@@ -196,7 +217,7 @@ def _shadow_prices(
     request: PlanRequest, instance: PlanInstance, solution: PlanSolution, deadline: float | None
 ) -> tuple[ShadowPrice, ...]:
     """What one more of something would change; loaded only where nodes can be bought."""
-    if request.catalogue is None or solution.interrupted or not solution.plan.columns:
+    if request.catalogue is None or solution.interrupted or not solution.plan.columns or request.moves:
         return ()
     from .shadow_prices import ShadowPricing
 
@@ -207,7 +228,7 @@ def _affordable_request(request: PlanRequest, time: PlanTimeBudget) -> PlanReque
     """Leave out nodes and units for which there is no time; the units of the highest priority stay, and whole gangs."""
     queue, nodes = request.queue, list(() if request.only_new else request.session.cluster.nodes)
     share = time.affordable_share([queue[place] for place in request.open_positions], len(nodes))
-    if share >= 1:
+    if share >= 1 or request.moves:
         return request
     members: dict[Gang | int, list[int]] = defaultdict(list)
     for place in request.open_positions:
@@ -254,7 +275,7 @@ def _verified_part(
     queues admit in their order.
     """
     strict = request.quota is not None and any(node.strict for node in request.quota.problem.nodes)
-    nothing = assignment.bought or assignment.cluster.constraint_groups or strict
+    nothing = assignment.bought or assignment.cluster.constraint_groups or strict or request.moves
     kept = [] if nothing else list(assignment.order[:verified])
     ends: dict[Gang, tuple[int, int]] = {}
     for number, place in enumerate(assignment.order):
@@ -287,7 +308,7 @@ def _built(request: PlanRequest, deadline: float | None) -> tuple[PlanRequest, P
     try:
         return request, build_plan_instance(request, deadline)
     except DeadlineExceededError:
-        nothing = replace(request, open_positions=(), node_names=frozenset())
+        nothing = replace(request, open_positions=(), node_names=frozenset(), moves=None)
         return nothing, build_plan_instance(nothing)
 
 
@@ -307,7 +328,7 @@ def _solved(
     # Those of a mix, for which a stage leaves room, weigh nothing.
     placed = sum(unit.weight * number for unit, number in zip(instance.problem.units, numbers, strict=True))
     most = time.affordable_units([request.queue[place] for place in request.open_positions[:placed]])
-    if most >= placed:
+    if most >= placed or request.moves:
         return solution
     stages = [goal.stage for goal in instance.goals]
     plan = shrink_plan(instance.problem, stages, solution.plan, most, instance.pricer)
@@ -427,7 +448,13 @@ def _solve_instance(
             watch(stage, display[stage](value), None if bound is None else display[stage](bound))
 
     solution = solve_stages(
-        instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=watch and tell
+        instance.problem,
+        stages,
+        instance.pricer,
+        begin=instance.start,
+        limits=limits,
+        executor=executor,
+        watch=watch and tell,
     )
     plan = remove_slack(instance.problem, solution.plan, instance.pricer)
     pairs = zip(solution.stages, stages, strict=False)
@@ -448,5 +475,6 @@ def _relaxed_bounds(
         return ()
     display = [goal.display_value(stage.value) for goal, stage in zip(instance.goals, solution.stages, strict=False)]
     stages = [(goal.stage, round(value * goal.scale)) for goal, value in zip(relaxed.goals, display, strict=False)]
-    known = zip(relaxed.goals, stage_bounds(relaxed.problem, stages, relaxed.pricer, limits), strict=False)
+    bounds = stage_bounds(relaxed.problem, stages, relaxed.pricer, limits, relaxed.start)
+    known = zip(relaxed.goals, bounds, strict=False)
     return [None if bound is None else goal.display_value(bound) for goal, bound in known]

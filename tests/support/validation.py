@@ -196,6 +196,7 @@ BASES: dict[str, dict[str, Any]] = {
     "StatefulSet": DEPLOYMENT,
     "ReplicaSet": DEPLOYMENT,
     "PriorityClass": PRIORITY_CLASS,
+    "PodDisruptionBudget": {"metadata": {"name": "x", "namespace": "default"}, "spec": {}},
     "Workload": WORKLOAD,
     "PodGroup": POD_GROUP,
 }

@@ -24,10 +24,11 @@ from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeConte
 from ....problem.requests import VisibleAttributes
 from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
-from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
+from ..master_problem import CouplingRow, IntegerPlan, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
 from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, least_consumption, stages_with_choice
+from .moves import HomeBuilder, HomeSlots, PlanMoves
 from .nodes import (
     NodeCatalogue,
     NodeClassifier,
@@ -72,7 +73,8 @@ class PlanRequest:
     ``last_stages`` follow the objective where a unit has a choice between devices that consume different amounts.
     ``relaxed``: the instance has all plans, and such as cannot be carried out, so that its bounds hold for all: admin
     access takes nothing, pools that cannot be counted have no limit, and a claim takes nothing that could be used from
-    several nodes. ``quota`` says which units need quota, and what there is.
+    several nodes. ``quota`` says which units need quota, and what there is. ``moves`` are running pods that may move:
+    they are in the queue, and have homes.
     """
 
     session: Session
@@ -88,6 +90,7 @@ class PlanRequest:
     relaxed: bool = False
     last_stages: tuple[str, ...] = ()
     quota: QuotaQueue | None = None
+    moves: PlanMoves | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +100,8 @@ class PlanInstance:
     ``unplaceable`` says by position in the queue why a unit cannot be placed; ``is_narrowed``: the instance leaves out
     some plans, so that its bounds do not hold for all; ``busy`` are the nodes in use whatever is planned. ``objective``
     are the stages by name, with those that follow; ``consumption`` weighs devices where a stage asks for it.
-    ``admissions`` reads from a plan what is admitted.
+    ``admissions`` reads from a plan what is admitted. ``homes`` say which running pods stay, and ``start`` is the plan
+    by which all of them do.
     """
 
     problem: MasterProblem
@@ -116,6 +120,8 @@ class PlanInstance:
     objective: tuple[str, ...]
     consumption: ConsumptionSurvey | None
     admissions: PlannedAdmissions | None = None
+    homes: HomeSlots | None = None
+    start: IntegerPlan | None = None
 
 
 def build_plan_instance(request: PlanRequest, deadline: float | None = None) -> PlanInstance:
@@ -139,7 +145,9 @@ class _PlanInstanceBuilder:
         self._narrowed |= request.quota is not None and not request.quota.problem.complete
         offers = request.catalogue.offers if request.catalogue else {}
         there = (node for name, node in self._cluster.nodes.items() if name not in offers and self._may_use(name))
-        self._busy = busy_nodes(self._cluster, session.gates, there)
+        moves = request.moves
+        self._busy = busy_nodes(self._cluster, session.gates, there, moves.parts if moves else ())
+        self._busy |= moves.kept if moves else frozenset()
 
     def build(self, deadline: float | None) -> PlanInstance:
         """Units and gangs come first, then nodes and what they share, then the stages."""
@@ -173,12 +181,7 @@ class _PlanInstanceBuilder:
         node_classes = self._node_classes(unit_classes, nodes, resources, domains)
         if admissions:
             admissions = replace(admissions, sizes=[resources.size(role, node_classes) for role in roles])
-        instance = MasterProblem(
-            tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
-            tuple(MasterNodeClass(node.index, node.count) for node in node_classes),
-            tuple(gangs.gangs),
-            completion=admissions,
-        )
+        instance = _master_problem(roles, node_classes, gangs, admissions)
         contexts = NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
         # These stages count what admin access looks at.
         looks = not {SOFT, COMPACT}.intersection(self._request.objective)
@@ -193,6 +196,12 @@ class _PlanInstanceBuilder:
             self._request.relaxed,
         )
         plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
+        moves, homes = self._request.moves, None
+        if moves:
+            homes = HomeBuilder(moves, self._request.queue, self._roles, questions, self._compiler)
+            homes.split(node_classes, plain, unit_classes, self._request.objective)
+            node_classes, plain, roles = homes.nodes, homes.asked, self._roles.all
+            instance = _master_problem(roles, node_classes, gangs, admissions)
         relaxed = self._request.relaxed
         plain = without_spanning_claims(node_classes, plain) if relaxed else plain
         reaches = [questions.reach(node, unit_classes, plain[node.index]) for node in node_classes]
@@ -208,7 +217,8 @@ class _PlanInstanceBuilder:
             objective = (*objective, *stages_with_choice(following, plain, consumption))
             least = least_consumption(plain, consumption)
         stages = admissions.stages if admissions else None
-        goals = self._goals(objective, gangs, roles, residual_roles or roles, node_classes, stages, least)
+        target_roles = residual_roles or [role for role in roles if role.move_cost is None]
+        goals = self._goals(objective, gangs, roles, target_roles, node_classes, stages, least, homes)
         measured = {
             node.index: self._measured(plain[node.index], node, shared, goals, consumption.get(node.index))
             for node in node_classes
@@ -220,14 +230,23 @@ class _PlanInstanceBuilder:
         residual = goals.residual_workload
         instance = replace(
             residual.instance(instance) if residual else instance,
-            rows=(*gangs.rows, *self._rows, *shared.rows, *on_one_node, *goals.budget(first), *limits),
+            rows=(
+                *gangs.rows,
+                *self._rows,
+                *shared.rows,
+                *on_one_node,
+                *goals.budget(first),
+                *limits,
+                *(homes.rows() if homes else ()),
+            ),
             meters=first + len(goals.measures),
             sizes=((1,) * first + goals.sizes),
         )
+        pricer = DispatchingPricer.of(measured, len(instance.units))
         return PlanInstance(
             instance,
             goals.stages(first),
-            DispatchingPricer.of(measured, len(instance.units)),
+            pricer,
             tuple(unit_classes),
             tuple(roles),
             tuple(gangs.alternatives),
@@ -241,6 +260,8 @@ class _PlanInstanceBuilder:
             objective,
             survey,
             admissions,
+            homes.slots() if homes else None,
+            homes.start(instance, measured, pricer) if homes else None,
         )
 
     def _goals(
@@ -252,17 +273,24 @@ class _PlanInstanceBuilder:
         nodes: Sequence[PlanNodeClass],
         quota: QuotaStages | None,
         least: Mapping[int, int],
+        homes: HomeBuilder | None,
     ) -> ObjectiveBuilder:
-        request, catalogue = self._request, self._request.catalogue
+        request, catalogue, moves = self._request, self._request.catalogue, self._request.moves
         prices = {node.index: catalogue.price(node.template) for node in nodes if catalogue and node.template}
+        going = moves.prices if moves else {}
+        for node in nodes:
+            if not node.template and not node.is_in_use and node.nodes[0].metadata.name in going:
+                prices[node.index] = going[node.nodes[0].metadata.name]
+        running = moves.homes if moves else {}
         return ObjectiveBuilder(
             objective,
             roles,
             list(zip(gangs.gangs, gangs.alternatives, strict=True)),
             nodes,
             prices,
+            sum((price for name, price in going.items() if name in self._busy), Fraction(0)),
             request.budget,
-            [planned.unit_set.shape for planned in request.queue],
+            [planned.unit_set.shape for place, planned in enumerate(request.queue) if place not in running],
             [request.queue[place].unit_set.shape for place in request.earlier.assigned],
             len(request.earlier.nodes - self._busy),
             target_roles,
@@ -270,6 +298,8 @@ class _PlanInstanceBuilder:
             request.last_stages,
             quota,
             least,
+            [request.queue[place].unit_set.shape for place in running],
+            homes.stage if homes else None,
         )
 
     def _measured(
@@ -374,7 +404,7 @@ class _PlanInstanceBuilder:
         resources: ScaledResources,
         domains: Sequence[str],
     ) -> list[PlanNodeClass]:
-        gates, catalogue = self._request.session.gates, self._request.catalogue
+        gates, catalogue, moves = self._request.session.gates, self._request.catalogue, self._request.moves
         rooms = {**remaining_allocatable(self._cluster, gates), **self._request.earlier.room_by_node}
         visible = frozenset(STANDARD_GROUPINGS if COMPACT in self._request.objective else ())
         classifier = NodeClassifier(
@@ -388,10 +418,22 @@ class _PlanInstanceBuilder:
             VisibleAttributes(names=visible),
             domains,
             self._busy | self._request.earlier.nodes,
+            frozenset(home.node for home in moves.homes.values()) if moves else frozenset(),
         )
         most = len(self._request.open_positions)
         bought = {name: catalogue.limit(name, most) for name in catalogue.offers} if catalogue else {}
         return classifier.node_classes(nodes, bought)
+
+
+def _master_problem(
+    roles: Sequence[GangRole], nodes: Sequence[PlanNodeClass], gangs: GangBuilder, admissions: PlannedAdmissions | None
+) -> MasterProblem:
+    return MasterProblem(
+        tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
+        tuple(MasterNodeClass(node.index, node.count) for node in nodes),
+        tuple(gangs.gangs),
+        completion=admissions,
+    )
 
 
 MutableRoomByNode = dict[str, Requests | None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
@@ -25,7 +25,7 @@ from ....models.cluster.pools import Pool, PoolIndex
 from ....models.kubernetes.core import HOSTNAME_LABEL, Node, NodeStatus
 from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.karpenter import NodePool
-from ....models.kubernetes.meta import DeviceId, PoolId
+from ....models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ....models.kubernetes.node_templates import (
     NodeTemplate,
     PurchaseLimit,
@@ -145,7 +145,8 @@ class NodeClassifier:
     """Groups nodes into classes.
 
     ``room_by_node`` is what running pods leave of each node, ``visible_for_objective`` what stages look at, ``domains``
-    are the labels that gangs ask for, ``busy`` nodes that are in use whatever is planned.
+    are the labels that gangs ask for, ``busy`` nodes that are in use whatever is planned. ``homes`` are nodes with pods
+    that may move, which need not suit any unit.
     """
 
     compiler: NodeCompiler
@@ -157,6 +158,7 @@ class NodeClassifier:
     visible_for_objective: VisibleAttributes
     domains: Sequence[str] = ()
     busy: frozenset[str] = frozenset()
+    homes: frozenset[str] = frozenset()
     _rules: NodeRules = field(init=False)
     _numbers: dict[Pool, int] = field(init=False, default_factory=dict)
 
@@ -166,7 +168,7 @@ class NodeClassifier:
 
     def node_classes(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> list[PlanNodeClass]:
         """Return the classes; ``bought`` holds for each node that stands for a template how many there could be."""
-        listed = [node for node in nodes if self._rules.suitable_classes(node)]
+        listed = [node for node in nodes if self._rules.suitable_classes(node) or node.metadata.name in self.homes]
         shared = self._shared(listed, bought)
         groups = group_equal(
             [self._seen(node, shared) for node in listed],
@@ -290,12 +292,16 @@ def _rule_key(unit_class: UnitClass) -> bytes | None:
     return b"".join([pod_suitability_key(None, unit_class.earlier), *by_pod])
 
 
-def busy_nodes(cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node]) -> frozenset[str]:
+def busy_nodes(
+    cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node], parts: Collection[ObjectKey] = ()
+) -> frozenset[str]:
     """Names of nodes where a pod runs, or a device is held that none other of these nodes reaches.
 
-    Raises ``SelectorError`` (NODE-2).
+    The pods ``parts`` are a part of their nodes, and do not count. Raises ``SelectorError`` (NODE-2).
     """
     usage, pools = cluster.usage(gates), cluster.pools(gates)
+    if parts:
+        usage = usage.without(_claims_of_parts(cluster, parts))
     seen = {node.metadata.name: pools.pools_for(node) for node in nodes}
     views = Counter(pool for own in seen.values() for pool in own)
     held = {pool: [one.id for one in pool.devices if one.reachable and usage.in_use(one.id)] for pool in views}
@@ -303,7 +309,16 @@ def busy_nodes(cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node]) -> 
     for pool, number in views.items():
         reaching.update(dict.fromkeys(held[pool], number))
     holding = {name for name, own in seen.items() if any(reaching[id_] == 1 for pool in own for id_ in held[pool])}
-    return frozenset(holding.union(pod.spec.node_name or "" for pod in running_pods(cluster).values()))
+    running = running_pods(cluster).items()
+    return frozenset(holding.union(pod.spec.node_name or "" for key, pod in running if key not in parts))
+
+
+def _claims_of_parts(cluster: Cluster, parts: Collection[ObjectKey]) -> Iterator[ObjectKey]:
+    """The claims that are reserved for these pods alone."""
+    for key, claim in cluster.claims.items():
+        users = (claim.status.reserved_for if claim.status else None) or ()
+        if users and all(one.resource == "pods" and (key[0], one.name) in parts for one in users):
+            yield key
 
 
 def may_span_nodes(nodes: Sequence[PlanNodeClass], questions: Mapping[int, BundleQuestion]) -> bool:

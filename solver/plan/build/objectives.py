@@ -47,7 +47,12 @@ ALTERNATIVES = (IN_ORDER, "any")
 MEASURED_STAGES = (SPREAD.id, PREFERENCE, SOFT, COMPACT, LEAST_CONSUMPTION)
 """Stages about what a node's bundle is like; each is a meter."""
 FRAGMENTATION = "fragmentation"
-STAGE_NAMES = ("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES, *MEASURED_STAGES, FRAGMENTATION)
+MOVE_COST, MOVES = "move-cost", "moves"
+MOVE_STAGES = (MOVE_COST, MOVES)
+"""Stages about running pods that go elsewhere."""
+PLACED_STAGES = ("priority", "admitted", COST)
+"""Stages that running pods move for."""
+STAGE_NAMES = ("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES, *MEASURED_STAGES, FRAGMENTATION, *MOVE_STAGES)
 # Where a node takes more units, they are of few classes, and exact prices hardly matter.
 _MANY_UNITS_ON_NODE = 256
 
@@ -132,10 +137,12 @@ class ObjectiveBuilder:
     """Makes the stages that ``names`` ask for, and what they need of instance and questions.
 
     ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``target_roles`` those for which ``fragmentation``
-    leaves room; ``prices`` are those of nodes that could be bought. ``queued`` are all units of the queue, ``earlier``
-    those that were placed before, on ``opened`` nodes that were not in use. ``classes`` are DeviceClasses by name,
+    leaves room; ``prices`` are those of nodes that could be bought or could go, ``standing`` that of all nodes that
+    stay. ``queued`` are all units of the queue, ``earlier`` those that were placed before, on ``opened`` nodes that
+    were not in use. ``classes`` are DeviceClasses by name,
     ``brief`` the stages that take little time, ``least`` what a unit consumes at least, by role. ``quota`` makes stages
-    about quota.
+    about quota. ``running`` are the units that run and may move, which are in every plan and count in no stage;
+    ``move_stage`` makes the stages about them.
     """
 
     names: Sequence[str]
@@ -143,6 +150,7 @@ class ObjectiveBuilder:
     gangs: Sequence[tuple[MasterGangClass, GangAlternative]]
     nodes: Sequence[PlanNodeClass]
     prices: Mapping[int, Fraction]
+    standing: Fraction
     budget_limit: Fraction | None
     queued: Sequence[UnitShape]
     earlier: Sequence[UnitShape]
@@ -152,6 +160,8 @@ class ObjectiveBuilder:
     brief: Sequence[str] = ()
     quota: QuotaStages | None = None
     least: Mapping[int, int] = field(default_factory=dict)
+    running: Sequence[UnitShape] = ()
+    move_stage: Callable[[str], tuple[ObjectiveStage, int]] | None = None
 
     @cached_property
     def residual_workload(self) -> ResidualWorkload | None:
@@ -251,6 +261,10 @@ class ObjectiveBuilder:
         elif head in QUOTA_STAGES:
             for stage, scale, earlier, limit in self.quota.stages(name) if self.quota else ():
                 yield Goal(stage, scale, earlier, limit)
+        elif head in MOVE_STAGES:
+            if self.move_stage:
+                stage, everything = self.move_stage(name)
+                yield Goal(stage, earlier=everything)
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:
@@ -259,7 +273,8 @@ class ObjectiveBuilder:
             steps = self._price_steps if name == COST else Steps(Fraction(1), exact=True)
             nodes = sum(node.count for node in self.nodes if node.template)
             rounding = 0 if steps.exact else nodes
-            yield Goal(stage, steps.scale, self.opened if name == FEWEST_NODES else 0, rounding=rounding)
+            earlier = steps.number(self.standing) if name == COST else self.opened if name == FEWEST_NODES else 0
+            yield Goal(stage, steps.scale, earlier, rounding=rounding)
 
     def _counted(self, name: str, first: int) -> Terms:
         """A measure by its meter, and nodes by themselves where no measure counts them."""
@@ -278,13 +293,14 @@ class ObjectiveBuilder:
 
     @cached_property
     def _price_steps(self) -> Steps:
-        return Steps.of(self.prices.values(), LARGEST_NODE_COEFFICIENT)
+        return Steps.of((*self.prices.values(), *([self.standing] if self.standing else [])), LARGEST_NODE_COEFFICIENT)
 
     def _weighted(self, name: str, weigh: WeightFunction) -> Goal:
         shapes = {role.unit_class.index: role.unit_class.shapes for role in self.roles}
         values = {index: _total_weight(own, weigh) for index, own in shapes.items()}
         everything, earlier = _total_weight(self.queued, weigh), _total_weight(self.earlier, weigh)
-        alone = (weigh(shape) for shape in Counter((*self.queued, *self.earlier)))
+        running = _total_weight(self.running, weigh)
+        alone = (weigh(shape) for shape in Counter((*self.queued, *self.earlier, *self.running)))
         steps = Steps.of((*alone, *values.values()), LARGEST_UNIT_COEFFICIENT)
         worth = {index: steps.number(value) for index, value in values.items()}
         units = {role.index: worth[role.unit_class.index] for role in self.roles if worth[role.unit_class.index]}
@@ -292,7 +308,7 @@ class ObjectiveBuilder:
         stage = ObjectiveStage(name, Terms(units=units, gangs=gangs))
         rounding = 0 if steps.exact else len(self.queued) + 1
         limit = steps.number(everything) + (not steps.exact)
-        return Goal(stage, steps.scale, steps.number(earlier), limit, weigh, rounding)
+        return Goal(stage, steps.scale, steps.number(earlier) - steps.number(running), limit, weigh, rounding)
 
 
 def _soft_weight(role: GangRole) -> int:

@@ -89,7 +89,7 @@ class BundleQuestionBuilder:
 
     def _looked_at(self, unit_class: UnitClass, node: PlanNodeClass) -> tuple[Problem, Picks] | None:
         """Decide what a unit gets that has nothing but admin access: then nothing is left of its claims (IN-3)."""
-        problem = self._problem(unit_class, node)
+        problem = self.problem(unit_class, node)
         if problem is None or not problem.has_admin:
             return None if problem is None else (problem, ())
         if unit_class.shared and self.relaxed:
@@ -105,7 +105,7 @@ class BundleQuestionBuilder:
             return None
         return replace(problem, claims=(), demands=(), constraints=(), relations=()), found.picks
 
-    def _problem(self, unit_class: UnitClass, node: PlanNodeClass) -> Problem | None:
+    def problem(self, unit_class: UnitClass, node: PlanNodeClass) -> Problem | None:
         """Compile the claims of a unit class on a node; None where that fails, so that the node takes none of it."""
         view = self.view(unit_class, node)
         question = self.compiler.question(unit_class.claims)

@@ -436,19 +436,23 @@ Domain = tuple[str, str]
 
 @dataclass(slots=True, eq=False)
 class GangRole:
-    """A unit class of the instance. ``ungrouped`` are the entries that no gang places."""
+    """A unit class of the instance. ``ungrouped`` are the entries that no gang places.
+
+    One with a ``move_cost`` is that of running pods that stay on their nodes, which cost so much to move.
+    """
 
     index: int
     unit_class: UnitClass
     domain: Domain | None = None
     ungrouped: list[ColocatedUnits] = field(default_factory=list)
+    move_cost: int | None = None
 
 
 class GangRoles:
     """All roles, numbered in the order of the first use."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, Domain | None], GangRole] = {}
+        self._known: dict[tuple[int, Domain | tuple[int, int] | None], GangRole] = {}
 
     def of(self, unit_class: UnitClass, domain: Domain | None = None) -> GangRole:
         """Return the role of a unit class in a domain."""
@@ -456,6 +460,14 @@ class GangRoles:
         role = self._known.get(key)
         if role is None:
             role = self._known[key] = GangRole(len(self._known), unit_class, domain)
+        return role
+
+    def at_home(self, unit_class: UnitClass, cost: int, slot: int) -> GangRole:
+        """The role of running pods that stay, by what it costs to move them; those of one node are in slots."""
+        key = unit_class.index, (cost, slot)
+        role = self._known.get(key)
+        if role is None:
+            role = self._known[key] = GangRole(len(self._known), unit_class, move_cost=cost)
         return role
 
     @property

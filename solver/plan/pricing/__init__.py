@@ -28,6 +28,12 @@ class DispatchingPricer:
         """Price these questions about so many unit classes."""
         return cls(BundlePricer(questions), linear_nodes(questions, units))
 
+    def column(self, node_class: int, bundle: Bundle) -> Column:
+        """The column of a node that takes a bundle."""
+        if node_class in self.linear.devices:
+            return self.linear.column(node_class, bundle)
+        return self.models.column(node_class, bundle)
+
     def bundle(self, column: Column) -> Bundle:
         """Return the bundle of a node with this column, with devices."""
         if column.node_class in self.linear.devices:

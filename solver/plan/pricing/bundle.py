@@ -36,7 +36,7 @@ class BundleUnit:
     ``most`` how many there are at most; ``size`` says as how many units one counts. Not ``measured`` are those that
     only show what else would fit: no measure sees them. ``looks_at`` are the devices of a unit that has nothing but
     admin access, and no claims in the Problem. A unit that ``provides`` a claim is this claim, for all units on the
-    node that name it; it is there at most once, and only if one of them is.
+    node that name it; it is there at most once, and only if one of them is. ``limited``: ``most`` is about this node.
     """
 
     index: int
@@ -48,6 +48,7 @@ class BundleUnit:
     looks_at: Picks = ()
     provides: ObjectKey | None = None
     names: frozenset[ObjectKey] = frozenset()
+    limited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

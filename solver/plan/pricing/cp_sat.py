@@ -85,6 +85,10 @@ class BundlePricer:
         worth = BundlePrices(tuple(prices.units[index] for index in indices), usage)
         return node, worth, [1 if unit.provides else limits_by_class[unit.index] for unit in node.question.units]
 
+    def column(self, node_class: int, bundle: Bundle) -> Column:
+        """The column of a node that takes a bundle."""
+        return _bundle_column(node_class, self._questions[node_class], bundle)
+
     def __reduce__(self) -> tuple[object, ...]:
         return BundlePricer, (self._questions,)
 

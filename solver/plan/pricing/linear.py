@@ -30,17 +30,19 @@ class LinearPricer:
     """Prices node classes with linear resources; ``nodes`` by node class, ``units`` by unit class.
 
     A column's payload says which unit classes each device takes, and in one more entry those without a device.
-    ``usage`` has by node class what a unit of each class uses by measure.
+    ``usage`` has by node class what a unit of each class uses by measure, ``most`` how many of some units a node takes.
     """
 
     units: tuple[lagrangian.LinearUnit, ...]
     nodes: tuple[lagrangian.LinearNode, ...]
     usage: Mapping[int, Mapping[int, Usage]] = field(default_factory=dict)
+    most: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
 
     def price(
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], limits: PricingLimits
     ) -> PricingResult:
         """Find columns; what a quick look cannot exclude raises the bound, which is None only after the deadline."""
+        limits_by_class = self._limited(node_class, limits_by_class)
         values = self._values(node_class, prices)
         question = lagrangian.build_linear_question(self.nodes[node_class], self.units, values, limits_by_class)
         if not question.offers:
@@ -49,8 +51,14 @@ class LinearPricer:
             return PricingResult((), None)
         relaxed = lagrangian.best_relaxation(question, limits.deadline)
         filled = _best_fillings(question, relaxed, limits)
-        columns = tuple(self._column(node_class, filling.devices) for filling in filled.fillings)
+        columns = tuple(self.column(node_class, filling.devices) for filling in filled.fillings)
         return PricingResult(columns, filled.bound)
+
+    def _limited(self, node_class: int, limits_by_class: Sequence[int]) -> Sequence[int]:
+        most = self.most.get(node_class)
+        if not most:
+            return limits_by_class
+        return [min(limit, most.get(unit, limit)) for unit, limit in enumerate(limits_by_class)]
 
     def _values(self, node_class: int, prices: Prices) -> Sequence[int]:
         """The worth of each unit, less what its usage costs."""
@@ -60,7 +68,8 @@ class LinearPricer:
         costs = {unit: sum(prices.meters[meter] * amount for meter, amount in own) for unit, own in usage.items()}
         return [price + costs.get(unit, 0) for unit, price in enumerate(prices.units)]
 
-    def _column(self, node_class: int, devices: tuple[tuple[int, ...], ...]) -> Column:
+    def column(self, node_class: int, devices: tuple[tuple[int, ...], ...]) -> Column:
+        """The column of a node whose devices take these units."""
         counts = Counter(index for device in devices for index in device)
         usage, used = self.usage.get(node_class, {}), Counter[int]()
         for unit, number in counts.items():
@@ -72,6 +81,7 @@ class LinearPricer:
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
+        limits_by_class = self._limited(node_class, limits_by_class)
         node, values = self.nodes[node_class], self._values(node_class, prices)
         pairs = enumerate(zip(values, prices.units, limits_by_class, strict=True))
         if any(
@@ -93,7 +103,7 @@ class LinearPricer:
             return None
         if not filled.is_complete:
             return None
-        return tuple(self._column(node_class, filling.devices) for filling in filled.fillings)
+        return tuple(self.column(node_class, filling.devices) for filling in filled.fillings)
 
     def reduced(self, column: Column, counts: Mapping[int, int]) -> Column:
         """Take units out, from the last device to the first."""
@@ -103,7 +113,7 @@ class LinearPricer:
             gone = Counter(taken) & left
             left -= gone
             devices.append(tuple((Counter(taken) - gone).elements()))
-        return self._column(column.node_class, tuple(reversed(devices)))
+        return self.column(column.node_class, tuple(reversed(devices)))
 
     def lightened(self, column: Column) -> Column:
         """Return the column itself: devices that are all alike consume the same."""
@@ -167,6 +177,13 @@ class LinearNodes:
                 copies[index].append(tuple(Pick(0, device) for device in devices))
         return Bundle(tuple(tuple(copies[unit.index]) for unit in question.units))
 
+    def column(self, node_class: int, bundle: Bundle) -> Column:
+        """The column of a node that takes a bundle of whole devices."""
+        pairs = list(zip(self.questions[node_class].units, bundle.copies, strict=True))
+        groups = [(unit.index,) for unit, copies in pairs for picks in copies if picks]
+        rest = tuple(unit.index for unit, copies in pairs for picks in copies if not picks)
+        return self.pricer.column(node_class, (*groups, rest))
+
     def _matched(self, node_class: int, groups: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], list[int]]]:
         """The fullest groups get the devices with most left: if there is any way, this is one."""
         there, units = self.devices[node_class], self.pricer.units
@@ -202,7 +219,10 @@ def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearN
     nothing = lagrangian.LinearUnit(needs=(0,) * resources)
     requested = (units.get(number, nothing) for number in range(roles))
     usage = {index: linear.usage for index, linear in found.items() if any(linear.usage.values())}
-    pricer = LinearPricer(tuple(replace(unit, share=unit.share // step) for unit in requested), tuple(nodes), usage)
+    most = {index: {unit.index: unit.most for unit in questions[index].units if unit.limited} for index in found}
+    pricer = LinearPricer(
+        tuple(replace(unit, share=unit.share // step) for unit in requested), tuple(nodes), usage, most
+    )
     return LinearNodes(pricer, devices, {index: questions[index] for index in found})
 
 
@@ -240,6 +260,14 @@ def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
         units[unit.index], usage[unit.index] = lagrangian.LinearUnit(*taken, unit.needs), used
     least = min((unit.share for unit in units.values() if unit.share), default=there.capacity)
     return None if there.capacity > _MOST_SHARES * least else _LinearNodeClass(there, units, usage)
+
+
+def alike_devices(question: BundleQuestion) -> tuple[int, ...] | None:
+    """The devices of a node where all of them are alike and every unit takes whole ones; None elsewhere."""
+    linear = _linear_node_class(question)
+    if linear is None or any(unit.share for unit in linear.units.values()):
+        return None
+    return tuple(sorted(linear.devices.free))
 
 
 def _is_simple(problem: Problem) -> bool:

@@ -30,7 +30,7 @@ FINE = [
     {"hostNetwork": True},
     {"runtimeClassName": "kata", "overhead": {"cpu": "1"}},
     {"schedulerName": "mine", "nodeSelector": {"a": "b"}, "tolerations": []},
-    {"volumes": "none", "affinity": []} | {"affinity": None},
+    {"hostAliases": "none", "affinity": []} | {"affinity": None},
 ]
 
 

@@ -32,7 +32,7 @@ from drasat.solver.plan.build.objectives import (
 
 KNOWN = (
     "priority, admitted, fair, borrowed, cost, fewest-nodes, spread, preference, soft, compact, least-consumption, "
-    "fragmentation"
+    "fragmentation, move-cost, moves"
 )
 
 

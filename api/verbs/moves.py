@@ -1,0 +1,74 @@
+"""What a call of ``plan`` says about running pods that may move, and about nodes that may go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..integrations.karpenter.consolidation import RemovableNodes, purchase_limits, removable_nodes
+from ..models.kubernetes.karpenter import NodePool
+from ..models.results.plan import Number, PlanDocument, RemovedNode
+from ..solver.plan.moves import MoveOptions, plan_with_moves
+
+if TYPE_CHECKING:
+    from ..models.cluster.cluster import Cluster
+    from ..models.kubernetes.node_templates import PurchaseLimit
+    from ..solver.plan.outcome import PlanOutcome
+
+REPLACEMENTS = ("none", "one", "any")
+
+
+@dataclass(frozen=True, slots=True)
+class MovingPods:
+    """At ``most`` so many pods move, None for any number; ``nodes`` that may go, where the cost of what runs counts."""
+
+    most: int | None
+    bare: bool
+    replacement: str
+    buys: bool
+    nodes: RemovableNodes | None
+
+    @classmethod
+    def of(
+        cls, cluster: Cluster, moves: int | str | None, bare: bool, consolidate: bool, replacement: str
+    ) -> MovingPods:
+        """Read the arguments. Raises ``ValueError`` for bad ones, and where no price of a node is known."""
+        if replacement not in REPLACEMENTS:
+            raise ValueError(f"replacement {replacement!r} is none of: {', '.join(REPLACEMENTS)}")
+        if replacement != "any" and not consolidate:
+            raise ValueError("a replacement makes sense to consolidate alone")
+        if moves is None and not consolidate:
+            raise ValueError("pods without a controller move only where moves says how many pods may")
+        text = "any" if moves is None else str(moves)
+        if text != "any" and not (text.isascii() and text.isdecimal()):
+            raise ValueError(f"moves {moves!r} is neither a number of at least 0 nor any")
+        sold = bool(cluster.node_templates or cluster.objects(NodePool))
+        nodes = removable_nodes(cluster) if consolidate else None
+        most = None if text == "any" else int(text)
+        return cls(most, bare, replacement, consolidate and replacement != "none" and sold, nodes)
+
+    def purchase_limits(self, limits: Sequence[PurchaseLimit], cluster: Cluster) -> Sequence[PurchaseLimit]:
+        """The limits of what may be bought."""
+        return purchase_limits(limits, cluster, self.replacement) if self.nodes else limits
+
+    def asked(self, cluster: Cluster, ask: partial[PlanOutcome]) -> Callable[..., PlanOutcome]:
+        """The call of the solver that moves pods, in place of one that does not."""
+        given: tuple[Any, ...] = (self.nodes.prices, self.nodes.kept) if self.nodes else ()
+        return partial(plan_with_moves, cluster, MoveOptions(self.most, self.bare, *given), **ask.keywords)
+
+    def with_steps(self, document: PlanDocument, answer: PlanOutcome) -> PlanDocument:
+        """The document with the steps, and with the nodes that go."""
+        if self.nodes is None:
+            return msgspec.structs.replace(document, steps=answer.steps)
+        removed = tuple(RemovedNode(name=name, price=_plain(price)) for name, price in answer.removed)
+        notices = (*self.nodes.notices, *document.notices)
+        return msgspec.structs.replace(document, steps=answer.steps, removed=removed, notices=notices)
+
+
+def _plain(price: Fraction) -> Number:
+    return price.numerator if price.denominator == 1 else float(price)

@@ -1,0 +1,290 @@
+"""Which running pods may be moved or evicted, and what a move costs (groups 6).
+
+A move is an eviction: a controller makes another pod, which the scheduler places. So only pods move that somebody makes
+again, and only where nobody asked to leave them alone. A pod that stays keeps its devices.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..cluster.cluster import Cluster
+from ..kubernetes.claims import AllocationResult
+from ..kubernetes.core import Pod, PodSpec
+from ..kubernetes.extensions import GANG_ANNOTATION, MOVE_COST_ANNOTATION, REPLICAS_ANNOTATION
+from ..kubernetes.gates import FeatureGates
+from ..kubernetes.kinds import WORKLOAD_MODELS, kind_of
+from ..kubernetes.meta import KubernetesObject, ObjectKey, OwnerReference, PoolId, key_of, matches_labels
+from ..kubernetes.workloads import PodDisruptionBudget, default_priority, priority_of
+from .gangs import GangCollector
+from .node_room import remaining_allocatable, running_pods
+from .requests import backed_resources
+from .units import ClaimRef, PodClaims, Unit, allocation_of, is_deleting, is_reserved_for_others, made_extended_claim
+
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+SOURCE_ANNOTATION = "kubernetes.io/config.source"
+SAFE_TO_EVICT_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+SAFE_VOLUMES_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+DO_NOT_DISRUPT_ANNOTATION = "karpenter.sh/do-not-disrupt"
+_EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict"
+SYSTEM_PRIORITY = 2_000_000_000
+_SYSTEM_NAMESPACE = "kube-system"
+# Pods with these labels restart together with others (MOV-7).
+_RESTARTING_TOGETHER = {
+    "leaderworkerset.sigs.k8s.io/name": "all pods of its LeaderWorkerSet group restart with it",
+    "jobset.sigs.k8s.io/jobset-name": "all pods of its JobSet restart with it",
+}
+_LONGEST_CHAIN = 8
+
+
+class OwnedClaim(NamedTuple):
+    """A claim of a running pod, with what it holds."""
+
+    ref: ClaimRef
+    allocation: AllocationResult
+
+
+@dataclass(frozen=True, slots=True)
+class RunningPod:
+    """A pod that runs: its node, its claims, and what a move costs.
+
+    ``stays`` says why it cannot be moved; empty if it can. ``budget`` is the PodDisruptionBudget that counts it.
+    ``goes_with_node``: it is a part of its node, and nothing is lost with it when the node goes. It got devices in
+    place of the extended resources ``backed``.
+    """
+
+    pod: Pod
+    node: str
+    held: tuple[OwnedClaim, ...] = ()
+    cost: int = 0
+    stays: str = ""
+    budget: ObjectKey | None = None
+    goes_with_node: bool = False
+    backed: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> ObjectKey:
+        """Namespace and name."""
+        return key_of(self.pod.metadata)
+
+
+def read_running_pods(
+    cluster: Cluster, gates: FeatureGates, *, move_bare: bool = False, allowed: Collection[ObjectKey] | None = None
+) -> Mapping[ObjectKey, RunningPod]:
+    """Return all running pods by namespace and name; only those ``allowed`` may move, None: all.
+
+    ``move_bare``: pods without a controller may move as well. Raises ``ValueError`` for a move cost that cannot be read
+    (objects made in Python), or a budget with a bad selector.
+    """
+    return _RunningPodReader(cluster, gates, move_bare, allowed).read()
+
+
+class _RunningPodReader:
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates, move_bare: bool, allowed: Collection[ObjectKey] | None
+    ) -> None:
+        self._cluster = cluster
+        self._gates = gates
+        self._move_bare = move_bare
+        self._allowed = allowed
+        self._claims = PodClaims(cluster)
+        self._usage = cluster.usage(gates)
+        self._default_priority = default_priority(cluster.priority_classes)
+        self._gangs = GangCollector(cluster, gates)
+        self._controllers = _controllers_by_name(cluster)
+        self._budgets = _budgets_by_namespace(cluster)
+        self._homes = _nodes_of_pools(cluster)
+        self._backed = frozenset(backed_resources(cluster, gates))
+        left = remaining_allocatable(cluster, gates)
+        self._crowded = {name for name, free in left.items() if free and min(free.values()) < 0}
+
+    def read(self) -> dict[ObjectKey, RunningPod]:
+        running = running_pods(self._cluster)
+        claims = {key: self._claims_of(pod) for key, pod in self._cluster.pods.items()}
+        users = Counter(ref.key for refs in claims.values() for ref in refs)
+        return {key: self._pod(pod, claims[key], users) for key, pod in running.items()}
+
+    def _claims_of(self, pod: Pod) -> tuple[ClaimRef, ...]:
+        return (*self._claims.claims_of(pod), *self._claims.extended_claim_of(pod))
+
+    def _pod(self, pod: Pod, refs: tuple[ClaimRef, ...], users: Mapping[ObjectKey, int]) -> RunningPod:
+        held = tuple(OwnedClaim(ref, made) for ref in refs if (made := allocation_of(ref)) is not None)
+        budgets = [
+            (key, left)
+            for key, (budget, left) in self._budgets.get(key_of(pod.metadata)[0], {}).items()
+            if budget.spec.selector is None or matches_labels(budget.spec.selector.requirements, pod.metadata.labels)
+        ]
+        reasons = (
+            *self._of_the_pod(pod),
+            *self._of_its_controller(pod, bool(budgets)),
+            *_of_budgets(budgets),
+            *self._of_claims(pod, refs, users),
+        )
+        return RunningPod(
+            pod,
+            pod.spec.node_name or "",
+            held,
+            self._cost(pod, held),
+            next(iter(reasons), ""),
+            budgets[0][0] if len(budgets) == 1 else None,
+            goes_with_its_node(pod),
+            self._backed if made_extended_claim(self._cluster, pod) is not None else frozenset(),
+        )
+
+    def _of_the_pod(self, pod: Pod) -> Iterator[str]:
+        """What of the pod itself keeps it where it is."""
+        annotations, labels = pod.metadata.annotations or {}, pod.metadata.labels or {}
+        node = pod.spec.node_name or ""
+        if _is_mirror(pod):
+            yield "it is a static pod of its node"
+        if _controller_of(pod) is not None and goes_with_its_node(pod):
+            yield "a DaemonSet makes it for its node"
+        if is_deleting(pod.metadata):
+            yield "it is being deleted"
+        if priority_of(pod.spec, self._cluster.priority_classes, self._default_priority) >= SYSTEM_PRIORITY:
+            yield "it has the priority of system pods"
+        if annotations.get(SAFE_TO_EVICT_ANNOTATION) == "false":
+            yield f"its annotation {SAFE_TO_EVICT_ANNOTATION} is false"
+        if annotations.get(DO_NOT_DISRUPT_ANNOTATION) == "true":
+            yield f"its annotation {DO_NOT_DISRUPT_ANNOTATION} is true"
+        if any(volume.persistent_volume_claim for volume in pod.spec.volumes or ()):
+            yield "where its PersistentVolumeClaims can be used is not known"
+        yield from (reason for label, reason in _RESTARTING_TOGETHER.items() if label in labels)
+        foreign = self._gangs.has_foreign_groups and any(map(_names_group, (*labels, *annotations)))
+        if pod.spec.grouped or GANG_ANNOTATION in annotations or foreign:
+            yield "it is in a group of pods"
+        if REPLICAS_ANNOTATION in annotations:
+            yield f"its annotation {REPLICAS_ANNOTATION} makes it several pods"
+        if node not in self._cluster.nodes:
+            yield "its node is not there"
+        elif node in self._crowded:
+            yield "the pods on its node ask for more than it has"
+        if self._allowed is not None and key_of(pod.metadata) not in self._allowed:
+            yield "it is not among the pods that may move"
+
+    def _of_its_controller(self, pod: Pod, has_budget: bool) -> Iterator[str]:
+        """What only a permission lifts (MOV-1)."""
+        annotations = pod.metadata.annotations or {}
+        if annotations.get(SAFE_TO_EVICT_ANNOTATION) == "true" or _EVICT_ANNOTATION in annotations:
+            return
+        if _controller_of(pod) is None and not self._move_bare:
+            yield "no controller makes it again"
+        spared = annotations.get(SAFE_VOLUMES_ANNOTATION, "").split(",")
+        if local := [name for name in _local_volumes(pod.spec) if name not in spared]:
+            yield f"it has local storage in its volume {local[0]}"
+        if key_of(pod.metadata)[0] == _SYSTEM_NAMESPACE and not has_budget:
+            yield f"it is in {_SYSTEM_NAMESPACE} and no PodDisruptionBudget is about it"
+
+    def _of_claims(self, pod: Pod, refs: tuple[ClaimRef, ...], users: Mapping[ObjectKey, int]) -> Iterator[str]:
+        """What it holds moves with it only if nobody else uses it, and no other node could (MOV-6)."""
+        if pod.status is not None and pod.status.node_allocatable_resource_claim_statuses:
+            yield "its devices take resources of the node"
+        unit = Unit(pod, refs, *key_of(pod.metadata))
+        for ref in refs:
+            label = "/".join(ref.key)
+            made = allocation_of(ref)
+            if ref.problem or made is None:
+                yield ref.problem or f"its claim {label} has no devices"
+                continue
+            if ref.group or users[ref.key] > 1 or is_reserved_for_others(ref, unit):
+                yield f"it shares its claim {label}"
+            for result in made.devices.results or ():
+                device = result.driver, result.pool, result.device
+                if result.admin_access:
+                    yield f"its claim {label} has admin access"
+                elif self._homes.get(device[:2], ("", ""))[:2] != (pod.spec.node_name, pod.spec.node_name):
+                    yield f"other nodes reach device {result.device} of its claim {label}, or none does"
+                holds = self._usage.holds(device)
+                if len(holds) > 1 and any(hold.share_id is None for hold in holds):
+                    yield f"device {result.device} of its claim {label} is held twice"
+
+    def _cost(self, pod: Pod, held: tuple[OwnedClaim, ...]) -> int:
+        """What its annotation says, or that of a controller, or as many as it has devices, and at least 1."""
+        for one in (pod, *self._makers(pod)):
+            text = (one.metadata.annotations or {}).get(MOVE_COST_ANNOTATION)
+            if text is not None:
+                if not text.isascii() or not text.isdecimal():
+                    kind, name = kind_of(type(one)).name, "/".join(key_of(one.metadata))
+                    raise ValueError(f"{kind} {name}: annotation {MOVE_COST_ANNOTATION} is no whole number: {text!r}")
+                return int(text)
+        return max(1, sum(len(one.allocation.devices.results or ()) for one in held))
+
+    def _makers(self, pod: Pod) -> Iterator[KubernetesObject]:
+        """The controllers of a pod that the input has, from the nearest one up."""
+        owner = _controller_of(pod)
+        for _ in range(_LONGEST_CHAIN):
+            if owner is None:
+                return
+            found: KubernetesObject | None = self._controllers.get((owner.kind, (key_of(pod.metadata)[0], owner.name)))
+            if found is None:
+                return
+            yield found
+            owner = _controller_of(found)
+
+
+def _controller_of(made: KubernetesObject) -> OwnerReference | None:
+    return next((one for one in made.metadata.owner_references or () if one.controller), None)
+
+
+def goes_with_its_node(pod: Pod) -> bool:
+    """Whether a pod is a part of its node: DaemonSets make one for each, and static pods are read from its disk."""
+    owner = _controller_of(pod)
+    return _is_mirror(pod) or (owner is not None and owner.kind in ("DaemonSet", "Node"))
+
+
+def _is_mirror(pod: Pod) -> bool:
+    annotations = pod.metadata.annotations or {}
+    return MIRROR_ANNOTATION in annotations or annotations.get(SOURCE_ANNOTATION, "api") != "api"
+
+
+def _local_volumes(spec: PodSpec) -> Iterator[str]:
+    """Volumes whose data is on the node: paths of it, and empty directories that are not in memory."""
+    for volume in spec.volumes or ():
+        if volume.host_path or (volume.empty_dir is not None and volume.empty_dir.medium != "Memory"):
+            yield volume.name
+
+
+def _names_group(key: str) -> bool:
+    return key in ("scheduling.x-k8s.io/pod-group", "scheduling.k8s.io/group-name")
+
+
+def _of_budgets(budgets: list[tuple[ObjectKey, int]]) -> Iterator[str]:
+    """A pod of two budgets cannot be evicted, and one of a budget only while that allows it (MOV-3)."""
+    if len(budgets) > 1:
+        yield f"two PodDisruptionBudgets are about it, {budgets[0][0][1]} and {budgets[1][0][1]}"
+    elif budgets and budgets[0][1] < 1:
+        yield f"PodDisruptionBudget {budgets[0][0][1]} allows no eviction"
+
+
+def _budgets_by_namespace(cluster: Cluster) -> dict[str, dict[ObjectKey, tuple[PodDisruptionBudget, int]]]:
+    found: dict[str, dict[ObjectKey, tuple[PodDisruptionBudget, int]]] = defaultdict(dict)
+    for key, budget in cluster.objects(PodDisruptionBudget).items():
+        found[key[0]][key] = budget, disruptions_allowed(budget)
+    return found
+
+
+def disruptions_allowed(budget: PodDisruptionBudget) -> int:
+    """How many pods of a budget may be away; none where its status does not say (MOV-3)."""
+    return budget.status.disruptions_allowed if budget.status is not None else 0
+
+
+def _controllers_by_name(cluster: Cluster) -> Mapping[tuple[str, ObjectKey], Any]:
+    return {
+        (kind_of(model).name, key): made
+        for model in WORKLOAD_MODELS
+        if model is not PodDisruptionBudget
+        for key, made in cluster.objects(model).items()
+    }
+
+
+def _nodes_of_pools(cluster: Cluster) -> dict[PoolId, tuple[str, str]]:
+    """The first and the last node, by name, of the slices of each pool; empty names for other nodes' devices."""
+    found: dict[PoolId, tuple[str, str]] = {}
+    for slice_ in cluster.slices:
+        pool, node = (slice_.spec.driver, slice_.spec.pool.name), slice_.spec.node_name or ""
+        first, last = found.get(pool, (node, node))
+        found[pool] = min(first, node), max(last, node)
+    return found

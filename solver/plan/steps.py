@@ -1,0 +1,254 @@
+"""An order in which a plan can be carried out: what moves, what waits, nodes that join and nodes that go.
+
+After each step everything that runs has room and devices of its own. A pod moves when there is room for it where it
+goes, at best while it still runs where it was. Where pods wait for each other's places, the one that is cheapest to
+evict waits without a place until the others have moved. Pods of a PodDisruptionBudget move one after the other, so that
+no more of them are away than it allows (MOV-4, MOV-5).
+
+Devices whose capacity or counters several units share are looked at as a whole: a pod arrives there once all that leave
+have left. Then what is there is a part of what there is in the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
+from ...models.kubernetes.workloads import PodDisruptionBudget
+from ...models.results.common import ClaimAnswer
+from ...models.results.plan import PlanStep, StepAction
+from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
+from ...models.workload.requests import Requests, effective_requests
+from ...models.workload.running import RunningPod, disruptions_allowed
+from ..allocate.check import VerificationError
+from ..verification.steps import step_violations
+from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
+
+
+def ordered_steps(cluster: Cluster, answer: PlanOutcome) -> PlanOutcome:
+    """Return the outcome with steps; ``cluster`` has the nodes that are bought.
+
+    Raises ``VerificationError`` if a state between two steps breaks a rule; that is a defect of drasat.
+    """
+    bought = [node.metadata.name for nodes in answer.bought.values() for node in nodes]
+    order = _StepOrder(cluster, answer.gates, answer.moves)
+    placed = {move.running.key for move in answer.moves}
+    waiting = [answer.units[place] for place in answer.order]
+    steps = [
+        *(_node_step("add", name) for name in bought),
+        *order.steps(),
+        *(_unit_step("place", one) for one in waiting if one.unit.pod is None or _key(one) not in placed),
+        *(_node_step("remove", name) for name, _ in answer.removed),
+    ]
+    violations = step_violations(cluster, steps, answer.units, answer.gates, answer.cel_errors)
+    if violations:
+        raise VerificationError(violations)
+    return replace(answer, steps=tuple(steps))
+
+
+def _key(one: PlannedUnitOutcome) -> ObjectKey:
+    return one.unit.namespace, one.unit.name
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A pod that moves: where it goes, what it takes of nodes, and the devices that it has and gets."""
+
+    move: PlannedMove
+    requests: Requests
+    has: frozenset[DeviceId]
+    gets: frozenset[DeviceId]
+
+    @property
+    def pod(self) -> RunningPod:
+        """The pod as it runs."""
+        return self.move.running
+
+    @property
+    def node(self) -> str:
+        """Where it goes."""
+        return self.move.unit.node or ""
+
+
+class _StepOrder:
+    """Carries out moves one by one, and notes what is free by then."""
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates, moves: Sequence[PlannedMove]) -> None:
+        self._left = [_arrival(one) for one in moves]
+        self._room = dict(remaining_allocatable(cluster, gates))
+        usage = cluster.usage(gates)
+        gets = {device for one in self._left for device in one.gets}
+        self._holders = Counter({device: len(usage.holds(device)) for device in gets})
+        self._joint = _joint_pools(cluster)
+        self._budgets = {key: disruptions_allowed(one) for key, one in cluster.objects(PodDisruptionBudget).items()}
+        self._away: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
+        self._evicted: list[_Arrival] = []
+
+    def steps(self) -> Iterator[PlanStep]:
+        """Yield the steps; cheap moves come first where several are possible."""
+        self._left.sort(key=lambda one: (one.pod.cost, one.pod.key))
+        while self._left or self._evicted:
+            arrived = next((one for one in self._evicted if self._has_room(one)), None)
+            if arrived is not None:
+                self._evicted.remove(arrived)
+                self._arrive(arrived)
+                yield _step("place", arrived)
+                continue
+            move = self._next_move()
+            if move is not None:
+                one, overlap = move
+                self._left.remove(one)
+                self._leave(one)
+                self._arrive(one)
+                yield _step("move", one, overlap=overlap)
+                continue
+            if not self._left:
+                # What remains fits beside everything that has arrived: that is the plan.
+                raise AssertionError("the pods that are left have no room")
+            one = self._to_evict()
+            self._left.remove(one)
+            self._evicted.append(one)
+            self._leave(one)
+            note = self._reason(one)
+            if one.pod.budget:
+                self._away[one.pod.budget].add(one.pod.key)
+            yield _step("evict", one, note=note)
+
+    def _next_move(self) -> tuple[_Arrival, bool] | None:
+        """A move for which there is room now, at best beside the pod as it is; True: there is."""
+        allowed = [one for one in self._left if self._may_leave(one)]
+        for one in allowed:
+            if self._has_room(one):
+                return one, True
+        for one in allowed:
+            self._leave(one)
+            fits = self._has_room(one)
+            self._come_back(one)
+            if fits:
+                return one, False
+        return None
+
+    def _may_leave(self, one: _Arrival) -> bool:
+        """Whether the budget of a pod allows one more to be away."""
+        budget = one.pod.budget
+        return budget is None or len(self._away[budget]) < self._budgets.get(budget, 0)
+
+    def _to_evict(self) -> _Arrival:
+        """The cheapest pod whose eviction lets another one move, or the cheapest of all; budgets count before."""
+        for one in sorted(self._left, key=lambda one: not self._may_leave(one)):
+            self._leave(one)
+            helps = any(self._has_room(other) for other in self._left if other is not one)
+            self._come_back(one)
+            if helps:
+                return one
+        return min(self._left, key=lambda one: not self._may_leave(one))
+
+    def _reason(self, one: _Arrival) -> str:
+        said = "pods wait for each other's places: it waits until its own is free"
+        return said if self._may_leave(one) else f"{said}; its PodDisruptionBudget is exceeded meanwhile"
+
+    def _has_room(self, one: _Arrival) -> bool:
+        if missing_resources(one.requests, self._room.get(one.node)):
+            return False
+        joint = {device[:2] for device in one.gets} & self._joint
+        if joint:
+            leaving = (other for other in self._left if other is not one)
+            return all(joint.isdisjoint(device[:2] for device in other.has) for other in leaving)
+        return not any(self._holders[device] for device in one.gets)
+
+    def _leave(self, one: _Arrival) -> None:
+        subtract_requests(self._room.get(one.pod.node), {name: -amount for name, amount in one.requests.items()})
+        self._holders.subtract(one.has)
+
+    def _come_back(self, one: _Arrival) -> None:
+        subtract_requests(self._room.get(one.pod.node), one.requests)
+        self._holders.update(one.has)
+
+    def _arrive(self, one: _Arrival) -> None:
+        subtract_requests(self._room.get(one.node), one.requests)
+        self._holders.update(one.gets)
+        if one.pod.budget:
+            self._away[one.pod.budget].discard(one.pod.key)
+
+
+def _arrival(move: PlannedMove) -> _Arrival:
+    has = _devices(held.allocation for held in move.running.held)
+    gets = _devices(allocation for _, allocation in move.unit.allocations)
+    return _Arrival(move, effective_requests(move.running.pod.spec, move.running.backed), has, gets)
+
+
+def _devices(allocations: Iterable[AllocationResult]) -> frozenset[DeviceId]:
+    results = (one for allocation in allocations for one in allocation.devices.results or ())
+    return frozenset((one.driver, one.pool, one.device) for one in results if not one.admin_access)
+
+
+def _joint_pools(cluster: Cluster) -> set[PoolId]:
+    """Pools in which units share devices, or what devices are made of."""
+    return {
+        (slice_.spec.driver, slice_.spec.pool.name)
+        for slice_ in cluster.slices
+        if slice_.spec.shared_counters
+        or any(one.allow_multiple_allocations or one.consumes_counters for one in slice_.spec.devices or ())
+    }
+
+
+def _step(action: StepAction, one: _Arrival, *, overlap: bool = False, note: str = "") -> PlanStep:
+    leaves = action != "place"
+    base = _unit_step(action, one.move.unit)
+    return structs.replace(
+        base,
+        source=one.pod.node if leaves else "",
+        node=base.node if action != "evict" else "",
+        overlap=overlap,
+        cost=one.pod.cost if leaves else 0,
+        budget="/".join(one.pod.budget) if one.pod.budget and leaves else "",
+        claims=base.claims if action != "evict" else (),
+        note=note,
+    )
+
+
+def _unit_step(action: StepAction, unit: PlannedUnitOutcome) -> PlanStep:
+    """A unit comes to its node."""
+    return PlanStep(
+        action=action,
+        kind="Pod" if unit.unit.pod is not None else "ResourceClaim",
+        namespace=unit.unit.namespace,
+        name=unit.unit.name,
+        source="",
+        node=unit.node or "",
+        overlap=False,
+        cost=0,
+        budget="",
+        claims=_claims(unit),
+        note="",
+    )
+
+
+def _node_step(action: StepAction, name: str) -> PlanStep:
+    return PlanStep(
+        action=action,
+        kind="Node",
+        namespace="",
+        name=name,
+        source=name if action == "remove" else "",
+        node=name if action == "add" else "",
+        overlap=False,
+        cost=0,
+        budget="",
+        claims=(),
+        note="",
+    )
+
+
+def _claims(unit: PlannedUnitOutcome) -> tuple[ClaimAnswer, ...]:
+    return tuple(
+        ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=allocation)
+        for ref, allocation in unit.allocations
+    )

@@ -1,0 +1,245 @@
+"""The states between the steps of a plan, each checked by the rules of allocation (MOV-3 to MOV-5).
+
+- STEP-POD: pods that move or are evicted run where the step says; what is placed waits, and runs nowhere.
+- STEP-NODE: pods come to nodes that are there; a node joins once, and goes when nothing of the plan's is left on it.
+- STEP-BUDGET: no more pods of a PodDisruptionBudget are away at once than it allows, unless the step says so.
+- STEP-END: in the end every placed unit is on its node with its devices, and nothing that ran is gone.
+
+What a pod takes on its node is verified as in any plan, beside everything that runs by then.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey, key_of, matches_labels
+from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
+from ...models.kubernetes.workloads import PodDisruptionBudget
+from ...models.workload.node_room import running_pods
+from .plans import PlacedUnit
+from .verify import Placement, Violation, verify
+
+
+class CheckedClaim(Protocol):
+    """A claim of a step, with what it gets."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the claim."""
+
+    @property
+    def name(self) -> str:
+        """The name of the claim."""
+
+    @property
+    def allocation(self) -> AllocationResult | None:
+        """What it gets."""
+
+
+class CheckedStep(Protocol):
+    """A step of a plan; see the record of the document."""
+
+    @property
+    def action(self) -> str:
+        """What is done: add, place, move, evict or remove."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the object."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object."""
+
+    @property
+    def name(self) -> str:
+        """The name of the object."""
+
+    @property
+    def source(self) -> str:
+        """The node that is left."""
+
+    @property
+    def node(self) -> str:
+        """The node that is come to."""
+
+    @property
+    def overlap(self) -> bool:
+        """Whether there is room for both at once."""
+
+    @property
+    def claims(self) -> Sequence[CheckedClaim]:
+        """What the claims of a unit get."""
+
+    @property
+    def note(self) -> str:
+        """What else there is to know."""
+
+
+def step_violations(
+    cluster: Cluster, steps: Sequence[CheckedStep], units: Sequence[PlacedUnit], gates: FeatureGates, cel_errors: str
+) -> list[Violation]:
+    """Replay steps on the cluster before the plan, in which the nodes that are bought are, too.
+
+    ``units`` are those of the plan, of which some run in the cluster.
+    """
+    state = _State(cluster, gates, cel_errors, {_key(one): one for one in units})
+    found = [violation for number, step in enumerate(steps, 1) for violation in state.step(number, step)]
+    return found or list(state.end())
+
+
+_Key = tuple[bool, str, str]
+"""Whether it is a pod, and its namespace and name."""
+
+
+def _key(unit: PlacedUnit) -> _Key:
+    return unit.unit.pod is not None, unit.unit.namespace, unit.unit.name
+
+
+@dataclass
+class _State:
+    """What runs where after the steps so far."""
+
+    cluster: Cluster
+    gates: FeatureGates
+    cel_errors: str
+    units: Mapping[_Key, PlacedUnit]
+    _gone: set[str] = field(default_factory=set)
+    _away: dict[ObjectKey, set[_Key]] = field(default_factory=lambda: defaultdict(set))
+    _nodes: dict[_Key, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._given = running_pods(self.cluster)
+        self._nodes = {(True, *key): pod.spec.node_name or "" for key, pod in self._given.items()}
+        nodes = self.cluster.nodes.items()
+        self._gone = {name for name, one in nodes if NODE_TEMPLATE_ANNOTATION in (one.metadata.annotations or {})}
+
+    def step(self, number: int, step: CheckedStep) -> Iterator[Violation]:
+        """Carry out a step, and yield what is wrong with it."""
+        label = f"step {number}"
+        if step.action == "add":
+            if step.node not in self._gone:
+                yield Violation("STEP-NODE", "", f"{label}: node {step.node} is there already")
+            self._gone.discard(step.node)
+        elif step.action == "remove":
+            yield from self._remove(label, step)
+        else:
+            yield from self._pod(label, step)
+
+    def _remove(self, label: str, step: CheckedStep) -> Iterator[Violation]:
+        left = [key for key, node in self._nodes.items() if node == step.source and not self._is_of_node(key)]
+        if left or step.source in self._gone or step.source not in self.cluster.nodes:
+            said = f"still has pod {'/'.join(left[0][1:])}" if left else "is not there"
+            yield Violation("STEP-NODE", "", f"{label}: node {step.source} {said}")
+        self._gone.add(step.source)
+
+    def _is_of_node(self, key: _Key) -> bool:
+        """A pod of a DaemonSet or a static one goes with its node."""
+        metadata = self._given[key[1:]].metadata if key[0] and key[1:] in self._given else None
+        owners = (metadata.owner_references if metadata else None) or ()
+        static = metadata is not None and "kubernetes.io/config.mirror" in (metadata.annotations or {})
+        return static or any(one.controller and one.kind in ("DaemonSet", "Node") for one in owners)
+
+    def _pod(self, label: str, step: CheckedStep) -> Iterator[Violation]:
+        key = step.kind == "Pod", step.namespace, step.name
+        unit, name = self.units.get(key), f"{step.kind} {step.namespace}/{step.name}"
+        if unit is None:
+            yield Violation("STEP-POD", "", f"{label}: {name} is no unit of the plan")
+            return
+        leaves = step.action in ("move", "evict")
+        if leaves and self._nodes.get(key) != step.source:
+            yield Violation("STEP-POD", "", f"{label}: {name} does not run on node {step.source}")
+        if not leaves and key in self._nodes:
+            yield Violation("STEP-POD", "", f"{label}: {name} runs already")
+        before = self.cluster
+        if leaves:
+            yield from self._leave(label, step, key, unit)
+        if step.node:
+            yield from self._arrive(label, step, key, unit, before if step.overlap else self.cluster)
+
+    def _leave(self, label: str, step: CheckedStep, key: _Key, unit: PlacedUnit) -> Iterator[Violation]:
+        """Take a pod off its node; its claims are its own, and are empty then."""
+        pod = self._given.get(key[1:])
+        self._nodes.pop(key, None)
+        claims = (self.cluster.claims.get(ref.key) for ref in unit.unit.claims)
+        emptied = [replace(claim, status=None) for claim in claims if claim is not None]
+        self.cluster = self.cluster.without(pods=[key[1:]]).with_claims(emptied)
+        for name, budget in self.cluster.objects(PodDisruptionBudget).items():
+            selector = budget.spec.selector
+            labels = pod.metadata.labels if pod else None
+            if name[0] == key[1] and (selector is None or matches_labels(selector.requirements, labels)):
+                self._away[name].add(key)
+                allowed = budget.status.disruptions_allowed if budget.status else 0
+                if len(self._away[name]) > allowed and "PodDisruptionBudget" not in step.note:
+                    said = f"{len(self._away[name])} pods are away, {allowed} may be"
+                    yield Violation("STEP-BUDGET", "", f"{label}: PodDisruptionBudget {'/'.join(name)}: {said}")
+
+    def _arrive(
+        self, label: str, step: CheckedStep, key: _Key, unit: PlacedUnit, beside: Cluster
+    ) -> Iterator[Violation]:
+        """Put a unit on its node; ``beside`` is what runs then."""
+        if step.node in self._gone or step.node not in beside.nodes:
+            yield Violation("STEP-NODE", "", f"{label}: node {step.node} is not there")
+            return
+        refs = {ref.key: ref for ref in unit.unit.claims}
+        made = {(one.namespace, one.name): one.allocation for one in step.claims}
+        claims: list[ResourceClaim] = []
+        for name, allocation in made.items():
+            claim = refs[name].claim if name in refs else None
+            if claim is None or allocation is None:
+                yield Violation("STEP-POD", "/".join(name), f"{label}: the claim is none of {step.name}")
+                return
+            claims.append(replace(claim, status=ResourceClaimStatus(allocation=allocation)))
+        pairs = tuple((replace(one, status=None), one.status.allocation) for one in claims if one.status)
+        earlier = tuple(
+            self.cluster.claims.get(ref.key, ref.claim) for ref in refs.values() if ref.claim and ref.key not in made
+        )
+        # With overlap the pod that leaves is another one, and so are its claims.
+        there = beside if not step.overlap else _renamed(beside, [claim for claim, _ in pairs])
+        placement = Placement(
+            there.node(step.node),
+            tuple((claim, allocation) for claim, allocation in pairs if allocation is not None),
+            unit.unit.pod,
+            tuple(one for one in earlier if one is not None),
+        )
+        for violation in verify(there, [placement], self.gates, cel_errors=self.cel_errors):
+            yield Violation(violation.rule, violation.claim, f"{label}: {violation.message}")
+        self._nodes[key] = step.node
+        if unit.unit.pod is not None:
+            placed = replace(unit.unit.pod, spec=replace(unit.unit.pod.spec, node_name=step.node))
+            self.cluster = self.cluster.with_pods([placed])
+        self.cluster = self.cluster.with_claims(claims)
+        for away in self._away.values():
+            away.discard(key)
+
+    def end(self) -> Iterator[Violation]:
+        """Yield what is not as the plan has it."""
+        placed = {key: one for key, one in self.units.items() if one.node is not None}
+        for key, one in placed.items():
+            if self._nodes.get(key) != one.node:
+                yield Violation("STEP-END", "", f"{'/'.join(key[1:])} is not on node {one.node} in the end")
+            for ref, allocation in one.allocations:
+                claim = self.cluster.claims.get(ref.key)
+                if claim is None or claim.status is None or claim.status.allocation != allocation:
+                    yield Violation("STEP-END", "/".join(ref.key), "the claim has other devices in the end")
+        for name in self._given:
+            if (True, *name) not in self._nodes:
+                yield Violation("STEP-END", "", f"pod {'/'.join(name)} is gone in the end")
+
+
+def _renamed(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Cluster:
+    """The cluster in which claims have other names, so that what they hold is still there beside new ones."""
+    mark = "-before"
+    there = [(key_of(one.metadata), cluster.claims.get(key_of(one.metadata))) for one in claims]
+    held = [one for _, one in there if one is not None]
+    kept = [replace(one, metadata=replace(one.metadata, name=one.metadata.name + mark)) for one in held]
+    emptied = [replace(one, status=None) for one in held]
+    return cluster.with_claims([*kept, *emptied])

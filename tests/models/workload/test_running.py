@@ -1,0 +1,94 @@
+"""Which running pods may move (groups 6, MOV-1 to MOV-7), and what a move costs."""
+
+import pytest
+from support.manifests import cluster, maker, obj, pod
+from support.moving import holder
+from support.plan_building import ALL, claim, classes, entry, fabric, holding, nodes
+
+from drasat.models.workload.running import read_running_pods
+
+SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+DISK = {"volumes": [{"name": "v", "emptyDir": {}}]}
+
+
+def read(*given, **options):
+    found = read_running_pods(cluster(*classes(), *nodes("n1", "n2"), *given), ALL, **options)
+    return {key[1]: one for key, one in found.items()}
+
+
+def budget(name="b", allowed=1, **selector):
+    status = {} if allowed is None else {"status": {"disruptionsAllowed": allowed}}
+    return obj("PodDisruptionBudget", name, {"selector": {"matchLabels": selector}}, **status) | {
+        "apiVersion": "policy/v1"
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, ""),
+        ({"owner": None}, "no controller"),
+        ({"owner": ("DaemonSet", "d")}, "DaemonSet"),
+        ({"owner": ("Node", "n1"), "meta": {"annotations": {"kubernetes.io/config.mirror": "x"}}}, "static pod"),
+        ({"meta": {"annotations": {SAFE: "false"}}}, "safe-to-evict is false"),
+        ({"meta": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}}, "do-not-disrupt is true"),
+        ({"meta": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, "being deleted"),
+        ({"spec_more": {"priority": 2_000_000_000}}, "priority of system pods"),
+        ({"spec_more": DISK}, "local storage in its volume v"),
+        ({"spec_more": {"volumes": [{"name": "v", "hostPath": {"path": "/x"}}]}}, "local storage"),
+        ({"spec_more": {"volumes": [{"name": "v", "emptyDir": {"medium": "Memory"}}]}}, ""),
+        ({"spec_more": DISK, "meta": {"annotations": {SAFE: "true"}}}, ""),
+        ({"spec_more": DISK, "meta": {"annotations": {f"{SAFE}-local-volumes": "w,v"}}}, ""),
+        ({"owner": None, "meta": {"annotations": {"descheduler.alpha.kubernetes.io/evict": ""}}}, ""),
+        ({"spec_more": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}}, "PersistentVolume"),
+        ({"labels": {"leaderworkerset.sigs.k8s.io/name": "l"}}, "LeaderWorkerSet group restart"),
+        ({"labels": {"jobset.sigs.k8s.io/jobset-name": "j"}}, "JobSet restart"),
+        ({"GANG": "g"}, "in a group of pods"),
+    ],
+)
+def test_what_keeps_a_pod_where_it_is(options, said):
+    """The table of section 6 with F1 and F2; MOV-1 lifts what only a permission lifts, MOV-7 what restarts together."""
+    stays = read(*holder("a", "n1", 0, **options))["a"].stays
+    assert (said in stays) if said else stays == ""
+
+
+@pytest.mark.parametrize(
+    ("budgets", "said"),
+    [
+        ([budget(app="web")], ""),
+        ([budget(app="other", allowed=0)], ""),
+        ([budget(app="web", allowed=0)], "b allows no eviction"),
+        ([budget(app="web", allowed=None)], "b allows no eviction"),
+        ([budget("b", app="web"), budget("c", app="web")], "two PodDisruptionBudgets"),
+    ],
+)
+def test_budgets_are_asked(budgets, said):
+    """MOV-3: one budget that allows an eviction; two of them forbid it, and so does one without a status."""
+    stays = read(*holder("a", "n1", 0, labels={"app": "web"}), *budgets)["a"].stays
+    assert (said in stays) if said else stays == ""
+
+
+def test_devices_that_others_use_or_reach_stay():
+    """MOV-6: a claim that several pods share, and devices that other nodes reach."""
+    shared = [
+        holding("s", "n1", "gpu-0"),
+        *(pod(name, entry("s", claim="s"), spec={"nodeName": "n1"}) for name in "ab"),
+    ]
+    assert "shares its claim" in read(*shared, move_bare=True)["a"].stays
+    far = [fabric(), holding("f", "fabric", "f0", driver="fabric.example.com")]
+    far += [pod("a", entry("f", claim="f"), spec={"nodeName": "n1"})]
+    assert "other nodes reach" in read(*far, move_bare=True)["a"].stays
+    alone = [holding("s", "n1", "gpu-0"), pod("a", entry("s", claim="s"), spec={"nodeName": "n1"})]
+    assert read(*alone, move_bare=True)["a"].stays == ""
+
+
+def test_the_cost_is_that_of_the_pod_or_its_controller_or_of_its_devices():
+    made = maker("ReplicaSet", "web", spec={"replicas": 0}, MOVE_COST="9")
+    given = [*holder("a", "n1", 0, MOVE_COST="4"), *holder("b", "n1", 1), made]
+    assert {name: one.cost for name, one in read(*given).items()} == {"a": 4, "b": 9}
+    plain = [*holder("a", "n1", 0, 1, spec="t2"), *holder("b", "n1")]
+    assert {name: one.cost for name, one in read(*plain).items()} == {"a": 2, "b": 1}
+
+
+def test_a_loose_claim_is_no_running_pod():
+    assert read(claim("c")) == {}
