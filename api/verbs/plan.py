@@ -307,12 +307,12 @@ def plan(
         placed at once; ``kueue`` places what Kueue's own cycles admit; ``ignore`` places without quota. Default
         ``joint`` where there are ClusterQueues. A workload is placed whole, or in part where Kueue may admit a part.
     moves
-        How many running pods may go to other nodes and devices at most, or ``any``: those that a controller makes
-        again, with ``move_bare`` others, too. Then ``move-cost`` and ``moves`` follow the stages about what is placed;
-        where nothing waits they come last, and ``fewest-nodes`` is the default. The result has steps.
+        How many running pods may go to other nodes and devices at most, or ``any``. ``move-cost`` and ``moves`` follow
+        what is placed then; where nothing waits they come last, and ``fewest-nodes`` is the default.
+    move_bare
+        With ``moves``: pods move that no controller makes again, too.
     consolidate
-        Find the cheapest nodes for what runs: which can go, and which new ones of NodePools and NodeTemplates replace
-        them. It means ``moves="any"``.
+        Find the cheapest nodes for what runs: which can go, and which new ones replace them; it means ``moves="any"``.
     replacement
         With ``consolidate``: how many new nodes there may be: ``none``, ``one``, as Karpenter has it, or ``any``.
     executor

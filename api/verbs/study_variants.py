@@ -352,6 +352,7 @@ _READERS_BY_TYPE: Mapping[str, Callable[[Any, Path], Any]] = {
     "bool": partial(_checked, (bool,), "true or false"),
     "int": partial(_checked, (int,), "an integer"),
     "int | None": partial(_checked, (int,), "an integer"),
+    "int | str | None": partial(_checked, (int, str), "an integer or a string"),
     "str": _TEXT,
     "str | None": _TEXT,
     "str | Sequence[str]": _names,
