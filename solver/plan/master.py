@@ -82,6 +82,8 @@ class LinearMaster:
                 self._cover[index].set_coefficient(variable, -size)
         for row in instance.rows:
             self.add_row(row)
+        for column, _ in instance.start.columns if instance.start else ():
+            self.add(column)
 
     def add(self, column: master_problem.Column) -> bool:
         """Add a column; False if it is there already."""

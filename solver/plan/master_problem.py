@@ -184,8 +184,8 @@ class MasterProblem:
 
     ``sizes`` says by meter, roughly, by how much one more unit may raise the usage of a column; without it by 1.
 
-    Rows must hold for a plan without any node: the empty plan is where planning starts. ``completion`` chooses among
-    gangs where rows keep most choices from being plans.
+    Rows must hold for the plan where planning ``start``s; without one they must hold for the empty plan. ``completion``
+    chooses among gangs where rows keep most choices from being plans.
     """
 
     units: tuple[MasterUnitClass, ...]
@@ -195,6 +195,7 @@ class MasterProblem:
     meters: int = 0
     sizes: tuple[int, ...] = ()
     completion: PlanCompletion | None = None
+    start: IntegerPlan | None = None
 
     def demands(self) -> tuple[int, ...]:
         """How many units of each class are queued, those of gangs included."""

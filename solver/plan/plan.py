@@ -448,13 +448,7 @@ def _solve_instance(
             watch(stage, display[stage](value), None if bound is None else display[stage](bound))
 
     solution = solve_stages(
-        instance.problem,
-        stages,
-        instance.pricer,
-        begin=instance.start,
-        limits=limits,
-        executor=executor,
-        watch=watch and tell,
+        instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=watch and tell
     )
     plan = remove_slack(instance.problem, solution.plan, instance.pricer)
     pairs = zip(solution.stages, stages, strict=False)
@@ -475,6 +469,6 @@ def _relaxed_bounds(
         return ()
     display = [goal.display_value(stage.value) for goal, stage in zip(instance.goals, solution.stages, strict=False)]
     stages = [(goal.stage, round(value * goal.scale)) for goal, value in zip(relaxed.goals, display, strict=False)]
-    bounds = stage_bounds(relaxed.problem, stages, relaxed.pricer, limits, relaxed.start)
+    bounds = stage_bounds(relaxed.problem, stages, relaxed.pricer, limits)
     known = zip(relaxed.goals, bounds, strict=False)
     return [None if bound is None else goal.display_value(bound) for goal, bound in known]

@@ -73,21 +73,17 @@ def solve_stages(
     pricer: column_generation.Pricer,
     *,
     start: Iterable[master_problem.Column] = (),
-    begin: master_problem.IntegerPlan | None = None,
     limits: master_problem.PlanLimits | None = None,
     executor: Executor | None = None,
     watch: StageWatch | None = None,
 ) -> master_problem.PlanSolution:
     """Plan by lexicographic stages. ``start`` are columns that are known already, such as those of greedy plans.
 
-    ``begin`` is the plan to begin with where some rows do not hold for the empty one.
-
     Equal questions have equal plans, with any executor, unless the clock ends them.
     """
     run = _StageSolver(instance, pricer, limits or master_problem.PlanLimits(), executor, watch)
-    for column in (*start, *(column for column, _ in (begin.columns if begin else ()))):
+    for column in start:
         run.master.add(column)
-    run.begin(begin)
     try:
         for number, stage in enumerate(stages):
             run.stage(stage, len(stages) - number)
@@ -110,14 +106,10 @@ class _StageSolver:
         self._generator = column_generation.ColumnGenerator(instance, self.master, pricer, executor)
         self._limits = limits
         self._watch = watch
-        self._plan = self._settled(master_problem.empty_plan(instance))
+        self._plan = self._settled(instance.start or master_problem.empty_plan(instance))
         self._whole_gangs = WholeGangSolver(self._generator, self._most())
         self._results: list[master_problem.StageResult] = []
         self._reached: list[tuple[master_problem.ObjectiveStage, int | None]] = []
-
-    def begin(self, plan: master_problem.IntegerPlan | None) -> None:
-        """Take a plan to begin with."""
-        self._plan = self._settled(plan) if plan else self._plan
 
     def result(self, interrupted: bool = False) -> master_problem.PlanSolution:
         """Return the solution by now."""
@@ -490,15 +482,9 @@ def stage_bounds(
     stages: Sequence[tuple[master_problem.ObjectiveStage, int]],
     pricer: column_generation.Pricer,
     limits: master_problem.PlanLimits,
-    begin: master_problem.IntegerPlan | None = None,
 ) -> Iterator[int | None]:
-    """Bound each stage for plans that are as good as these values in the stages before; None for unknown.
-
-    ``begin`` is a plan for which all rows hold where the empty one is none.
-    """
+    """Bound each stage for plans that are as good as these values in the stages before; None for unknown."""
     master = LinearMaster(instance)
-    for column, _ in begin.columns if begin else ():
-        master.add(column)
     generator = column_generation.ColumnGenerator(instance, master, pricer)
     budget = column_generation.GenerationLimits(limits.rounds, limits.gap, limits.deadline)
     for stage, value in stages:

@@ -24,7 +24,7 @@ from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeConte
 from ....problem.requests import VisibleAttributes
 from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
-from ..master_problem import CouplingRow, IntegerPlan, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
+from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
 from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, least_consumption, stages_with_choice
@@ -100,8 +100,7 @@ class PlanInstance:
     ``unplaceable`` says by position in the queue why a unit cannot be placed; ``is_narrowed``: the instance leaves out
     some plans, so that its bounds do not hold for all; ``busy`` are the nodes in use whatever is planned. ``objective``
     are the stages by name, with those that follow; ``consumption`` weighs devices where a stage asks for it.
-    ``admissions`` reads from a plan what is admitted. ``homes`` say which running pods stay, and ``start`` is the plan
-    by which all of them do.
+    ``admissions`` reads from a plan what is admitted. ``homes`` say which running pods stay.
     """
 
     problem: MasterProblem
@@ -121,7 +120,6 @@ class PlanInstance:
     consumption: ConsumptionSurvey | None
     admissions: PlannedAdmissions | None = None
     homes: HomeSlots | None = None
-    start: IntegerPlan | None = None
 
 
 def build_plan_instance(request: PlanRequest, deadline: float | None = None) -> PlanInstance:
@@ -227,22 +225,16 @@ class _PlanInstanceBuilder:
         on_one_node = [CouplingRow(Terms(usage={meter: 1}), upper=1) for meter in range(len(shared.limits), first)]
         catalogue = self._request.catalogue
         limits = catalogue.limit_rows(node_classes) if catalogue else ()
-        residual = goals.residual_workload
+        residual, at_home = goals.residual_workload, homes.rows() if homes else ()
         instance = replace(
             residual.instance(instance) if residual else instance,
-            rows=(
-                *gangs.rows,
-                *self._rows,
-                *shared.rows,
-                *on_one_node,
-                *goals.budget(first),
-                *limits,
-                *(homes.rows() if homes else ()),
-            ),
+            rows=(*gangs.rows, *self._rows, *shared.rows, *on_one_node, *goals.budget(first), *limits, *at_home),
             meters=first + len(goals.measures),
             sizes=((1,) * first + goals.sizes),
         )
         pricer = DispatchingPricer.of(measured, len(instance.units))
+        if homes:
+            instance = replace(instance, start=homes.start(instance, measured, pricer))
         return PlanInstance(
             instance,
             goals.stages(first),
@@ -261,7 +253,6 @@ class _PlanInstanceBuilder:
             survey,
             admissions,
             homes.slots() if homes else None,
-            homes.start(instance, measured, pricer) if homes else None,
         )
 
     def _goals(
