@@ -13,7 +13,8 @@ import msgspec
 from ..integrations.karpenter.consolidation import RemovableNodes, purchase_limits, removable_nodes
 from ..models.kubernetes.karpenter import NodePool
 from ..models.results.plan import Number, PlanDocument, RemovedNode
-from ..solver.plan.moves import MoveOptions, plan_with_moves
+from ..solver.plan.lifted import MoveOptions
+from ..solver.plan.moves import plan_with_moves
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster

@@ -58,7 +58,7 @@ from .price_and_branch import solve_stages, stage_bounds
 from .time_budget import PlanTimeBudget
 
 if TYPE_CHECKING:
-    from .moves import LiftedPods
+    from .lifted import LiftedPods
 
 TIME_LIMIT = 300.0
 GAP = 0.001

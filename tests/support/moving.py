@@ -6,7 +6,8 @@ from random import Random
 
 from support.plan_building import DRIVER, classes, cluster, device, entry, node, obj, of, pod, published, template
 
-from drasat.solver.plan.moves import MoveOptions, plan_with_moves
+from drasat.solver.plan.lifted import MoveOptions
+from drasat.solver.plan.moves import plan_with_moves
 
 OWNER = ("ReplicaSet", "web")
 
