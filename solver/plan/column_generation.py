@@ -237,7 +237,7 @@ class StagePricing:
         self._settle_followers(stage)
         sign = self.scale if stage.maximise else -self.scale
         pairs = [(stage.terms, sign * _ROW_PART)]
-        pairs += [(row.terms, -price) for row, price in zip(rows, self._row_prices, strict=True)]
+        pairs += [(row.terms, -price) for row, price in zip(rows, self._row_prices, strict=True) if price]
         self._terms = _rounded_up(combined_terms(pairs))
         self._most_nodes = instance.most_nodes([stage], rows)
         units = [min(max(0, round(dual * self.scale)), _LARGEST_DUAL) for dual in duals.units]
@@ -261,7 +261,7 @@ class StagePricing:
         }
         rows: dict[int, list[int]] = {index: [] for index in many}
         for number, row in enumerate(self._rows if many else ()):
-            for index in many.intersection(row.terms.gangs):
+            for index in many.intersection(row.terms.gangs) if self._row_prices[number] else ():
                 rows[index].append(number)
         for index in sorted(many, reverse=True):
             own = [(number, self._rows[number].terms.gangs[index]) for number in rows[index]]

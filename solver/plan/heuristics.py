@@ -40,10 +40,10 @@ def fill_greedily(
         yield from filling.fill(node)
 
 
-def filling_deadline(deadline: float | None) -> float | None:
-    """When to stop filling, so that time remains for more than a plan to start from."""
+def filling_deadline(deadline: float | None, share: float = _FILLING_TIME_SHARE) -> float | None:
+    """When to stop filling, so that time remains for more than a plan to start from: after a share of what is left."""
     now = monotonic()
-    return None if deadline is None else now + max(0.0, deadline - now) * _FILLING_TIME_SHARE
+    return None if deadline is None else now + max(0.0, deadline - now) * share
 
 
 class _GreedyFilling:

@@ -157,6 +157,27 @@ class ObjectiveStage:
         return gain if self.maximise else -gain
 
 
+def implied_bound(stage: ObjectiveStage, earlier: Sequence[tuple[ObjectiveStage, int | None]]) -> int | None:
+    """Bound a stage whose terms are those of earlier stages together; None where they are not.
+
+    ``earlier`` are stages with their bounds. Each holds for what keeps the stages before it, so that the sum does.
+    """
+    left, total = _coefficients(stage), 0
+    for other, bound in earlier:
+        own = _coefficients(other)
+        if own and bound is not None and other.maximise == stage.maximise and own.items() <= left.items():
+            left = {term: value for term, value in left.items() if term not in own}
+            total += bound
+    return None if left else total
+
+
+def _coefficients(stage: ObjectiveStage) -> dict[tuple[int, int], int]:
+    """Coefficients other than zero, by kind and index."""
+    terms = stage.terms
+    kinds = enumerate((terms.units, terms.gangs, terms.nodes, terms.usage))
+    return {(kind, index): value for kind, own in kinds for index, value in own.items() if value}
+
+
 class PlanCompletion(Protocol):
     """Chooses gangs in room that is there, so that the rows about them hold."""
 

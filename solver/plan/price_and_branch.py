@@ -31,6 +31,7 @@ from .heuristics import (
     remove_slack,
 )
 from .master import ColumnBounds, Duals, LinearMaster, MasterRelaxation, solve_restricted_master
+from .master_problem import implied_bound
 from .whole_gangs import WholeGangSolver
 
 # CP-SAT closes the master itself while it has no more columns than this.
@@ -47,8 +48,9 @@ _SETTLING_WORK = 2.0
 # What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
 _ROUNDING_WORK = 0.5
 _FEW_GROUPS = 25
-# How often gangs are chosen in whole numbers, each time with what nodes are known to hold by then, and the work for it.
-_WISHES = 12
+# How often gangs are chosen in whole numbers, each time with what nodes are known to hold by then, and the work for it;
+# what part of the time that is left a choice may take.
+_WISHES, _WISHING_TIME_SHARE = 12, 1 / 2
 # A wish is so much nearer to the best one than the gap that is asked for.
 _PARTS_OF_GAP = 4
 _WHOLE_GANGS_WORK = 20.0
@@ -85,8 +87,9 @@ def solve_stages(
     for column in start:
         run.master.add(column)
     try:
+        open_stages = [implied_bound(stage, [(one, 0) for one in stages[:n]]) is None for n, stage in enumerate(stages)]
         for number, stage in enumerate(stages):
-            run.stage(stage, len(stages) - number)
+            run.stage(stage, sum(open_stages[number:]))
     except KeyboardInterrupt:
         return run.result(interrupted=True)
     return run.result()
@@ -116,7 +119,7 @@ class _StageSolver:
         return master_problem.PlanSolution(self._plan, tuple(self._results), tuple(self.master.columns), interrupted)
 
     def stage(self, stage: master_problem.ObjectiveStage, stages: int) -> None:
-        """Solve the first of so many stages that are left, and keep its value from now on."""
+        """Solve the first of so many stages that are left to be bounded, and keep its value from now on."""
         self._results.append(
             master_problem.StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
         )
@@ -125,7 +128,7 @@ class _StageSolver:
             if self._instance.completion and limits.deadline is not None:
                 # Choosing gangs may take all the time that there is; earlier stages get more of it, and none takes all.
                 now = monotonic()
-                share = max(0.0, limits.deadline - now) * 2 / (stages + 1)
+                share = max(0.0, limits.deadline - now) * 2 / (max(1, stages) + 1)
                 self._limits = replace(limits, deadline=now + share)
             self._reach(stage)
             self._limits = limits
@@ -322,14 +325,18 @@ class _StageSolver:
         self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
     ) -> int | None:
         """Choose gangs in whole numbers and look for nodes for them; return the bound, which may have become better."""
-        completion, solver, deadline = self._instance.completion, self._whole_gangs, self._limits.deadline
-        gap, best, sizes = stage.gap(self._limits.gap), self._plan, completion.sizes if completion else ()
+        solver, deadline, gap = self._whole_gangs, self._limits.deadline, stage.gap(self._limits.gap)
+        stages = [*(reached for reached, _ in self._reached), stage]
+        start = solver.filled(stages, relaxation, self._kept_gangs(stage), filling_deadline(deadline))
+        if start.is_feasible(self._instance, self.master.rows):
+            self._keep_better(stage, start)
+        best = self._plan
         solver.add_prices(self._generator.stage_pricing(stage, relaxation.duals).prices.units, deadline)
         for _ in range(_WISHES):
-            wished = solver.wish(stage, gap / _PARTS_OF_GAP, filling_deadline(deadline))
+            wished = solver.wish(stage, gap / _PARTS_OF_GAP, filling_deadline(deadline, _WISHING_TIME_SHARE))
             if wished is None or stage.gain(wished, self._plan) <= 0:
                 break
-            best, placement = wished, solver.place(wished, sizes, filling_deadline(deadline))
+            best, placement = wished, solver.place(wished, filling_deadline(deadline))
             if placement.plan is not None and placement.plan.is_feasible(self._instance, self.master.rows):
                 self._keep_better(stage, placement.plan)
             else:
@@ -343,6 +350,13 @@ class _StageSolver:
         found = solver.bound(stage, best, Limits(deadline=ends, work=_WHOLE_GANGS_WORK, gap=gap * (1 - gap)))
         return bound if found is None or (bound is not None and (found > bound) == stage.maximise) else found
 
+    def _kept_gangs(self, stage: master_problem.ObjectiveStage) -> dict[int, int]:
+        """How often gangs are placed that earlier stages count and this one does not: there they stay."""
+        groups = self._instance.completion.decided if self._instance.completion else ()
+        among = {gang for own in groups for gang in own}
+        earlier = {gang for reached, _ in self._reached for gang in reached.terms.gangs}.difference(stage.terms.gangs)
+        return {gang: self._plan.gangs[gang] for gang in among & earlier}
+
     def _round_gangs(
         self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
     ) -> None:
@@ -352,9 +366,7 @@ class _StageSolver:
             return
         groups, deadline = completion.decided, self._limits.deadline
         among = frozenset(gang for own in groups for gang in own)
-        # What earlier stages count stays, unless this one counts it, too.
-        earlier = {gang for reached, _ in self._reached for gang in reached.terms.gangs}.difference(stage.terms.gangs)
-        fixed = {gang: self._plan.gangs[gang] for gang in among & earlier}
+        fixed = self._kept_gangs(stage)
         rounded = rounded_gangs(self._generator, relaxation, among, fixed, filling_deadline(deadline))
         columns = fill_for_gangs(self._generator, rounded, fixed, completion.sizes, filling_deadline(deadline))
         self._take(stage, columns, bound, _ROUNDING_WORK, rounded.gangs)
@@ -452,29 +464,6 @@ def _enumerate_columns(
             return None
         found += columns
     return found
-
-
-def implied_bound(
-    stage: master_problem.ObjectiveStage, earlier: Sequence[tuple[master_problem.ObjectiveStage, int | None]]
-) -> int | None:
-    """Bound a stage whose terms are those of earlier stages together; None where they are not.
-
-    ``earlier`` are stages with their bounds. Each holds for what keeps the stages before it, so that the sum does.
-    """
-    left, total = _coefficients(stage), 0
-    for other, bound in earlier:
-        own = _coefficients(other)
-        if own and bound is not None and other.maximise == stage.maximise and own.items() <= left.items():
-            left = {term: value for term, value in left.items() if term not in own}
-            total += bound
-    return None if left else total
-
-
-def _coefficients(stage: master_problem.ObjectiveStage) -> dict[tuple[int, int], int]:
-    """Coefficients other than zero, by kind and index."""
-    terms = stage.terms
-    kinds = enumerate((terms.units, terms.gangs, terms.nodes, terms.usage))
-    return {(kind, index): value for kind, own in kinds for index, value in own.items() if value}
 
 
 def stage_bounds(

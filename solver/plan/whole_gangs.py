@@ -10,15 +10,16 @@ which they cost too much. Each solution is a wish for a plan, and each bound hol
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...encoders.rows import CoefficientError, CpSatRows
 from ..engines.cp_sat import Limits, SolverConfiguration, SolverStatus, run_solver
 from . import column_generation
 from .column_generation import ColumnGenerator, Effort, GenerationLimits, Prices, PricingLimits
+from .gang_dive import fill_for_gangs
 from .heuristics import fill_greedily, plan_from_columns
-from .master import ColumnBounds, LinearMaster, solve_integer_program, solve_restricted_master
+from .master import ColumnBounds, LinearMaster, MasterRelaxation, solve_integer_program, solve_restricted_master
 from .master_problem import (
     Column,
     CouplingRow,
@@ -61,6 +62,18 @@ class WholeGangSolver:
     generator: ColumnGenerator
     limits_by_class: Sequence[int]
     capacity: list[CouplingRow] = field(default_factory=list)
+
+    def filled(
+        self,
+        stages: Sequence[ObjectiveStage],
+        relaxation: MasterRelaxation,
+        fixed: Mapping[int, int],
+        deadline: float | None,
+    ) -> IntegerPlan:
+        """A plan to start from, which may break rows: ``fixed`` gangs come first, then those of the relaxation."""
+        columns = fill_for_gangs(self.generator, relaxation, fixed, self._sizes, deadline)
+        wished = [float(fixed.get(index, amount)) for index, amount in enumerate(relaxation.gangs)]
+        return plan_from_columns(self.generator.instance, stages, columns, wished)
 
     def wish(self, stage: ObjectiveStage, gap: float, deadline: float | None) -> IntegerPlan | None:
         """Find whole gangs that are nearly best for a stage, as far as rows about units and gangs say.
@@ -105,6 +118,13 @@ class WholeGangSolver:
         step = column_generation.value_step(instance, stage.terms)
         return sign * -(-found.bound // step) * step
 
+    @property
+    def _sizes(self) -> list[int]:
+        """What each unit takes of a node, roughly."""
+        completion = self.generator.instance.completion
+        known = completion.sizes if completion else ()
+        return [max(1, size) for size in known] or [1] * len(self.generator.instance.units)
+
     def _most(self) -> list[int]:
         """How many there are of each unit class, and then of each gang class."""
         instance = self.generator.instance
@@ -142,13 +162,13 @@ class WholeGangSolver:
         gangs = {index: one for index, one in enumerate(worth) if one}
         return CouplingRow(Terms(units=units, gangs=gangs), upper=total)
 
-    def place(self, wished: IntegerPlan, sizes: Sequence[int], deadline: float | None) -> GangPlacement:
-        """Look for columns that hold all that is wished for; units count by their ``sizes`` where not all can be held.
+    def place(self, wished: IntegerPlan, deadline: float | None) -> GangPlacement:
+        """Look for columns that hold all that is wished for; units count by their sizes where not all can be held.
 
         What nodes do not hold in parts either gives a capacity row, which is added.
         """
         instance, given = self.generator.instance, placed_units(self.generator.instance, wished)
-        weights = [max(1, size) for size in sizes] or [1] * len(given)
+        weights = self._sizes
         units = tuple(
             MasterUnitClass(index, number, weight)
             for index, (number, weight) in enumerate(zip(given, weights, strict=True))

@@ -18,8 +18,9 @@ from drasat.solver.plan.master_problem import (
     ObjectiveStage,
     PlanLimits,
     Terms,
+    implied_bound,
 )
-from drasat.solver.plan.price_and_branch import implied_bound, solve_stages
+from drasat.solver.plan.price_and_branch import solve_stages
 from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
 

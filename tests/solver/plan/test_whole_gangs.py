@@ -74,7 +74,7 @@ def test_wishes_that_nodes_do_not_hold_are_excluded_until_one_is_the_best_plan(s
     for _ in range(60):
         wished = solver.wish(stage, 0.0, None)
         assert wished.value(stage.terms) >= best
-        placed = solver.place(wished, (), None)
+        placed = solver.place(wished, None)
         assert all(fits_column(scene, column) for column, _ in placed.columns)
         if placed.plan is not None:
             assert placed.plan.is_feasible(scene.instance, scene.instance.rows)
@@ -135,7 +135,7 @@ def test_the_row_of_nodes_counts_the_devices_of_units_and_gangs():
 def test_nodes_hold_units_of_gangs_or_a_row_says_that_they_do_not(numbers, is_held):
     scene = eight_devices(2, [MasterGangClass(((unit, 1),), 16) for unit in range(4)])
     wished = IntegerPlan((), (0,) * 4, numbers)
-    found = solver_of(scene).place(wished, (1, 2, 4, 8), None)
+    found = solver_of(scene).place(wished, None)
     assert (found.plan is not None) == is_held
     if found.plan is not None:
         assert found.plan.is_feasible(scene.instance, ())
