@@ -69,6 +69,7 @@ def command(
     orders: Orders = None,
     objective: Objective = None,
     gap: Gap = None,
+    quota: Quota = None,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -89,7 +90,7 @@ def command(
     --plan: 0 plan admits at least as many units as every other planner; 1 another admits more; 3 one ran out of time.
     """
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
-    plan_options = PlanComparisonOptions(planners, orders, objective, gap)
+    plan_options = PlanComparisonOptions(planners, orders, objective, gap, quota)
     plan_options.check(plan)
     check_report(report)
     common: dict[str, Any] = {
@@ -169,8 +170,9 @@ Planners = Annotated[
     typer.Option(
         "--planners",
         metavar="A,B",
-        help="With --plan: compare these planners: first-fit, best-fit, fgd, kube-scheduler, plan, or those that buy "
-        "nodes of NodePools: karpenter, karpenter-like, plan. [default: the first ones; kube-scheduler where built]",
+        help="With --plan: compare these planners: first-fit, best-fit, fgd, kube-scheduler, plan, or those that know "
+        "quota of Kueue: kueue, plan, or those that buy nodes of NodePools: karpenter, karpenter-like, plan. [default: "
+        "with ClusterQueues kueue, plan, else the first ones; kube-scheduler where built]",
     ),
 ]
 Orders = Annotated[
@@ -194,6 +196,9 @@ Gap = Annotated[
     str | None,
     typer.Option("--gap", metavar="PART", help="With --plan: use this gap, as for drasat plan. [default: 0.1%]"),
 ]
+Quota = Annotated[
+    str | None, typer.Option("--quota", metavar="MODE", help="With --plan: ignore: quota of Kueue does not count.")
+]
 
 
 # They are compared with one another and with ``plan`` alone.
@@ -208,6 +213,7 @@ class PlanComparisonOptions:
     orders: str | None
     objective: str | None
     gap: str | None
+    quota: str | None
 
     @property
     def buys(self) -> bool:
@@ -216,8 +222,9 @@ class PlanComparisonOptions:
 
     def check(self, plan: bool) -> None:
         """Raise ``UsageError`` if one is given without ``--plan``."""
-        if not plan and any(one is not None for one in (self.planners, self.orders, self.objective, self.gap)):
-            raise UsageError("--planners, --orders, --objective and --gap need --plan")
+        given = (self.planners, self.orders, self.objective, self.gap, self.quota)
+        if not plan and any(one is not None for one in given):
+            raise UsageError("--planners, --orders, --objective, --gap and --quota need --plan")
 
     def arguments(self) -> dict[str, Any]:
         """Return the options that are given, as arguments of ``compare_plans``."""
@@ -226,6 +233,7 @@ class PlanComparisonOptions:
             "orders": self.orders and _split_names(self.orders),
             "objective": self.objective,
             "gap": None if self.gap is None else options.parse_fraction(self.gap),
+            "quota": self.quota,
         }
         return {name: value for name, value in said.items() if value is not None}
 
@@ -259,8 +267,8 @@ def _run_purchase_comparison(
     from ..verbs.purchases import compare_purchases
 
     arguments = plan_options.arguments()
-    if {"orders", "objective"} & arguments.keys():
-        raise UsageError("planners that buy nodes take the queue as a whole: no --orders or --objective")
+    if {"orders", "objective", "quota"} & arguments.keys():
+        raise UsageError("planners that buy nodes take the queue as a whole: no --orders, --objective or --quota")
     kept = {name: value for name, value in common.items() if name != "cel_errors"}
     result, _ = run_verb(partial(compare_purchases, cluster, **arguments, **kept))
     document = result.document
@@ -286,6 +294,5 @@ def _plan_comparison_warnings(cluster: Cluster, result: PlanComparisonResult) ->
 def _print_plan_comparison_table(result: PlanComparisonResult, wide: bool = False) -> None:
     from ..reports import comparison
 
-    rows = comparison.plan_comparison_rows(result.document, result.seconds)
-    print_table(comparison.PLAN_COMPARISON_HEADERS, rows, wide=wide)
+    print_table(*comparison.plan_comparison_table(result.document, result.seconds), wide=wide)
     write_stdout_lines([comparison.plan_comparison_summary(result.document)])

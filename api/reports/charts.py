@@ -398,7 +398,15 @@ def timeline_chart(document: ProvisionDocument) -> Chart:
 
 
 def planners_chart(document: PlanComparisonDocument) -> Chart:
-    """How many units each planner places, in each order of the queue."""
+    """How many units each planner places, in each order of the queue; with quota of Kueue, how many workloads."""
+    known = [(one.label, one.quota) for one in document.planners if one.quota is not None]
+    if known:
+        counts = [
+            {"planner": label, "placed": own.placed, "admitted": own.admitted, "asked": own.workloads}
+            for label, own in known
+        ]
+        titles = {"placed": "workloads placed", "admitted": "workloads with quota", "asked": "workloads that wait"}
+        return bars_with_ticks(counts, "planner", titles)
     rows = [
         {"planner": one.label, "admitted": one.admitted, "used": one.used, "asked": document.asked}
         for one in document.planners

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..models.formats.errors import plural
 from ..models.results.comparison import AnswerRelation
 from ..solver.compare.plans import PLAN
@@ -141,6 +143,19 @@ PLAN_COMPARISON_HEADERS = (
     "wasted of all",
     "time",
 )
+QUOTA_COMPARISON_HEADERS = (
+    "planner",
+    "outcome",
+    "workloads",
+    "admitted",
+    "placed",
+    "stranded",
+    "least share",
+    "fairness",
+    "pods",
+    "devices",
+    "time",
+)
 PLAN_COMPARISON_COLUMNS = (
     "planner",
     "order",
@@ -156,6 +171,38 @@ PLAN_COMPARISON_COLUMNS = (
     "wasted of all",
     "seconds",
 )
+# With quota of Kueue also these, of workloads.
+QUOTA_COMPARISON_COLUMNS = ("workloads", "with quota", "placed", "stranded", "least share", "fairness")
+
+
+def has_quota(document: PlanComparisonDocument) -> bool:
+    """Whether quota of Kueue counts in a comparison."""
+    return any(one.quota is not None for one in document.planners)
+
+
+def plan_comparison_table(
+    document: PlanComparisonDocument, seconds: Mapping[str, float]
+) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
+    """Headers, and a row for each planner and order; with quota of Kueue workloads are counted."""
+    if has_quota(document):
+        return QUOTA_COMPARISON_HEADERS, _quota_comparison_rows(document, seconds)
+    return PLAN_COMPARISON_HEADERS, plan_comparison_rows(document, seconds)
+
+
+def _quota_comparison_rows(document: PlanComparisonDocument, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
+    for one in document.planners:
+        found = one.quota
+        counts = (found.workloads, found.admitted, found.placed, found.stranded) if found else ("?",) * 4
+        shares = (found.least_share, found.fairness) if found else (None, None)
+        yield (
+            one.planner,
+            one.outcome or ("" if one.decided else "out of time"),
+            *map(str, counts),
+            *("?" if share is None else f"{share:.3f}" for share in shares),
+            f"{one.admitted} of {document.asked}",
+            "?" if one.devices is None else f"{one.used} of {one.devices}",
+            display_duration(seconds[one.label]),
+        )
 
 
 def plan_comparison_rows(document: PlanComparisonDocument, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
@@ -176,7 +223,7 @@ def plan_comparison_rows(document: PlanComparisonDocument, seconds: Mapping[str,
 
 
 def plan_comparison_figures(document: PlanComparisonDocument, seconds: Mapping[str, float]) -> list[tuple[object, ...]]:
-    """The same as numbers, under ``PLAN_COMPARISON_COLUMNS``."""
+    """The same as numbers, under ``PLAN_COMPARISON_COLUMNS``, with quota also ``QUOTA_COMPARISON_COLUMNS``."""
     return [
         (
             one.planner,
@@ -189,6 +236,7 @@ def plan_comparison_figures(document: PlanComparisonDocument, seconds: Mapping[s
             one.devices,
             *((left.free, left.wasted, left.of_free, left.of_all) if left else (None,) * 4),
             seconds[one.label],
+            *(msgspec.structs.astuple(one.quota) if one.quota else ()),
         )
         for one in document.planners
         for left in (one.fragmentation,)
@@ -199,6 +247,12 @@ def plan_comparison_summary(document: PlanComparisonDocument) -> str:
     """One line: how many units ``plan`` admits, and how many the best of the others does."""
     plan = next((one for one in document.planners if one.planner == PLAN), None)
     best = max((one for one in document.planners if one is not plan), key=lambda one: one.admitted, default=None)
+    if plan is not None and best is not None and plan.quota and best.quota:
+        own, other = plan.quota, best.quota
+        stranded = f"{other.stranded} of {best.label}'s {plural(other.admitted, 'admission')} are stranded"
+        return (
+            f"plan places {own.placed} of {plural(own.workloads, 'workload')}, {best.label} {other.placed}; {stranded}"
+        )
     summary = [] if plan is None else [f"plan admits {plan.admitted} of {plural(document.asked, 'unit')}"]
     if best is not None:
         head = "the best of the others is" if summary else "the best is"

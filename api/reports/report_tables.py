@@ -177,8 +177,7 @@ def comparison_rows(source: PlotSource) -> ReportTable:
 def planner_rows(source: PlotSource) -> ReportTable:
     """Return a row for each planner and order."""
     document: Any = source.document
-    rows = comparison.plan_comparison_rows(document, source.seconds)
-    return ReportTable(comparison.PLAN_COMPARISON_HEADERS, rows)
+    return ReportTable(*comparison.plan_comparison_table(document, source.seconds))
 
 
 def claims_of_inventory(source: PlotSource) -> ReportTable:

@@ -5,6 +5,7 @@ A sweep compares engines on generated clusters of growing size: it shows how the
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from time import monotonic
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..reports.plots import MadeAllocation, PlotSource
+    from ..solver.compare.admissions import QuotaQuestion
     from ..solver.compare.engines import EngineComparison, EngineRun, UnitComparison
     from ..solver.compare.figures import FragmentationPoint
     from ..solver.compare.plans import PlanComparison, PlannerRun
@@ -219,11 +221,12 @@ class PlanComparisonResult(Result[records.PlanComparisonDocument]):
         return self.document.planners
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row a planner and order; fragmentation as a part of the free devices, and of all."""
+        """One row a planner and order; fragmentation is a part of the free devices, and of all."""
         from ..reports import comparison as report
 
         rows = report.plan_comparison_figures(self.document, self.seconds)
-        return self._frame(rows, report.PLAN_COMPARISON_COLUMNS)
+        more = report.QUOTA_COMPARISON_COLUMNS if report.has_quota(self.document) else ()
+        return self._frame(rows, (*report.PLAN_COMPARISON_COLUMNS, *more))
 
     def _plot_source(self) -> PlotSource:
         from ..reports.plots import PlotSource
@@ -245,7 +248,9 @@ class PlanComparisonResult(Result[records.PlanComparisonDocument]):
         deadline = monotonic() + CURVE_SECONDS
         found = self._found
         runs = [run for run in found.runs if run.order in ("", found.runs[0].order or "given")] if found else ()
-        return {run.label: fragmentation_of_run(found.inputs, run, deadline) for run in runs} if found else {}
+        if found is None:
+            return {}
+        return {run.label: fragmentation_of_run(run.inputs or found.inputs, run, deadline) for run in runs}
 
     def __repr__(self) -> str:
         from ..reports import comparison as report
@@ -264,6 +269,7 @@ def compare_plans(
     selector: str = "",
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
     cel_errors: str = "kube",
+    quota: str = "",
     time_limit: float | None = 60.0,
     seed: int = 0,
     timings: bool = False,
@@ -278,7 +284,8 @@ def compare_plans(
         Sequential schedulers: ``first-fit`` (the first node by name that fits), ``best-fit`` (the node on which the
         least is left), ``fgd`` (the node whose fragmentation for the queue's mix grows the least) and
         ``kube-scheduler`` (first fit with the devices that the real allocator chooses); and ``plan``. Default: all,
-        the real allocator where it is built.
+        the real allocator where it is built. With ClusterQueues ``kueue`` (what Kueue's cycles admit, in this order, by
+        first fit on nodes of its flavors) and ``plan`` (which admits and places at once); the others know no quota.
     orders
         Orders in which units arrive at sequential schedulers: ``given`` (as read), ``random``, ``priority`` (the
         highest first).
@@ -288,6 +295,8 @@ def compare_plans(
         As for ``plan``.
     cel_errors
         As for ``allocate``; ``plan`` takes ``kube`` for ``strict``.
+    quota
+        ``ignore``: quota of Kueue does not count. Default: it counts where there are ClusterQueues.
     time_limit
         Seconds for everything, shared out among the runs; ``plan`` gets as much as three of them. Runs for which no
         time is left are left out, and a notice names them.
@@ -308,11 +317,30 @@ def compare_plans(
 
     ask = partial(solve, cluster, planners, orders=orders, objective=objective, gap=gap)
     ask = partial(ask, namespace=namespace, selector=selector, feature_gates=feature_gates, cel_errors=cel_errors)
-    found = ask(time_limit=time_limit, seed=seed)
+    began = monotonic()
+    question = _quota_question(cluster, quota, time_limit)
+    if question is not None and time_limit is not None:
+        time_limit = max(0.0, time_limit - (monotonic() - began))
+    found = ask(time_limit=time_limit, seed=seed, quota=question)
     seconds = {run.label: run.seconds for run in found.runs}
     return PlanComparisonResult(
         _plan_comparison_document(found, gap, seed, seconds if timings else msgspec.UNSET), seconds, found, cluster
     )
+
+
+def _quota_question(cluster: Cluster, mode: str, time_limit: float | None) -> QuotaQuestion | None:
+    """The quota of Kueue, if it counts. Raises ``ValueError``, one line, for an unknown mode."""
+    from ..models.kubernetes.kueue import ClusterQueue
+
+    if mode not in ("", "ignore"):
+        raise ValueError(f"unknown quota mode {mode!r}: a comparison has all ways of admission, or ignores quota")
+    if mode or not cluster.objects(ClusterQueue):
+        return None
+    from ..integrations.kueue.joint import quota_problem
+    from ..solver.compare.admissions import QuotaQuestion
+
+    joint, admitted = quota_problem(cluster), quota_problem(cluster, "kueue", time_limit)
+    return QuotaQuestion(*joint, *admitted) if joint is not None and admitted is not None else None
 
 
 def _plan_comparison_document(
@@ -355,6 +383,7 @@ def _planner_answer(run: PlannerRun) -> records.PlannerAnswer:
         verified=True,
         objective=run.objective,
         notices=run.notices,
+        quota=None if run.quota is None else records.QuotaComparison(**dataclasses.asdict(run.quota)),
     )
 
 

@@ -67,10 +67,10 @@ def quota_problem(
     # Without a cycle there are the evictions of queues that were stopped.
     phase = state.run(None if by_cycles else 0, deadline=deadline)
     settled = not by_cycles or phase.settled
-    read = _QuotaReader(whole, state).read(
-        held - phase.evicted, by_cycles=by_cycles, notices=() if settled else (_UNSETTLED,)
-    )
-    return _after_evictions(cluster, state, phase), read
+    reader = _QuotaReader(whole, state)
+    notices = () if settled else (_UNSETTLED,)
+    found = reader.read(held - phase.evicted, phase if by_cycles else None, notices=notices)
+    return _after_evictions(cluster, state, phase), found
 
 
 def given_admissions(
@@ -80,7 +80,7 @@ def given_admissions(
 
     ``held`` had quota before the phase.
     """
-    found = _QuotaReader(cluster, state).read(held - phase.evicted, by_cycles=True)
+    found = _QuotaReader(cluster, state).read(held - phase.evicted, phase)
     return _after_evictions(cluster, state, phase), found
 
 
@@ -117,11 +117,16 @@ class _QuotaReader:
         self._numbers: dict[QuotaNode, int] = {}
         self._domains = PodDomains(cluster, self._flavors)
 
-    def read(self, held: Container[str], *, by_cycles: bool, notices: Sequence[str] = ()) -> QuotaProblem:
-        """Read everything; with ``by_cycles`` the admissions are those of the state."""
+    def read(
+        self, held: Container[str], given: PhaseRecord | None = None, *, notices: Sequence[str] = ()
+    ) -> QuotaProblem:
+        """Read everything; the admissions that are ``given`` come in the order of their cycles."""
         state = self._state
         waiting = [one for one in state.workloads.values() if not one.finished]
         waiting.sort(key=lambda one: (-one.priority, one.queued_since, one.uid, one.key))
+        if given is not None:
+            cycle = {key: record.number for record in given.cycles for key, _ in record.admitted}
+            waiting.sort(key=lambda one: cycle.get(one.key, 0) if one.reserved else given.number + 1)
         usage: dict[str, Counter[FlavorResource]] = defaultdict(Counter)
         for one in waiting:
             if one.key in held and one.reserved and one.grant is not None:
@@ -131,12 +136,12 @@ class _QuotaReader:
         for one in waiting:
             if one.key in held and one.reserved and one.grant is not None:
                 workloads.append(self._holding(one, one.grant))
-            elif by_cycles:
+            elif given is not None:
                 workloads.append(self._given(one))
             else:
                 workloads.append(self._pending(one))
         return QuotaProblem(
-            holders, tuple(workloads), not by_cycles, self._complete, (*notices, *self._notices(waiting))
+            holders, tuple(workloads), given is None, self._complete, (*notices, *self._notices(waiting))
         )
 
     def read_copies(self, workload: WorkloadState, queue: ClusterQueueState, copies: int) -> QuotaProblem:

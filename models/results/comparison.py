@@ -140,14 +140,30 @@ class FragmentationAnswer(Model, omit_defaults=False):
     of_all: float
 
 
+class QuotaComparison(Model, kw_only=True, omit_defaults=False):
+    """Workloads with quota of Kueue: those that are ``admitted`` are ``placed``, or ``stranded`` without nodes.
+
+    ``leastShare`` is the smallest weighted dominant share of the queues that workloads wait in, over what is placed:
+    the largest part of what its tree of cohorts has of a resource, by weight. ``fairness`` is Jain's index of these
+    shares: 1 if they are equal. They are null if no queue uses anything.
+    """
+
+    workloads: int
+    admitted: int
+    placed: int
+    stranded: int
+    least_share: float | None
+    fairness: float | None
+
+
 class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
-    """One planner with one order of the queue; ``order`` is null for ``plan``, which takes the queue as a whole.
+    """One planner with one order of the queue; null for ``plan``, which takes it as a whole, and for ``kueue``.
 
     ``label`` is ``planner/order``, or the planner alone. ``version`` is that of a peer, empty for planners of drasat
     itself. ``used`` are the devices in use at the end, what ran before included, of ``devices`` that nodes reach.
     ``decided``: it was done in time. ``used``, ``devices`` and ``fragmentation`` are null if time was up before they
     were known. ``outcome`` and ``objective`` are those of ``plan``, null and empty for others. ``notices`` say what of
-    the question it left aside.
+    the question it left aside. ``quota`` is null where it does not count.
     """
 
     label: str
@@ -164,6 +180,7 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
     verified: bool
     objective: tuple[PlanStage, ...]
     notices: tuple[str, ...]
+    quota: QuotaComparison | None = None
 
 
 class PlanComparisonDocument(Model, kw_only=True, omit_defaults=False):

@@ -31,6 +31,7 @@ from ..plan.node_states import AllocationTrials, TimeOverError
 from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, check_plan
 from ..verification.verify import VerificationTimeoutError
 from . import schedulers
+from .admissions import QuotaFigures, QuotaQuestion, place_admissions, quota_figures, with_quota
 from .figures import Figures, FragmentationPoint, SchedulingContext, SchedulingInput, figures, fragmentation_curve
 from .schedulers import ORDERS
 
@@ -39,9 +40,10 @@ TIME_LIMIT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PlannerRun:
-    """The answer of a planner for one order of the queue, empty for ``plan``, which takes it as a whole.
+    """The answer of a planner for one order of the queue, empty for ``plan``, which takes it as a whole, and ``kueue``.
 
-    ``decided``: nothing was left open for want of time. ``outcome`` and ``objective`` are those of ``plan``.
+    ``decided``: nothing was left open for want of time. ``outcome`` and ``objective`` are those of ``plan``. ``quota``
+    is there where quota counts. ``inputs`` are those of the run, if it has others than the comparison.
     """
 
     planner: str
@@ -54,6 +56,8 @@ class PlannerRun:
     outcome: str = ""
     objective: tuple[PlanStage, ...] = ()
     notices: tuple[str, ...] = ()
+    quota: QuotaFigures | None = None
+    inputs: SchedulingInput | None = None
 
     @property
     def label(self) -> str:
@@ -114,8 +118,9 @@ def compare_plans(
     cel_errors: str = KUBE,
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
+    quota: QuotaQuestion | None = None,
 ) -> PlanComparison:
-    """Answer ``drasat.compare_plans``, which describes the arguments.
+    """Answer ``drasat.compare_plans``, which describes the arguments; ``quota`` is there where it counts.
 
     Raises ``ValueError``, one line, ``PeerError`` if the real scheduler fails and nothing else could answer, and
     ``VerificationError`` if an answer is wrong.
@@ -125,16 +130,20 @@ def compare_plans(
     _check_names(planners, orders)
     gates = gates_of(feature_gates)
     inputs = scheduling_input(
-        cluster, gates=gates, cel_errors=cel_errors, seed=seed, namespace=namespace, selector=selector
-    )
+        cluster if quota is None else quota.cluster,
+        gates=gates, cel_errors=cel_errors, seed=seed, namespace=namespace, selector=selector,
+    )  # fmt: skip
+    if quota is not None:
+        inputs, _ = with_quota(inputs, quota.open)
     units = inputs.units
     shares.measure_reading()
-    asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares)
+    asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares, quota)
     skipped: dict[str, Exception] = {}
-    names = [name for name in planners or PLANNERS if asker.can_answer(name, skipped)]
+    known = SEQUENTIAL_AND_PLAN if quota is None else (KUEUE, PLAN)
+    names = [name for name in planners or known if asker.can_answer(name, skipped)]
     gangs = {unit.unit_set.gang for unit in units if unit.unit_set.gang is not None}
     # ``plan`` comes first, for it knows what is wrong with the question.
-    shares.parts = sum(_PLAN_PARTS if name == PLAN else len(orders) for name in names)
+    shares.parts = sum(_PARTS_OF_WHOLE.get(name, len(orders)) for name in names)
     runs: dict[str, list[PlannerRun]] = {}
     for name in sorted(names, key=lambda name: name != PLAN):
         try:
@@ -188,8 +197,11 @@ def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:
             raise ValueError(f"at least one {what} is needed, and none twice")
 
 
-# ``plan`` gets as much time as so many runs of a scheduler, and keeps this part of it for what is counted afterwards.
-_PLAN_PARTS, _COUNTING_SHARE = 3, 0.1
+PLAN, KUEUE = "plan", "kueue"
+# Planners that take the queue as a whole get as much time as so many runs of a scheduler.
+_PARTS_OF_WHOLE = {PLAN: 3, KUEUE: 1}
+# ``plan`` keeps this part of its time for what is counted afterwards.
+_COUNTING_SHARE = 0.1
 # ``plan`` reads and verifies the queue, and schedulers enter nodes: whatever they place, that takes as long as reading
 # the queue so many times.
 _LEAST_READINGS = 3
@@ -261,6 +273,7 @@ class _PlannerRunner:
     objective: str | Sequence[str]
     gap: float
     shares: TimeShares
+    quota: QuotaQuestion | None = None
     late: list[str] = field(default_factory=list)
 
     def can_answer(self, planner: str, skipped: dict[str, Exception]) -> bool:
@@ -272,9 +285,13 @@ class _PlannerRunner:
         return planner not in skipped
 
     def check(self, planner: str) -> None:
-        """Raise ``ValueError`` for a planner that does not know what some claims demand (SOFT-3, CEL-6)."""
+        """Raise ``ValueError`` for a planner that does not know what some claims demand (SOFT-3, CEL-6), or quota."""
         if planner == PLAN:
             return
+        if planner == KUEUE and self.quota is None:
+            raise ValueError("there are no ClusterQueues that count")
+        if planner != KUEUE and self.quota is not None:
+            raise ValueError("it does not know quota of Kueue; without quota it can answer")
         asked = [one.unit for one in self.inputs.units]
         check_planner_support(planner, self.inputs.cluster, asked)
         if planner == KUBE_SCHEDULER:
@@ -283,15 +300,35 @@ class _PlannerRunner:
 
     def runs(self, planner: str) -> Iterator[PlannerRun]:
         """Yield the runs of a planner, as far as there is time."""
-        for order in ("",) if planner == PLAN else self.orders:
+        for order in ("",) if planner in _PARTS_OF_WHOLE else self.orders:
             if self.shares.allows():
                 began = monotonic()
-                run = self._scheduled(planner, order) if order else self._plan()
+                run = self._scheduled(planner, order) if order else self._of_whole(planner)
                 checking = monotonic() - began - run.seconds
                 self.shares.checking = max(checking, self.shares.checking or 0.0)
                 yield run
             else:
                 self.late.append(f"{planner}/{order}" if order else planner)
+
+    def _of_whole(self, planner: str) -> PlannerRun:
+        return self._admitted(self.quota) if planner == KUEUE and self.quota is not None else self._plan()
+
+    def _admitted(self, quota: QuotaQuestion) -> PlannerRun:
+        deadline = self.shares.take(_PARTS_OF_WHOLE[KUEUE])
+        latest = self.shares.latest_end()
+        found = place_admissions(quota, self.inputs, self.shares.search_ends(deadline), latest)
+        counted = figures(found.inputs, found.units, deadline, latest)
+        return PlannerRun(
+            KUEUE,
+            "",
+            found.units,
+            counted,
+            found.in_time,
+            found.seconds,
+            notices=found.notices,
+            quota=found.figures,
+            inputs=found.inputs,
+        )
 
     def _scheduled(self, planner: str, order: str) -> PlannerRun:
         deadline = self.shares.take(1)
@@ -309,7 +346,7 @@ class _PlannerRunner:
         # Loads the solver's library, which schedulers do without.
         from ..plan.plan import plan
 
-        inputs, deadline = self.inputs, self.shares.take(_PLAN_PARTS)
+        inputs, deadline = self.inputs, self.shares.take(_PARTS_OF_WHOLE[PLAN])
         started = monotonic()
         found = plan(
             inputs.cluster,
@@ -321,8 +358,12 @@ class _PlannerRunner:
             cel_errors=inputs.cel_errors,
             time_limit=None if deadline is None else (deadline - started) * (1 - _COUNTING_SHARE),
             seed=inputs.seed,
+            **({"quota": self.quota.open} if self.quota is not None else {}),
         )
         seconds = monotonic() - started - found.seconds.get("verify", 0.0)
+        of_quota = None
+        if self.quota is not None and found.quota is not None:
+            of_quota = quota_figures(self.quota.open, found.quota.workloads, found.quota.admissions)
         counted = self._figures(found.units, deadline)
         return PlannerRun(
             PLAN,
@@ -334,20 +375,21 @@ class _PlannerRunner:
             outcome=found.outcome,
             objective=found.objective,
             notices=found.notices,
+            quota=of_quota,
         )
 
     def _figures(self, units: Sequence[PlannedUnitOutcome], deadline: float | None) -> Figures:
         return figures(self.inputs, units, deadline, self.shares.latest_end())
 
 
-PLAN = "plan"
 PLACEMENT_POLICIES: dict[str, Callable[[SchedulingContext], PlacementPolicy]] = {
     "first-fit": lambda _context: FirstFitPolicy(),
     "best-fit": lambda context: schedulers.BestFitPolicy(context.workload, context.node_states.groups),
     "fgd": lambda context: schedulers.FragmentationDescent(context.workload),
     KUBE_SCHEDULER: lambda _context: FirstFitPolicy(),
 }
-PLANNERS = (*PLACEMENT_POLICIES, PLAN)
+SEQUENTIAL_AND_PLAN = (*PLACEMENT_POLICIES, PLAN)
+PLANNERS = (*SEQUENTIAL_AND_PLAN, KUEUE)
 
 
 @dataclass(frozen=True, slots=True)

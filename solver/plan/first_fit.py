@@ -41,7 +41,7 @@ from .outcome import PlannedUnitOutcome
 
 # What the solver may do for one question, in deterministic units, where a search does not find its way.
 _FIRST_FIT_WORK = 1.0
-_NO_NODE = Reason("nodes", "", "no node that suits has room and devices")
+NO_NODE = Reason("nodes", "", "no node that suits has room and devices")
 TIME_OVER = Reason("timeLimit", "", "the time limit passed before this was tried")
 _GANG_NOT_WHOLE = Reason("gang", "", "its gang is not whole")
 
@@ -268,7 +268,7 @@ class SequentialScheduler:
         try:
             position = self._chooser.position(requirements)
             if position is None:
-                self._refuse(unit, _NO_NODE)
+                self._refuse(unit, NO_NODE)
             else:
                 self._put(unit, position)
         except TimeOverError:
