@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 from support.kueue_cases import kueue_cases
-from support.quota_scene import queue, scene, workload
+from support.kueue_scene import queue, scene, workload
 
 import drasat
 from drasat.integrations.kueue.configuration import kueue_configuration, start_errors

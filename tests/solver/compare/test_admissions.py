@@ -1,7 +1,7 @@
 """Kueue beside a plan in ``compare --plan``: its admissions, by first fit on nodes, and the figures of both."""
 
 import pytest
-from support.quota_scene import queue, scene, workload
+from support.kueue_scene import queue, scene, workload
 
 import drasat
 from drasat.scenarios.quota import quota as made_up
