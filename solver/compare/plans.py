@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 
 from ...models.cluster.cluster import Cluster
@@ -348,7 +349,8 @@ class _PlannerRunner:
 
         inputs, deadline = self.inputs, self.shares.take(_PARTS_OF_WHOLE[PLAN])
         started = monotonic()
-        found = plan(
+        ask = plan if self.quota is None else partial(plan, quota=self.quota.open)
+        found = ask(
             inputs.cluster,
             objective=self.objective,
             gap=self.gap,
@@ -358,7 +360,6 @@ class _PlannerRunner:
             cel_errors=inputs.cel_errors,
             time_limit=None if deadline is None else (deadline - started) * (1 - _COUNTING_SHARE),
             seed=inputs.seed,
-            **({"quota": self.quota.open} if self.quota is not None else {}),
         )
         seconds = monotonic() - started - found.seconds.get("verify", 0.0)
         of_quota = None
