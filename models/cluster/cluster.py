@@ -37,7 +37,7 @@ from .pools import PoolDevice, PoolIndex
 from .usage import Usage
 
 T = TypeVar("T")
-_CLAIMING = (Pod, ResourceClaim, ResourceClaimTemplate)
+_CLAIMING = (Pod, ResourceClaim)
 
 
 class _SliceIndexes:
@@ -262,8 +262,16 @@ class Cluster:
             if isinstance(manifest.object, _CLAIMING)
         }
 
+    @cached_property
+    def _template_manifests(self) -> dict[ObjectKey, Manifest]:
+        """Of what was read; templates do not change."""
+        found = ((one.object, one) for one in self.read)
+        return {key_of(read.metadata): one for read, one in found if isinstance(read, ResourceClaimTemplate)}
+
     def manifest(self, model: type[Pod | ResourceClaim | ResourceClaimTemplate], key: ObjectKey) -> Manifest | None:
         """The manifest of a pod, claim or claim template."""
+        if model is ResourceClaimTemplate:
+            return self._template_manifests.get(key)
         return self._manifest_index.get((model, key))
 
     def __getstate__(self) -> dict[str, Any]:

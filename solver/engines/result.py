@@ -10,6 +10,7 @@ import hashlib
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...models.cluster.node_fit import Located, per_device
 from ...models.cluster.pools import PoolDevice
@@ -43,12 +44,23 @@ class TakenDevice:
     device: PoolDevice
 
 
+class _Configuration(NamedTuple):
+    """The configuration of claims with this very spec, whose requests are these."""
+
+    spec: claim_types.ResourceClaimSpec
+    asks: Sequence[ResolvedRequest]
+    entries: tuple[claim_types.DeviceAllocationConfiguration, ...] | None
+
+
 class ResultBuilder:
     """Builds allocations; ``seed`` decides the share ids."""
 
     def __init__(self, gates: FeatureGates, seed: int) -> None:
         self._gates = gates
         self._seed = seed
+        # Equal claims, and claims on one node, come one after another: they share what is made for them.
+        self._latest_selector: tuple[str, NodeSelector | None] = "", None
+        self._configurations: dict[tuple[int, int, tuple[int, ...]], _Configuration] = {}
 
     def build(
         self,
@@ -73,21 +85,45 @@ class ResultBuilder:
         view: NodeView,
     ) -> claim_types.AllocationResult:
         results = tuple(self._result(claim, position, device) for position, device in enumerate(taken))
-        chosen = {device.ask for device in taken}
-        selected = [
-            SelectedRequest(ask.request, ask.subrequest, ask.device_class)
-            for ask in asks
-            if ask.claim == number and (ask in chosen or not ask.subrequest)
-        ]
         # The stable variant has never heard of devices that bind to a node.
         binding = self._gates.variant != "stable"
         devices = [device.device for device in taken]
+        selector = combined_node_selector(number, devices, view.node.metadata.name, binding)
         return claim_types.AllocationResult(
             devices=claim_types.DeviceAllocationResult(
-                results=results or None, config=allocation_configuration(claim, selected) or None
+                results=results or None, config=self._configuration(claim, number, taken, asks)
             ),
-            node_selector=combined_node_selector(number, devices, view.node.metadata.name, binding),
+            node_selector=self._shared_selector(selector, view.node.metadata.name),
         )
+
+    def _configuration(
+        self,
+        claim: claim_types.ResourceClaim,
+        number: int,
+        taken: Sequence[TakenDevice],
+        asks: Sequence[ResolvedRequest],
+    ) -> tuple[claim_types.DeviceAllocationConfiguration, ...] | None:
+        """The entries of classes and the claim; it depends on nothing else of the claim than its spec."""
+        key = id(claim.spec), number, tuple([id(device.ask) for device in taken])
+        known = self._configurations.get(key)
+        if known is None or known.spec is not claim.spec or known.asks is not asks:
+            chosen = {device.ask for device in taken}
+            selected = [
+                SelectedRequest(ask.request, ask.subrequest, ask.device_class)
+                for ask in asks
+                if ask.claim == number and (ask in chosen or not ask.subrequest)
+            ]
+            known = _Configuration(claim.spec, asks, allocation_configuration(claim, selected) or None)
+            self._configurations[key] = known
+        return known.entries
+
+    def _shared_selector(self, selector: NodeSelector | None, node: str) -> NodeSelector | None:
+        """One object for equal selectors of a node."""
+        latest = self._latest_selector
+        if latest[0] == node and latest[1] == selector:
+            return latest[1]
+        self._latest_selector = node, selector
+        return selector
 
     def _result(
         self, claim: claim_types.ResourceClaim, position: int, taken: TakenDevice

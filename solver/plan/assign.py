@@ -22,7 +22,8 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import plugin_classes, unknown_room_notices
 from ...models.workload.quota import Admissions
 from ...models.workload.units import ClaimRef
-from ...problem.shapes import NodeView, NodeViews
+from ...problem.requests import ResolvedRequest
+from ...problem.shapes import NodeType, NodeView, NodeViews
 from ..engines.result import ResultBuilder
 from .build import PlanInstance, PlanRequest
 from .build.moves import Home
@@ -181,6 +182,7 @@ class SlotAllocator:
     views: NodeViews
     nodes: Mapping[int, Sequence[Node]]
     builder: ResultBuilder
+    _resolved: dict[tuple[UnitClass, NodeType], Sequence[ResolvedRequest]] = field(init=False, default_factory=dict)
     _free: dict[DeviceId, Iterator[DeviceId]] = field(init=False, default_factory=dict)
     _class_of: dict[DeviceId, Sequence[DeviceId]] = field(init=False, default_factory=dict)
 
@@ -207,7 +209,6 @@ class SlotAllocator:
 
     def _made(self, slot: Slot, node: Node) -> dict[ObjectKey, tuple[ClaimRef, AllocationResult]]:
         made: dict[ObjectKey, tuple[ClaimRef, AllocationResult]] = {}
-        compiler = self.instance.compiler
         view = self.views.of(node, slot.node_class.visible)
         own = (slot.unit_class, slot.picks, slot.admin)
         dealt = self._dealt([own, *slot.claims], view) if self._free and not slot.looks else {}
@@ -216,11 +217,21 @@ class SlotAllocator:
             if not requested:
                 continue
             claims = [ref.claim for ref in requested if ref.claim is not None]
-            picks = tuple(replace(pick, device=dealt.get(pick.device, pick.device)) for pick in picks)
-            requests = compiler.resolved_requests(compiler.question(unit_class.claims), view.shape)
+            if dealt:
+                picks = tuple(replace(pick, device=dealt.get(pick.device, pick.device)) for pick in picks)
+            requests = self._requests(unit_class, view)
             found = self.builder.build(claims, requests, picks, view)
             made.update((ref.key, (ref, allocation)) for ref, allocation in zip(requested, found, strict=True))
         return made
+
+    def _requests(self, unit_class: UnitClass, view: NodeView) -> Sequence[ResolvedRequest]:
+        key = unit_class, view.shape
+        found = self._resolved.get(key)
+        if found is None:
+            compiler = self.instance.compiler
+            found = compiler.resolved_requests(compiler.question(unit_class.claims), view.shape)
+            self._resolved[key] = found
+        return found
 
     def _dealt(self, parts: Iterable[tuple[UnitClass, Picks, frozenset[int]]], view: NodeView) -> Mapping[int, int]:
         """For each pick of a shared device that is held, say which one of its class it gets that nobody has.
@@ -276,15 +287,24 @@ def assign_plan(request: PlanRequest, instance: PlanInstance, solution: PlanSolu
 def _node_equivalence(
     request: PlanRequest, nodes: Mapping[int, Sequence[Node]], placed: Sequence[Slot]
 ) -> Mapping[str, Hashable]:
-    """Say of each node what it is and gets, but for those with earlier placements."""
+    """Say of each node what it is and gets, but for those with earlier placements.
+
+    Nodes with one column have the same picks.
+    """
     own: dict[tuple[int, int], list[Hashable]] = defaultdict(list)
     for slot in placed:
         own[slot.node_class.index, slot.number].append(
-            (slot.unit_class.index, slot.picks, tuple((one.index, picks) for one, picks, _ in slot.claims))
+            (slot.unit_class.index, id(slot.picks), *((one.index, id(picks)) for one, picks, _ in slot.claims))
         )
     taken = request.earlier.nodes
     listed = ((kind, number, node.metadata.name) for kind, found in nodes.items() for number, node in enumerate(found))
-    return {name: (kind, tuple(own.get((kind, number), ()))) for kind, number, name in listed if name not in taken}
+    # What a node gets is long: it is compared as a number.
+    numbers: dict[Hashable, int] = {}
+    return {
+        name: numbers.setdefault((kind, tuple(own.get((kind, number), ()))), len(numbers))
+        for kind, number, name in listed
+        if name not in taken
+    }
 
 
 def _with_purchased_nodes(

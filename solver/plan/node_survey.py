@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -105,6 +105,8 @@ class NodeScreening:
         session = Session(cluster, gates, policy, seed, work=SCREENING_WORK, caller_constraints=tuple(given))
         self._engine = auto_engine(session)
         self._suited: dict[Hashable, tuple[SuitableNodes, list[int]]] = {}
+        # Keys of node classes are long: they are compared as numbers.
+        self._numbers: dict[Hashable, int] = {}
 
     def name(self, position: int) -> str:
         """The name of a node."""
@@ -122,21 +124,37 @@ class NodeScreening:
         """Look at these nodes. Raises ``SelectorError``."""
         found = ScreeningResult()
         split: dict[bool, list[int]] = {False: [], True: []}
+        lacks = self._lacks(demand, state)
         for position in among:
-            check_deadline(self.deadline)
-            split[bool(state.lacks(self.name(position), demand.requests))].append(position)
+            split[lacks(position)].append(position)
         for lacks_room, kept in ((False, found.with_room), (True, found.without_room)):
             groups = self.node_classes(demand, state, split[lacks_room])
             kept += [ScreenedNodes(own, self.attempt(demand, state, own[0])) for own in groups[:MOST_NODE_CLASSES]]
             found.is_truncated |= len(groups) > MOST_NODE_CLASSES or any(kind.is_undecided for kind in kept)
         return found
 
+    def _lacks(self, demand: UnitDemand, state: RemainingResources) -> Callable[[int], bool]:
+        """Tell whether a node has too little room for a demand; equal nodes are looked at once."""
+        known: dict[Hashable, bool] = {}
+
+        def lacks(position: int) -> bool:
+            check_deadline(self.deadline)
+            name = self.name(position)
+            equivalence = state.equivalence.get(name, name)
+            found = known.get(equivalence)
+            if found is None:
+                found = known[equivalence] = bool(state.lacks(name, demand.requests))
+            return found
+
+        return lacks
+
     def open_nodes(self, demand: UnitDemand, state: RemainingResources) -> list[int]:
         """Find the nodes that suit a demand, but for those that surely lack something. Raises ``SelectorError``."""
         found = state.open.get(demand.key)
         if found is None:
             suitable = self.suitable_nodes(demand)[1]
-            with_room = (node for node in suitable if not state.lacks(self.name(node), demand.requests))
+            lacks = self._lacks(demand, state)
+            with_room = (node for node in suitable if not lacks(node))
             groups = self.node_classes(demand, state, with_room)
             attempts = ((own, self.attempt(demand, state, own[0])) for own in groups[:MOST_NODE_CLASSES])
             kept = [own for own, attempt in attempts if attempt.status is not Status.UNALLOCATABLE]
@@ -154,10 +172,12 @@ class NodeScreening:
 
         def key(position: int) -> Hashable:
             check_deadline(self.deadline)
-            equivalence = state.equivalence.get(self.name(position), position)
+            name = self.name(position)
+            equivalence = state.equivalence.get(name, name)
             if equivalence not in known:
                 view = self._engine.compiler.views.of(self.nodes[position], visible)
-                known[equivalence] = node_class_key(view, state.allocated_state.in_use(view))
+                seen = node_class_key(view, state.allocated_state.in_use(view))
+                known[equivalence] = self._numbers.setdefault(seen, len(self._numbers))
             return known[equivalence]
 
         return group_equal_largest_first(among, key)

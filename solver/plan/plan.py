@@ -127,7 +127,7 @@ def plan(
     queue = list(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
     refused = _refused_units(cluster, queue, charged)
     time.lap("queue")
-    time.measure_pace(len(queue))
+    time.measure_pace(len(queue), len(cluster.nodes))
     given = read_caller_constraints(constraints)
     session = Session(cluster, gates, policy, seed, caller_constraints=given)
     positions = [place for place in range(len(queue)) if place not in refused]

@@ -243,7 +243,9 @@ class Queue:
         quota: QuotaProblem | None = None,
         admissions: Admissions = MappingProxyType({}),
     ) -> None:
-        sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
+        read = partial(read_queue, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
+        # A part of a plan is looked at again: that is the same queue.
+        sets = cluster.memo(("verification.queue", namespace, selector, gates, natural_gangs), lambda: read(cluster))
         self.quota = None if quota is None else QuotaQueue(quota, sets)
         self.admissions = admissions
         sets = sets if self.quota is None else self.quota.sets

@@ -246,8 +246,9 @@ def _drawing_devices(slices: Iterable[ResourceSlice]) -> dict[DeviceId, Device]:
         if one.pool.generation >= latest.get(pool, one.pool.generation):
             latest[pool] = one.pool.generation
             for device in one.devices or ():
-                # A device of an older slice with this name is none any more.
-                found.pop((*pool, device.name), None)
                 if device.node_allocatable_resources or device.node_allocatable_resource_mappings:
                     found[*pool, device.name] = device
+                elif found:
+                    # A device of an older slice with this name is none any more.
+                    found.pop((*pool, device.name), None)
     return found

@@ -174,6 +174,8 @@ class _PoolSlices:
     """The slices of a pool by generation, and where they are."""
 
     def __init__(self) -> None:
+        # Slices that nobody has asked about yet.
+        self.unread: list[ResourceSlice] = []
         self.generations: dict[int, PublishedGeneration] = defaultdict(PublishedGeneration)
         self.places: ItemsByNode[int] = ItemsByNode()
         # The view of every node, once known, if the slices are all for all nodes.
@@ -182,7 +184,7 @@ class _PoolSlices:
 
 
 class Inventory:
-    """All slices, looked at through the eyes of one node at a time.
+    """All slices, looked at through the eyes of one node at a time; a pool is read when it is first asked about.
 
     ``unreadable`` is the first node selector that cannot be parsed, which is fatal for everybody (NODE-2).
     """
@@ -196,11 +198,25 @@ class Inventory:
         self._ignored: dict[DeviceId, str] = {}
         self._views: dict[tuple[PoolId, tuple[int, ...]], PoolView] = {}
         for piece in sorted(slices, key=lambda piece: piece.metadata.name):
-            self._add(piece)
+            name = piece.spec.driver, piece.spec.pool.name
+            self._pools[name].unread.append(piece)
+            for place in node_selections(piece):
+                # A selector that cannot be read is fatal even if it is no node's, unless its slice is ignored.
+                selector = place.node_selector
+                if selector is None or missing_feature_rule(piece, gates) or self._readable(selector):
+                    self._places.add(name, place)
 
-    def _add(self, piece: ResourceSlice) -> None:
-        name, spec = (piece.spec.driver, piece.spec.pool.name), piece.spec
-        pool = self._pools[name]
+    def _pool(self, name: PoolId) -> _PoolSlices | None:
+        """A pool with all of its slices, in the order of their names."""
+        pool = self._pools.get(name)
+        if pool is not None and pool.unread:
+            for piece in pool.unread:
+                self._add(piece, pool)
+            pool.unread = []
+        return pool
+
+    def _add(self, piece: ResourceSlice, pool: _PoolSlices) -> None:
+        spec = piece.spec
         generation = pool.generations[spec.pool.generation]
         rule = missing_feature_rule(piece, self._gates)
         if rule is not None:
@@ -211,7 +227,6 @@ class Inventory:
         for place in node_selections(piece):
             if self._readable(place.node_selector):
                 pool.places.add(len(self._slices), place)
-                self._places.add(name, place)
         generation.slices.append(piece)
         self._slices.append(piece)
 
@@ -232,7 +247,7 @@ class Inventory:
 
     def view(self, name: PoolId, node: Node) -> PoolView | None:
         """One pool as the node sees it; None where it does not exist for the node (POOL-14)."""
-        pool = self._pools.get(name)
+        pool = self._pool(name)
         if pool is not None and pool.common is not None:
             return pool.common
         seen = [place for place in pool.places.near(node) if self._relevant(place, node)] if pool else []
@@ -290,9 +305,9 @@ class Inventory:
 
     def _unseen(self, device: DeviceId, view: PoolView | None) -> Finding:
         """Why a device is not among those the node sees."""
+        pool = self._pool(device[:2]) or _PoolSlices()
         if device in self._ignored:
             return Finding(self._ignored[device], "the feature is off that the device's slice needs")
-        pool = self._pools.get(device[:2]) or _PoolSlices()
         homes = [
             generation
             for generation in pool.generations.values()
