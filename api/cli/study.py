@@ -78,7 +78,7 @@ def command(
     from ..models.kubernetes.gates import FeatureGates
     from ..verbs.study import study as ask
 
-    file = None if output in _FORMATS else _output_file(output)
+    file = None if output in _FORMATS else _output_file(output, study)
     check_report(report)
     if study == "-" and "-" in filename:
         raise UsageError("--study and --filename cannot both be stdin")
@@ -100,10 +100,12 @@ def command(
     raise typer.Exit(Exit.NO if result.failed else Exit.DONE)
 
 
-def _output_file(path: str) -> Path:
-    """Refuse a file that cannot be written, before anything is computed. Raises ``UsageError``."""
+def _output_file(path: str, study: str) -> Path:
+    """Refuse a file that cannot be written, or is the study, before anything is computed. Raises ``UsageError``."""
     from ..reports.study import check_study_path
 
+    if Path(path).resolve() == Path(study).resolve():
+        raise UsageError(f"--output: {path} is the study itself")
     try:
         check_study_path(Path(path))
     except ValueError as error:

@@ -240,7 +240,11 @@ class VariantStore:
             write_whole(self._path(variant), lambda part: part.write(content), shared=True)
 
     def _path(self, variant: Variant) -> Path:
-        said = f"{_FORMAT} {metadata.version('drasat')} {self.cluster} {variant.text}"
+        try:
+            version = metadata.version("drasat")
+        except metadata.PackageNotFoundError:
+            version = ""
+        said = f"{_FORMAT} {version} {self.cluster} {variant.text}"
         return (self.folder or Path()) / f"{sha256(said.encode()).hexdigest()[:32]}.json"
 
 

@@ -45,7 +45,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
 }
 # What a study decides itself, or what makes no difference to figures.
 NOT_OPTIONS = frozenset({"cluster", "executor", "watch", "progress", "on_cycle", "timings", "cel_road", "repeat"})
-_MOST_VARIANTS, _MOST_NODES, _LARGEST_SCALE = 100_000, 100_000, 10_000
+_MOST_VARIANTS, _MOST_NODES, _LARGEST_SCALE, _MOST_DIGITS = 100_000, 100_000, 10_000, 100
 
 
 class StudyFile(Model):
@@ -295,23 +295,26 @@ def _time_limit(value: Any, _folder: Path) -> float:
 
 def _part(value: Any, _folder: Path) -> float:
     text = str(value)
-    try:
-        found = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except InvalidOperation:
-        found = Decimal(-1)
-    if isinstance(value, bool) or not 0 <= found < 1:
+    found = _decimal(text.removesuffix("%"))
+    found = found / 100 if found is not None and text.endswith("%") else found
+    if isinstance(value, bool) or found is None or not 0 <= found < 1:
         raise ValueError("must be a part such as 0.1% or 0.001, below 100%")
     return float(found)
 
 
 def _amount(value: Any, _folder: Path) -> str:
-    try:
-        fits = not isinstance(value, bool) and Decimal(str(value)).is_finite()
-    except InvalidOperation:
-        fits = False
-    if not fits:
+    if isinstance(value, bool) or _decimal(str(value)) is None:
         raise ValueError("must be a decimal number")
     return str(value)
+
+
+def _decimal(text: str) -> Decimal | None:
+    """The number of a text of some digits; None for any other."""
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() and abs(found.adjusted()) < _MOST_DIGITS else None
 
 
 def _gate_switches(value: Any, _folder: Path) -> Any:
@@ -329,7 +332,7 @@ def _release(value: Any, _folder: Path) -> Any:
 def _manifests(value: Any, folder: Path) -> Cluster:
     from ..solver.allocate.load import load
 
-    return load(*(str(folder / path) for path in _names(value, folder)))
+    return load(*(str(folder / path) for path in ([value] if isinstance(value, str) else _names(value, folder))))
 
 
 def _entries(value: Any, _folder: Path) -> Any:
@@ -353,6 +356,8 @@ _READERS_BY_TYPE: Mapping[str, Callable[[Any, Path], Any]] = {
     "int": partial(_checked, (int,), "an integer"),
     "int | None": partial(_checked, (int,), "an integer"),
     "int | str | None": partial(_checked, (int, str), "an integer or a string"),
+    "float": partial(_checked, (int, float), "a number"),
+    "float | None": partial(_checked, (int, float), "a number"),
     "str": _TEXT,
     "str | None": _TEXT,
     "str | Sequence[str]": _names,

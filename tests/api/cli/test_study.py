@@ -83,6 +83,13 @@ def test_bad_usage_is_one_line(drasat, words, said):
     assert done.err.count("\n") == 1
 
 
+def test_a_study_is_not_written_over_itself(drasat, study):
+    done = drasat("study", "-f", EXAMPLE, "--study", study, "-o", study)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"drasat: --output: {study} is the study itself\n"
+    assert json.loads(study.read_text()) == STUDY
+
+
 def test_an_empty_or_broken_study_is_one_line(drasat, tmp_path):
     for text in ("", "a: [", "--- 1", "{}", "null", "product: {seed: [1]}\n---\nproduct: {seed: [2]}"):
         file = tmp_path / "study.yaml"

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -266,7 +265,7 @@ def test_a_study_goes_on_after_kill_9(cluster, tmp_path):
     kept = tmp_path / "out.parquet.variants"
     while run.poll() is None and (not kept.is_dir() or len(list(kept.glob("[!.]*.json"))) < 2):
         time.sleep(0.02)
-    os.kill(run.pid, signal.SIGKILL)
+    run.kill()
     run.wait()
     there = len(list(kept.glob("[!.]*.json")))
     result = drasat.study(cluster, file, keep=kept)
