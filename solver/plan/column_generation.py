@@ -14,6 +14,7 @@ from enum import IntEnum
 from math import gcd
 from typing import Protocol
 
+from .filling_graph import FillingGraph, VectorNode
 from .master import Duals, LinearMaster, MasterRelaxation
 from .master_problem import Column, CouplingRow, MasterProblem, ObjectiveStage, Terms, is_past
 
@@ -402,3 +403,12 @@ class Pricer(Protocol):
 
     def lightened(self, column: Column) -> Column:
         """Return a column of the same units that uses no more of any meter; the same one if none is found quickly."""
+
+    def vector(self, node_class: int) -> VectorNode | None:
+        """A node of the class as a vector; None where what units take is none."""
+
+    def graph(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | None:
+        """The graph of all columns within these limits, and perhaps of more; None where there is none."""
+
+    def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:
+        """The column of a path of a graph: so many units of each class."""

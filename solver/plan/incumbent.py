@@ -128,7 +128,11 @@ def _candidates(
     in_order = ((place, assignment.assigned[place]) for place in assignment.order)
     placed = {place: (node.metadata.name, made) for place, (node, made) in in_order}
     left = [place for place in request.open_positions if place not in placed]
-    usable = bought if request.only_new else request.node_names and request.node_names | bought
+    there = request.node_names
+    if request.catalogue is not None and there is None:
+        # Where no node is known, one without a name stands for all that there could be: these are to be bought.
+        there = frozenset(name for name in request.session.cluster.nodes if name)
+    usable = bought if request.only_new else None if there is None else there | bought
     added, admissions = FirstFit(placed, True), assignment.admissions
     if left and request.quota:
         admit = partial(quota_first_fit, session, queue, request.quota, left, deadline)
@@ -137,12 +141,12 @@ def _candidates(
         added = first_fit(session, queue, left, deadline, placed=placed, usable=usable)
     if len(added.assigned) > len(placed):
         yield _Candidate(added, replace(_assignment(assignment, added), admissions=admissions))
-    if request.only_new:
+    if request.only_new or (there is not None and not there):
         return
     nothing = PlanAssignment(request.session.cluster, {}, {}, (), {})
     if request.quota:
         admit = partial(quota_first_fit, request.session, queue, request.quota, request.open_positions, deadline)
-        found, admissions = admit(placed=request.earlier.assigned, usable=request.node_names)
+        found, admissions = admit(placed=request.earlier.assigned, usable=there)
         yield _Candidate(found, replace(_assignment(nothing, found), admissions=admissions))
         return
     if request.earlier.coupled and request.node_names is None:
@@ -153,7 +157,7 @@ def _candidates(
         daemons = {place: own for place, own in request.earlier.assigned.items() if place in request.earlier.daemons}
         found = place_in_queue_order(request.session, queue, positions, daemons, deadline)
         yield _Candidate(found, _assignment(nothing, found))
-    start, usable = request.earlier.assigned, request.node_names
+    start, usable = request.earlier.assigned, there
     for arriving, shuffle in _orders(request):
         if is_past(deadline):
             return

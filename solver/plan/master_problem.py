@@ -111,6 +111,24 @@ class ObjectiveStage:
         """Return the row that keeps the stage at this value or a better one."""
         return CouplingRow(self.terms, lower=value) if self.maximise else CouplingRow(self.terms, upper=value)
 
+    def trivial_bound(self, instance: MasterProblem) -> int | None:
+        """Bound the stage by what there is: all units, gangs and nodes that make it better, and none of the others.
+
+        None where usage makes it better, for columns alone say how much there may be.
+        """
+        sign = 1 if self.maximise else -1
+        if any(sign * value > 0 for value in self.terms.usage.values()):
+            return None
+        counts = ((self.terms.units, instance.units), (self.terms.gangs, instance.gangs))
+        total = sum(max(0, sign * value) * own[index].demand for terms, own in counts for index, value in terms.items())
+        total += sum(max(0, sign * value) * instance.nodes[index].count for index, value in self.terms.nodes.items())
+        return sign * total
+
+    def tightest(self, *bounds: int | None) -> int | None:
+        """The bound that says most; None where there is none."""
+        known = [bound for bound in bounds if bound is not None]
+        return (min if self.maximise else max)(known) if known else None
+
     def least_value(self, instance: MasterProblem, rows: Sequence[CouplingRow]) -> int | None:
         """Bound a stage that minimises: each row that asks for units gets those that add least; None: nothing is known.
 

@@ -4,9 +4,8 @@ A stage starts from the plan of the one before, and keeps what earlier stages re
 generating columns. Then a plan in whole numbers is made from it: by diving (fix what is whole, price again for what is
 left, repeat) and by the heuristics, until it is close enough to the bound.
 
-A small gap is closed by enumeration: all columns that a better plan could use are listed, and CP-SAT chooses among
-them. A better plan has no column that loses more at the duals than bound and value are apart (as Baldacci and others
-list routes). If the list is complete, the best plan over it, or the one at hand, is the optimum.
+Where nodes are vectors, a plan to start from is packed by size, and the gap is closed by arc flow. Elsewhere a small
+gap is closed by enumeration.
 """
 
 from __future__ import annotations
@@ -14,12 +13,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from time import monotonic
 
-from ..engines.cp_sat import Limits, SolverStatus
+from ..engines.cp_sat import Limits
 from . import column_generation, master_problem
+from .arc_flow import share_of_rest, solve_arc_flow
+from .enumeration import prove_by_enumeration
+from .first_fit_decreasing import pack_decreasing, vector_nodes
 from .gang_dive import fill_for_gangs, improved_by_gangs, rounded_gangs
 from .heuristics import (
     DivingHeuristic,
@@ -30,7 +32,7 @@ from .heuristics import (
     plan_from_columns,
     remove_slack,
 )
-from .master import ColumnBounds, Duals, LinearMaster, MasterRelaxation, solve_restricted_master
+from .master import ColumnBounds, LinearMaster, MasterRelaxation, solve_restricted_master
 from .master_problem import implied_bound
 from .whole_gangs import WholeGangSolver
 
@@ -65,6 +67,8 @@ _PART_OF_GAP = 0.2
 # together, which those of single pricings do not, and save most of the rounds.
 _DUAL_FILLINGS = 8
 _LEAST_IMPROVEMENT = 0.0005
+# What part of the time that is left may go into arc flow, so that there is time for dives where that fails.
+_FLOW_SHARE = 0.7
 StageWatch = Callable[[str, int, float | None], None]
 """Called with a stage's name, its value so far, and its bound if there is one."""
 
@@ -138,13 +142,15 @@ class _StageSolver:
 
     def _reach(self, stage: master_problem.ObjectiveStage) -> None:
         self.master.set_objective(stage)
+        self._pack(stage)
         self._start(stage)
-        least = stage.least_value(self._instance, self.master.rows)
+        known = stage.trivial_bound(self._instance)
+        known = stage.tightest(known, stage.least_value(self._instance, self.master.rows))
         if stage.brief and stage.least:
             self._lighten(stage)
-        self._note(stage, least, 0)
-        if not self._is_close(stage, least):
-            self._generate(stage, least)
+        self._note(stage, known, 0)
+        if not self._is_close(stage, known):
+            self._generate(stage, known)
         self.master.add_row(stage.kept_at(self._plan.value(stage.terms)))
 
     def _lighten(self, stage: master_problem.ObjectiveStage) -> None:
@@ -165,33 +171,31 @@ class _StageSolver:
         before = sum(one.rounds for one in self._results)
         return _BRIEF_ROUNDS if len(self._instance.nodes) <= _FEW_NODE_CLASSES else before // _BRIEF_PART
 
-    def _generate(self, stage: master_problem.ObjectiveStage, least: int | None) -> None:
-        """Generate columns, and make a plan of them; ``least`` is a bound that is known."""
+    def _generate(self, stage: master_problem.ObjectiveStage, known: int | None) -> None:
+        """Generate columns, and make a plan of them; some bound is ``known``."""
         limits = self._limits
         rounds = min(limits.rounds, self._brief_rounds()) if stage.brief else limits.rounds
         if not rounds:
             return
         tolerance = stage.gap(limits.gap) * _PART_OF_GAP
-        generated = self._generated(
-            stage, column_generation.GenerationLimits(rounds, tolerance, limits.deadline, thorough=not stage.brief)
-        )
-        bound = generated.rounded(self._instance, stage)
-        if least is not None and (bound is None or bound < least):
-            bound = least
+        budget = column_generation.GenerationLimits(rounds, tolerance, limits.deadline, thorough=not stage.brief)
+        generated = self._generated(stage, budget, known)
+        bound = stage.tightest(known, generated.rounded(self._instance, stage))
         if not self._is_close(stage, bound):
             bound = self._integers(stage, generated, bound)
         self._note(stage, bound, generated.rounds)
 
     def _generated(
-        self, stage: master_problem.ObjectiveStage, budget: column_generation.GenerationLimits
+        self, stage: master_problem.ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
     ) -> column_generation.GenerationResult:
-        """Generate columns; the bound is noted in any case."""
+        """Generate columns; the bound is noted in any case, and is never below the one that is known."""
         try:
-            generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage))
+            generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage, known))
         except column_generation.GenerationInterrupted as interrupted:
-            self._note(stage, interrupted.generated.rounded(self._instance, stage), interrupted.generated.rounds)
+            bound = interrupted.generated.rounded(self._instance, stage)
+            self._note(stage, stage.tightest(known, bound), interrupted.generated.rounds)
             raise
-        self._note(stage, generated.rounded(self._instance, stage), generated.rounds)
+        self._note(stage, stage.tightest(known, generated.rounded(self._instance, stage)), generated.rounds)
         return generated
 
     def _most(self) -> tuple[int, ...]:
@@ -219,6 +223,27 @@ class _StageSolver:
         prices = column_generation.Prices(tuple(worth), (0,) * self._instance.meters)
         self._take(stage, fill_greedily(self._generator, prices, deadline), work=_STARTING_WORK)
         self._fill_at_duals(stage, deadline)
+
+    def _pack(self, stage: master_problem.ObjectiveStage) -> None:
+        """Pack units by size where nodes are vectors: all that are asked for, or again those that are placed."""
+        if stage.terms.usage or stage.brief or (self._plan.columns and stage.maximise):
+            return
+        instance, pricer = self._instance, self._generator.pricer
+        nodes = vector_nodes(instance, pricer)
+        if nodes is None:
+            return
+        placed = master_problem.placed_units(instance, self._plan) if self._plan.columns else instance.demands()
+        costs = {} if stage.maximise else stage.terms.nodes
+        for columns in pack_decreasing(instance, pricer, nodes, placed, costs):
+            if self._plan.columns:
+                plan = replace(self._plan, columns=master_problem.ordered_columns(dict(columns)))
+            else:
+                stages = [*(reached for reached, _ in self._reached), stage]
+                plan = plan_from_columns(instance, stages, columns)
+            for column, _ in columns:
+                self.master.add(column)
+            if plan.is_feasible(instance, self.master.rows):
+                self._keep_better(stage, plan)
 
     def _fill_at_duals(self, stage: master_problem.ObjectiveStage, deadline: float | None) -> None:
         before = -inf
@@ -297,6 +322,11 @@ class _StageSolver:
             self._choose_from_all(stage, _BRIEF_WORK if stage.brief else _ALL_COLUMNS_WORK)
         if stage.brief:
             return bound
+        if not self._is_close(stage, bound):
+            bound = self._flow(stage, relaxation, bound)
+            self._note(stage, bound, generated.rounds)
+        if self._is_close(stage, bound):
+            return bound
         part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
         if self._instance.gangs and not self._is_close(stage, bound):
             filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)
@@ -357,6 +387,18 @@ class _StageSolver:
         earlier = {gang for reached, _ in self._reached for gang in reached.terms.gangs}.difference(stage.terms.gangs)
         return {gang: self._plan.gangs[gang] for gang in among & earlier}
 
+    def _flow(
+        self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
+    ) -> int | None:
+        """Look for a better plan by arc flow; return the bound, which may have become better."""
+        if bound is None:
+            return None
+        deadline, gap = share_of_rest(self._limits.deadline, _FLOW_SHARE), stage.gap(self._limits.gap)
+        found = solve_arc_flow(self._generator, stage, relaxation, self._plan, bound, gap, deadline)
+        if found.plan is not None and found.plan.is_feasible(self._instance, self.master.rows):
+            self._keep_better(stage, found.plan)
+        return self._plan.value(stage.terms) if found.proven else found.bound
+
     def _round_gangs(
         self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
     ) -> None:
@@ -386,84 +428,17 @@ class _StageSolver:
         if self._watch:
             self._watch(stage.name, value, bound)
 
-    def _told(self, stage: master_problem.ObjectiveStage) -> column_generation.RoundWatch | None:
+    def _told(self, stage: master_problem.ObjectiveStage, known: int | None) -> column_generation.RoundWatch | None:
         if self._watch is None:
             return None
         watch, value, sign = self._watch, self._plan.value(stage.terms), 1 if stage.maximise else -1
-        return lambda _value, bound: watch(stage.name, value, None if bound is None else sign * bound)
+        best = min if stage.maximise else max
 
+        def tell(_value: float, bound: float | None) -> None:
+            own = [one for one in (known, None if bound is None else sign * bound) if one is not None]
+            watch(stage.name, value, best(own) if own else None)
 
-# More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
-_MOST_ENUMERATED_COLUMNS = 3000
-_ENUMERATION_WORK = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class EnumerationProof:
-    """The best plan known, and whether it is proven to be the optimum."""
-
-    plan: master_problem.IntegerPlan
-    proven: bool
-
-
-def prove_by_enumeration(
-    generator: column_generation.ColumnGenerator,
-    stage: master_problem.ObjectiveStage,
-    duals: Duals,
-    plan: master_problem.IntegerPlan,
-    deadline: float | None,
-) -> EnumerationProof:
-    """Prove that a plan is the optimum of a stage, or find the optimum; where that takes too long, neither."""
-    columns = _enumerate_columns(generator, stage, duals, plan, deadline)
-    if columns is None:
-        return EnumerationProof(plan, proven=False)
-    for column in columns:
-        generator.master.add(column)
-    counts = {node.index: node.count for node in generator.instance.nodes}
-    known = dict.fromkeys([*columns, *(column for column, _ in plan.columns)])
-    choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in known]
-    limits = Limits(deadline=deadline, work=_ENUMERATION_WORK)
-    chosen = solve_restricted_master(generator.instance, generator.master.rows, stage, choices, plan, limits)
-    if chosen.plan and stage.gain(chosen.plan, plan) > 0:
-        plan = chosen.plan
-    return EnumerationProof(plan, chosen.status in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE))
-
-
-def _enumerate_columns(
-    generator: column_generation.ColumnGenerator,
-    stage: master_problem.ObjectiveStage,
-    duals: Duals,
-    plan: master_problem.IntegerPlan,
-    deadline: float | None,
-) -> Sequence[master_problem.Column] | None:
-    """List columns that a better plan could use; None if there are too many, or rows count meters without a price."""
-    instance, most = generator.instance, generator.instance.demands()
-    # Units that are worth nothing at the duals may still be needed, and rows matter that cost nothing.
-    pricing = generator.stage_pricing(stage, duals, floor=1)
-    forms = [stage.terms, *(row.terms for row in generator.master.rows)]
-    if not all(pricing.prices.meters[meter] for terms in forms for meter in terms.usage):
-        return None
-    limits = column_generation.PricingLimits(column_generation.Effort.THOROUGH, deadline=deadline)
-    classes = [node.index for node in instance.nodes]
-    bounds = [priced.bound for priced in generator.price(pricing, classes, most, limits)]
-    total = pricing.bound(bounds)
-    if total is None:
-        return None
-    sign = 1 if stage.maximise else -1
-    # The next better value is a step away.
-    better = sign * plan.value(stage.terms) + column_generation.value_step(instance, stage.terms)
-    losable = total - better * pricing.scale
-    found: list[master_problem.Column] = []
-    for node_class, bound in zip(classes, bounds, strict=True):
-        if not instance.nodes[node_class].count:
-            continue
-        constant = pricing.constant(node_class)
-        least = max(0, (bound or 0) + constant) - losable - constant
-        columns = generator.pricer.enumerate(node_class, pricing.prices, most, least, limits)
-        if columns is None or len(found) + len(columns) > _MOST_ENUMERATED_COLUMNS:
-            return None
-        found += columns
-    return found
+        return tell
 
 
 def stage_bounds(
@@ -478,5 +453,6 @@ def stage_bounds(
     budget = column_generation.GenerationLimits(limits.rounds, limits.gap, limits.deadline)
     for stage, value in stages:
         master.set_objective(stage)
-        yield generator.run(stage, budget, instance.demands()).rounded(instance, stage)
+        bound = generator.run(stage, budget, instance.demands()).rounded(instance, stage)
+        yield stage.tightest(stage.trivial_bound(instance), bound)
         master.add_row(stage.kept_at(value))

@@ -77,6 +77,50 @@ def random_wholes(rng):
     return [*made, *random_pods(rng, [of(1), of(2), of(3), None])]
 
 
+def counted(name, counters, *devices, cpu="9"):
+    """A node with a set of counters, and devices that draw on it: by name a model and what it draws."""
+    sets = [{"name": "s", "counters": {key: {"value": str(amount)} for key, amount in counters.items()}}]
+    members = [
+        device(one, model=model, consumesCounters=[{"counterSet": "s", "counters": counters_of(drawn)}])
+        for one, model, drawn in devices
+    ]
+    slices = [
+        published(name, count=2, slice_name=f"sets-{name}", sharedCounters=sets),
+        published(name, *members, count=2),
+    ]
+    return [node(name, cpu=cpu), *slices]
+
+
+def counters_of(amounts):
+    return {key: {"value": str(amount)} for key, amount in amounts.items()}
+
+
+def of_model(model, count=1):
+    """A claim for devices of a model."""
+    return of(count, "gpu", f'device.attributes["{DRIVER}"].model == "{model}"')
+
+
+def random_partitions(rng):
+    """Nodes whose devices draw on two counters, as their models say."""
+    draws = {model: {"a": rng.randint(1, 3), "b": rng.randint(1, 3)} for model in "xyz"}
+    made = []
+    for name in ("n1", "n2")[: rng.choice((1, 2))]:
+        models = [model for model in "xyz" for _ in range(rng.randint(0, 3))] or ["x"]
+        members = [(f"part-{number}", model, draws[model]) for number, model in enumerate(models)]
+        made += counted(name, {"a": rng.randint(3, 7), "b": rng.randint(3, 7)}, *members, cpu=str(rng.randint(3, 8)))
+    return [*made, *random_pods(rng, [of_model("x"), of_model("y"), of_model("z"), of_model("x", 2), None])]
+
+
+def random_capacities(rng):
+    """Nodes with one device that has two capacities."""
+    made = []
+    for name in ("n1", "n2")[: rng.choice((1, 2))]:
+        capacity = {key: {"value": str(rng.randint(5, 12))} for key in ("bw", "mem")}
+        made += room(name, device("nic", allowMultipleAllocations=True, capacity=capacity), cpu=str(rng.randint(3, 8)))
+    asked = [of(1, capacity={"requests": {"mem": str(rng.randint(1, 5)), "bw": str(rng.randint(1, 5))}}) for _ in "abc"]
+    return [*made, *random_pods(rng, [*asked, None, None])]
+
+
 def random_pods(rng, specs):
     """Two to four Deployments of these specs."""
     chosen = rng.sample(specs, rng.randint(2, 4) if len(specs) > 4 else 2)

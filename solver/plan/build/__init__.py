@@ -232,7 +232,7 @@ class _PlanInstanceBuilder:
             meters=first + len(goals.measures),
             sizes=((1,) * first + goals.sizes),
         )
-        pricer = DispatchingPricer.of(measured, len(instance.units))
+        pricer = DispatchingPricer.of(measured, instance.demands())
         if homes:
             instance = replace(instance, start=homes.start(instance, measured, pricer))
         return PlanInstance(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..column_generation import Pricer, Prices, PricingLimits, PricingResult
+from ..filling_graph import FillingGraph, VectorNode
 from ..master_problem import Column
 from .bundle import Bundle, BundleQuestion
 from .cp_sat import BundlePricer
@@ -24,9 +25,9 @@ class DispatchingPricer:
     linear: LinearNodes
 
     @classmethod
-    def of(cls, questions: Mapping[int, BundleQuestion], units: int) -> DispatchingPricer:
-        """Price these questions about so many unit classes."""
-        return cls(BundlePricer(questions), linear_nodes(questions, units))
+    def of(cls, questions: Mapping[int, BundleQuestion], demands: tuple[int, ...]) -> DispatchingPricer:
+        """Price these questions about unit classes with so many units."""
+        return cls(BundlePricer(questions), linear_nodes(questions, len(demands), demands))
 
     def column(self, node_class: int, bundle: Bundle) -> Column:
         """The column of a node that takes a bundle."""
@@ -60,6 +61,18 @@ class DispatchingPricer:
     def lightened(self, column: Column) -> Column:
         """Give the units of a column the devices that consume least."""
         return self._of(column.node_class).lightened(column)
+
+    def vector(self, node_class: int) -> VectorNode | None:
+        """Return a linear node class as a vector, if it is one."""
+        return self._of(node_class).vector(node_class)
+
+    def graph(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | None:
+        """Return the graph of a linear node class, if it is not too large."""
+        return self._of(node_class).graph(node_class, limits_by_class)
+
+    def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:
+        """Return the column of a path of a graph."""
+        return self._of(node_class).filled(node_class, counts)
 
     def _of(self, node_class: int) -> Pricer:
         return self.linear.pricer if node_class in self.linear.devices else self.models

@@ -29,6 +29,7 @@ from ...engines.cp_sat import (
 )
 from ...engines.engine import Counts
 from ..column_generation import Effort, Prices, PricingLimits, PricingResult
+from ..filling_graph import FillingGraph, VectorNode
 from ..master_problem import Column
 from .bundle import Bundle, BundleQuestion, BundleUnit, cheap_measures, reduced_bundle, without_admin_access
 from .cp_sat_model import BestBundle, BundleModel, BundlePrices
@@ -111,6 +112,18 @@ class BundlePricer:
         """Give the units of a column the devices that consume least, where the search finds such for all of them."""
         question = self._questions[column.node_class]
         return _bundle_column(column.node_class, question, lightest_devices(question, column.payload))
+
+    def vector(self, _node_class: int) -> VectorNode | None:
+        """Bundles are no sums."""
+        return None
+
+    def graph(self, _node_class: int, _limits_by_class: Sequence[int]) -> FillingGraph | None:
+        """There are no graphs of bundles."""
+        return None
+
+    def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:
+        """No graph has a path."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

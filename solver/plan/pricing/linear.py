@@ -1,7 +1,10 @@
 """The pricer of linear node classes: their devices are all alike, so that sums say all, and pricing is far quicker.
 
 On such a node every unit takes some whole devices, or a share of one, or none; no constraint relates them, no counter
-is drawn, and no other node reaches them. A measure may count them as long as each unit costs the same wherever it is.
+is drawn, and no other node reaches them. Where units draw counters or several capacities, devices may be folded into
+sums (``folding``). A measure may count them as long as each unit costs the same wherever it is.
+
+Where what a unit takes is one vector, and its graph is small, pricing is exact (``filling_graph``).
 """
 
 from __future__ import annotations
@@ -15,14 +18,17 @@ from ....problem.messages import DeadlineExceededError
 from ....problem.problem import InUse, Problem
 from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
+from ..filling_graph import FillingGraph, VectorNode, build_filling_graph
 from ..master_problem import Column, is_past
 from . import lagrangian
 from .bundle import Bundle, BundleQuestion, Picks, uniform_usage
+from .folding import FoldedNode, fold_devices
 from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling
 
 Usage = tuple[tuple[int, int], ...]
 _MOST_COLUMNS = 6
 _MOST_ENUMERATED_ITEMS = 24
+_MOST_ENUMERATED_PATHS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +37,64 @@ class LinearPricer:
 
     A column's payload says which unit classes each device takes, and in one more entry those without a device.
     ``usage`` has by node class what a unit of each class uses by measure, ``most`` how many of some units a node takes.
+    ``own_units`` are the units of node classes where they take something else than in others. ``demands`` are how many
+    units of each class there are, where that is known: columns have no more. Graphs stay behind when the pricer is sent
+    to another process.
     """
 
     units: tuple[lagrangian.LinearUnit, ...]
     nodes: tuple[lagrangian.LinearNode, ...]
     usage: Mapping[int, Mapping[int, Usage]] = field(default_factory=dict)
     most: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    own_units: Mapping[int, tuple[lagrangian.LinearUnit, ...]] = field(default_factory=dict)
+    demands: tuple[int, ...] = ()
+    _graphs: dict[int, tuple[tuple[int, ...], FillingGraph | None]] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return LinearPricer, (self.units, self.nodes, self.usage, self.most, self.own_units, self.demands)
+
+    def units_on(self, node_class: int) -> tuple[lagrangian.LinearUnit, ...]:
+        """What units take on nodes of a class."""
+        return self.own_units.get(node_class, self.units)
+
+    def vector(self, node_class: int) -> VectorNode | None:
+        """A node of the class as a vector; None where units share several devices."""
+        return _vector_of_node(self.nodes[node_class], self.units_on(node_class), self.most.get(node_class, {}))
+
+    def graph(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | None:
+        """The graph of all fillings within these limits, and perhaps of more; None where it would be too large."""
+        known, graph = self._graphs.get(node_class, ((), None))
+        if not known or any(limit > built for limit, built in zip(limits_by_class, known, strict=True)):
+            known = tuple(map(max, limits_by_class, known)) if known else tuple(limits_by_class)
+            vector = self.vector(node_class)
+            graph = None if vector is None else build_filling_graph(vector.items(known), vector.left)
+            self._graphs[node_class] = known, graph
+        return graph
+
+    def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:
+        """The column of a node that takes so many units of each class, where they may go to any devices."""
+        units, groups = self.units_on(node_class), list[tuple[int, ...]]()
+        sharing, without = list[int](), list[int]()
+        for index, number in counts:
+            if units[index].devices:
+                groups += [(index,)] * number
+            else:
+                (sharing if units[index].share else without).extend([index] * number)
+        return self.column(node_class, (*groups, tuple(sharing), tuple(without)))
 
     def price(
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], limits: PricingLimits
     ) -> PricingResult:
         """Find columns; what a quick look cannot exclude raises the bound, which is None only after the deadline."""
-        limits_by_class = self._limited(node_class, limits_by_class)
-        values = self._values(node_class, prices)
-        question = lagrangian.build_linear_question(self.nodes[node_class], self.units, values, limits_by_class)
+        values, limits_by_class = self._values(node_class, prices), self._limited(node_class, limits_by_class)
+        graph = self.graph(node_class, self.demands or limits_by_class)
+        if graph is not None:
+            best, paths = graph.best_paths(values, limits_by_class)
+            return PricingResult(tuple(self.filled(node_class, path) for path in paths), best)
+        units = self.units_on(node_class)
+        question = lagrangian.build_linear_question(self.nodes[node_class], units, values, limits_by_class)
         if not question.offers:
             return PricingResult((), 0)
         if is_past(limits.deadline):
@@ -55,10 +105,10 @@ class LinearPricer:
         return PricingResult(columns, filled.bound)
 
     def _limited(self, node_class: int, limits_by_class: Sequence[int]) -> Sequence[int]:
+        """Limits of units, none of them above the number that there are, or that a node takes."""
         most = self.most.get(node_class)
-        if not most:
-            return limits_by_class
-        return [min(limit, most.get(unit, limit)) for unit, limit in enumerate(limits_by_class)]
+        limits = tuple(map(min, limits_by_class, self.demands)) if self.demands else limits_by_class
+        return [min(limit, most.get(unit, limit)) for unit, limit in enumerate(limits)] if most else limits
 
     def _values(self, node_class: int, prices: Prices) -> Sequence[int]:
         """The worth of each unit, less what its usage costs."""
@@ -81,15 +131,17 @@ class LinearPricer:
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
+        node, units, values = self.nodes[node_class], self.units_on(node_class), self._values(node_class, prices)
         limits_by_class = self._limited(node_class, limits_by_class)
-        node, values = self.nodes[node_class], self._values(node_class, prices)
         pairs = enumerate(zip(values, prices.units, limits_by_class, strict=True))
-        if any(
-            value <= 0 < price and most and node.allows(unit, self.units[unit]) for unit, (value, price, most) in pairs
-        ):
+        if any(value <= 0 < price and most and node.allows(unit, units[unit]) for unit, (value, price, most) in pairs):
             # A column may still have units that cost more here than they are worth.
             return None
-        question = lagrangian.build_linear_question(node, self.units, values, limits_by_class, dominance=False)
+        graph = self.graph(node_class, self.demands or limits_by_class)
+        if graph is not None:
+            paths = graph.paths(values, limits_by_class, max(1, least_value), _MOST_ENUMERATED_PATHS)
+            return None if paths is None else tuple(self.filled(node_class, path) for path in paths)
+        question = lagrangian.build_linear_question(node, units, values, limits_by_class, dominance=False)
         if not question.offers:
             return ()
         if len(question.offers) > _MOST_ENUMERATED_ITEMS:
@@ -118,6 +170,20 @@ class LinearPricer:
     def lightened(self, column: Column) -> Column:
         """Return the column itself: devices that are all alike consume the same."""
         return column
+
+
+def _vector_of_node(
+    node: lagrangian.LinearNode, units: Sequence[lagrangian.LinearUnit], most: Mapping[int, int]
+) -> VectorNode | None:
+    """A linear node as a vector, with its devices as one more dimension; None where units share several devices."""
+    allowed = {index: unit for index, unit in enumerate(units) if node.allows(index, unit)}
+    shares = any(unit.share for unit in allowed.values())
+    if shares and len(node.free) > 1:
+        return None
+    devices = max(node.free, default=0) if shares else node.whole
+    each = node.capacity if shares else 1
+    needs = {index: (*unit.needs, unit.share or unit.devices * each) for index, unit in allowed.items()}
+    return VectorNode((*node.left, devices), needs, most)
 
 
 def _best_fillings(
@@ -167,10 +233,14 @@ class LinearNodes:
     pricer: LinearPricer
     devices: Mapping[int, _DeviceAmounts]
     questions: Mapping[int, BundleQuestion]
+    folded: Mapping[int, FoldedNode]
 
     def bundle(self, node_class: int, groups: Sequence[Sequence[int]]) -> Bundle:
         """Give devices to the groups of units that the pricer put on one device each, or on several as a whole."""
         question = self.questions[node_class]
+        if node_class in self.folded:
+            dealt = self.folded[node_class].copies([unit for group in groups for unit in group])
+            return Bundle(tuple(tuple(dealt.get(unit.index, ())) for unit in question.units))
         copies: dict[int, list[Picks]] = {unit.index: [] for unit in question.units}
         for group, devices in self._matched(node_class, groups):
             for index in group:
@@ -197,33 +267,59 @@ class LinearNodes:
         return there.capacity if any(unit.devices for unit in units) else sum(unit.share for unit in units)
 
 
-def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearNodes:
-    """Find the node kinds that are linear; ``roles`` is how many unit classes there are."""
+def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int, demands: tuple[int, ...] = ()) -> LinearNodes:
+    """Find the node kinds that are linear; there are so many unit ``roles``, with ``demands`` units each."""
     units: dict[int, lagrangian.LinearUnit] = {}
     found: dict[int, _LinearNodeClass] = {}
+    folded: dict[int, FoldedNode] = {}
     for index, question in questions.items():
         linear = None if any(question.meters) else _linear_node_class(question)
         if linear is not None and all(units.get(number, own) == own for number, own in linear.units.items()):
             found[index] = linear
             units.update(linear.units)
+        elif (sums := fold_devices(question)) is not None:
+            used = {unit.index: uniform_usage(question, unit) for unit in question.units if unit.index in sums.units}
+            usage = {number: own for number, own in used.items() if own is not None}
+            if len(usage) == len(used):
+                folded[index] = sums
+                found[index] = _LinearNodeClass(_DeviceAmounts({}, 1), sums.units, usage)
     shares = (unit.share for unit in units.values())
-    free = (amount for linear in found.values() for amount in linear.devices.free.values())
-    step = gcd(*shares, *free, *(linear.devices.capacity for linear in found.values())) or 1
-    devices = {index: linear.devices.in_steps(step) for index, linear in found.items()}
+    plain = [linear for index, linear in found.items() if index not in folded]
+    free = (amount for linear in plain for amount in linear.devices.free.values())
+    step = gcd(*shares, *free, *(linear.devices.capacity for linear in plain)) or 1
+    devices = {
+        index: linear.devices if index in folded else linear.devices.in_steps(step) for index, linear in found.items()
+    }
     resources = max((len(question.left) for question in questions.values()), default=0)
     nowhere = _DeviceAmounts({}, 1).node((0,) * resources, ())
-    nodes = (
-        devices[index].node(questions[index].left, found[index].units) if index in found else nowhere
-        for index in sorted(questions)
-    )
+
+    def node(index: int) -> lagrangian.LinearNode:
+        if index in folded:
+            return folded[index].node
+        return devices[index].node(questions[index].left, found[index].units) if index in found else nowhere
+
     nothing = lagrangian.LinearUnit(needs=(0,) * resources)
     requested = (units.get(number, nothing) for number in range(roles))
-    usage = {index: linear.usage for index, linear in found.items() if any(linear.usage.values())}
+    own_units = {
+        index: tuple(
+            sums.units.get(number) or lagrangian.LinearUnit(needs=(0,) * len(sums.node.left)) for number in range(roles)
+        )
+        for index, sums in folded.items()
+    }
+    usage_by_class = {index: linear.usage for index, linear in found.items() if any(linear.usage.values())}
     most = {index: {unit.index: unit.most for unit in questions[index].units if unit.limited} for index in found}
+    for index, sums in folded.items():
+        for number, limit in sums.most.items():
+            most[index][number] = min(limit, most[index].get(number, limit))
     pricer = LinearPricer(
-        tuple(replace(unit, share=unit.share // step) for unit in requested), tuple(nodes), usage, most
+        tuple(replace(unit, share=unit.share // step) for unit in requested),
+        tuple(map(node, sorted(questions))),
+        usage_by_class,
+        most,
+        own_units,
+        demands,
     )
-    return LinearNodes(pricer, devices, {index: questions[index] for index in found})
+    return LinearNodes(pricer, devices, {index: questions[index] for index in found}, folded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,15 @@ class Interrupting:
     def reduced(self, *asked):
         return self.pricer.reduced(*asked)
 
+    def vector(self, node_class):
+        return self.pricer.vector(node_class)
+
+    def graph(self, *asked):
+        return self.pricer.graph(*asked)
+
+    def filled(self, *asked):
+        return self.pricer.filled(*asked)
+
 
 def crowded(gangs=()):
     units = tuple(LinearUnit(share=share, needs=(cpu,)) for share, cpu in ((7, 3), (5, 2), (4, 5), (3, 1), (2, 4)))

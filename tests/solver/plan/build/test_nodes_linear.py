@@ -6,10 +6,13 @@ import pytest
 from support.bundles import possible, replays, vectors
 from support.linear import (
     CAPACITY,
+    counted,
     held,
     linear,
     linear_of,
     part,
+    random_capacities,
+    random_partitions,
     random_shares,
     random_wholes,
     room,
@@ -65,13 +68,12 @@ def test_pods_without_claims_and_nodes_without_devices_are_linear():
 @pytest.mark.parametrize(
     "spec",
     [
-        several(exactly("a"), exactly("b")),
         several(exactly("r", count=2), constraints=[{"matchAttribute": f"{DRIVER}/model"}]),
         several(exactly("r", count=2), constraints=[{"distinctAttribute": f"{DRIVER}/model"}]),
         several(exactly("r", allocationMode="All")),
         several(either()),
     ],
-    ids=["requests", "match", "distinct", "all", "alternatives"],
+    ids=["match", "distinct", "all", "alternatives"],
 )
 def test_claims_that_say_more_than_a_number_are_not_linear(spec):
     members = [device(f"gpu-{number}", model="m") for number in range(3)]
@@ -85,10 +87,16 @@ def test_one_claim_that_is_not_linear_is_enough():
     assert linear(*given, *wanting("b", 1, several(either()))) == []
 
 
-def test_two_claims_of_a_pod_are_not_linear():
-    templates, (pods,) = wanting("a", 1, of(1))[:-1], wanting("a", 1, of(1))[-1:]
+def test_several_requests_for_numbers_of_devices_are_linear():
+    assert linear(*wholes("n1", 3), *wanting("a", 2, several(exactly("a"), exactly("b", count=2)))) == ["n1"]
+
+
+def test_two_claims_of_a_pod_are_linear():
+    templates, (pods,) = wanting("a", 2, of(1))[:-1], wanting("a", 2, of(1))[-1:]
     pods["spec"]["template"]["spec"]["resourceClaims"].append({"name": "h", "resourceClaimTemplateName": "a"})
-    assert linear(*wholes("n1", 2), *templates, pods) == []
+    given = [*wholes("n1", 3), *templates, pods]
+    assert linear(*given) == ["n1"]
+    assert (planning(*given).placed, planning(*given).outcome) == (1, "Optimal")
 
 
 def test_a_unit_with_nothing_but_admin_access_takes_nothing_of_a_linear_node():
@@ -99,7 +107,8 @@ def test_a_unit_with_nothing_but_admin_access_takes_nothing_of_a_linear_node():
     assert linear(space, *wholes("n1", 2), *wanting("b", 1, both)) == []
 
 
-def test_devices_that_draw_on_counters_are_not_linear():
+def test_devices_that_draw_on_counters_alike_are_linear():
+    """CTR-1: the counter has enough for one of the two."""
     counters = {"c": {"value": "1"}}
     draws = [{"counterSet": "s", "counters": counters}]
     members = [device(f"gpu-{number}", consumesCounters=draws) for number in range(2)]
@@ -108,7 +117,14 @@ def test_devices_that_draw_on_counters_are_not_linear():
     )
     given = room("n1", *members)
     given[1]["spec"]["pool"]["resourceSliceCount"] = 2
-    assert linear(*given, sets, *wanting("a", 2, of(1))) == []
+    given += [sets, *wanting("a", 2, of(1))]
+    assert linear(*given) == ["n1"]
+    assert (planning(*given).placed, planning(*given).outcome) == (1, "Optimal")
+
+
+def test_devices_that_draw_on_counters_in_different_ways_are_not_linear():
+    members = [("large", "a", {"c": 2}), ("small", "a", {"c": 1})]
+    assert linear(*counted("n1", {"c": 3}, *members), *wanting("a", 2, of(1))) == []
 
 
 def test_two_kinds_of_devices_are_not_linear():
@@ -130,22 +146,27 @@ def test_claims_that_suit_no_device_of_a_node_do_not_count():
 @pytest.mark.parametrize("spec", [of(1), part(5)], ids=["whole", "share"])
 @pytest.mark.parametrize(
     "members",
-    [
-        [shareable("a"), shareable("b", capacity=20)],
-        [shareable("a"), device("b", capacity={"mem": {"value": "10"}})],
-        [device("a", allowMultipleAllocations=True, capacity={name: {"value": "10"} for name in ("mem", "bw")})],
-    ],
-    ids=["sizes", "kinds", "two capacities"],
+    [[shareable("a"), shareable("b", capacity=20)], [shareable("a"), device("b", capacity={"mem": {"value": "10"}})]],
+    ids=["sizes", "kinds"],
 )
 def test_devices_that_do_not_have_one_equal_capacity_are_not_linear(members, spec):
     assert linear(*room("n1", *members), *wanting("a", 2, spec)) == []
 
 
+@pytest.mark.parametrize("spec", [of(1), part(5)], ids=["whole", "share"])
+def test_one_device_with_two_capacities_is_linear(spec):
+    capacity = {name: {"value": "10"} for name in ("mem", "bw")}
+    given = [*room("n1", device("a", allowMultipleAllocations=True, capacity=capacity)), *wanting("a", 2, spec)]
+    assert linear(*given) == ["n1"]
+    # What a claim does not ask for it has as a whole.
+    assert (planning(*given).placed, planning(*given).outcome) == (1, "Optimal")
+
+
 @pytest.mark.parametrize("fields", [{}, {"capacity": {"mem": {"value": "0"}}}], ids=["none", "nothing"])
-def test_shared_devices_without_a_capacity_are_not_linear(fields):
-    """Any number of claims may have them."""
+def test_one_shared_device_without_a_capacity_is_linear(fields):
+    """Any number of claims may have it."""
     given = [*room("n1", device("a", allowMultipleAllocations=True, **fields)), *wanting("a", 4, of(1))]
-    assert linear(*given) == []
+    assert linear(*given) == ["n1"]
     assert planning(*given).placed == 4
 
 
@@ -158,7 +179,7 @@ def test_a_share_of_nothing_is_not_linear():
 
 
 def test_shares_that_are_far_too_small_are_not_linear():
-    big = room("n1", shareable("a", capacity=2000))
+    big = room("n1", *(shareable(name, capacity=2000) for name in "ab"))
     assert linear(*big, *wanting("a", 1, part(2))) == ["n1"]
     assert linear(*big, *wanting("a", 1, part(1))) == []
 
@@ -287,7 +308,7 @@ def check_node(posed_, node_class, rng):
     assert found.bound >= best
 
 
-@pytest.mark.parametrize("make", [random_shares, random_wholes])
+@pytest.mark.parametrize("make", [random_shares, random_wholes, random_partitions, random_capacities])
 @pytest.mark.parametrize("seed", range(12))
 def test_columns_are_what_the_ordinary_engine_finds_possible(make, seed):
     rng = Random(seed)
@@ -297,7 +318,7 @@ def test_columns_are_what_the_ordinary_engine_finds_possible(make, seed):
         check_node(found, node_class, rng)
 
 
-@pytest.mark.parametrize("make", [random_shares, random_wholes])
+@pytest.mark.parametrize("make", [random_shares, random_wholes, random_partitions, random_capacities])
 @pytest.mark.parametrize("seed", range(100, 115))
 def test_plans_are_as_good_as_with_models_alone(make, seed):
     found = posed(*make(Random(seed)), objective="admitted=devices,admitted,fewest-nodes")

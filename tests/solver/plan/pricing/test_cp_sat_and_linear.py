@@ -44,7 +44,7 @@ def mixed():
 def random_mixed(rng):
     """Nodes with devices of one claim at a time and with shared ones: a pod means a number here, an amount there."""
     made = [*wholes("n1", rng.randint(1, 3), cpu=str(rng.randint(2, 8)))]
-    made += shares("n2", rng.randint(1, 3), cpu=str(rng.randint(2, 8)))
+    made += shares("n2", rng.randint(2, 3), cpu=str(rng.randint(2, 8)))
     return [
         *made,
         *wanting("all", rng.randint(1, 4), of(1)),

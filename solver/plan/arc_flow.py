@@ -1,0 +1,392 @@
+"""Plans in whole numbers by arc flow: which arcs of the filling graphs so many nodes take (Valério de Carvalho, 1999).
+
+A flow of n units through the graph of a node class is what n of its nodes take. So one model over all graphs has every
+plan, where columns are those that were generated only. Its relaxation has the same value. Only arcs matter that a
+better plan could use: a path that loses more at the duals than bound and value are apart is in none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil, floor, gcd, inf, isfinite
+from threading import Event, Thread
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+
+from . import master_problem
+from .column_generation import ColumnGenerator, value_step
+from .filling_graph import FillingGraph
+from .master import INTEGRALITY_TOLERANCE, Duals, MasterRelaxation, mathopt
+
+# A model with more arcs takes too long, and so does a search with more nodes.
+_MOST_ARCS = 60_000
+_MOST_NODES = 5_000
+# The solver's numbers are floating-point: a bound is off by less than so many steps, while coefficients are small.
+_BOUND_TOLERANCE = 1e-4
+_LARGEST_COEFFICIENT = 1 << 20
+_WAIT_SECONDS = 1.0
+# What part of the time that is left may go into what the relaxation takes whole.
+_ROUNDED_SHARE = 0.3
+_NO_ITEM = -1
+
+
+class Arc(NamedTuple):
+    """An arc between states by number: so many ``copies`` of a unit class, or a step without any."""
+
+    tail: int
+    head: int
+    item: int
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlowNetwork:
+    """The arcs of a graph, where states that differ by steps without units alone are one; from 0 to ``sink``."""
+
+    arcs: tuple[Arc, ...]
+    states: int
+    sink: int
+
+
+def flow_network(graph: FillingGraph) -> FlowNetwork:
+    """Write a graph as a network, with as few states and arcs as are easily found."""
+    first = np.concatenate(([0], np.cumsum(graph.states)))
+    tails = np.concatenate([layer.parent + start for layer, start in zip(graph.layers, first, strict=False)])
+    heads = np.concatenate([layer.child + start for layer, start in zip(graph.layers, first[1:], strict=False)])
+    copies = np.concatenate([layer.copies for layer in graph.layers])
+    items = np.concatenate([np.full(len(layer.parent), layer.item.index) for layer in graph.layers])
+    sink = int(first[-1]) - 1
+    # A state that is left in one way only, which takes nothing, is the state behind it.
+    leaving = np.bincount(tails, minlength=sink + 1)
+    same = np.arange(sink + 1)
+    only = (copies == 0) & (leaving[tails] == 1)
+    for tail, head in sorted(zip(tails[only].tolist(), heads[only].tolist(), strict=True), reverse=True):
+        same[tail] = same[head]
+    tails, heads, kept = same[tails], same[heads], ~only
+    tails, heads, copies, items = tails[kept], heads[kept], copies[kept], items[kept]
+    # One that is entered in one way only, which takes nothing, is the state before it.
+    entering = np.bincount(heads, minlength=sink + 1)
+    before = np.arange(sink + 1)
+    only = (copies == 0) & (entering[heads] == 1) & (heads != sink)
+    for tail, head in sorted(zip(tails[only].tolist(), heads[only].tolist(), strict=True)):
+        before[head] = before[tail]
+    kept = ~only
+    listed = zip(
+        before[tails[kept]].tolist(),
+        before[heads[kept]].tolist(),
+        np.where(copies[kept] > 0, items[kept], _NO_ITEM).tolist(),
+        copies[kept].tolist(),
+        strict=True,
+    )
+    source = int(before[same[0]])
+    numbers = {source: 0}
+    arcs = []
+    for tail, head, item, number in dict.fromkeys(listed):
+        ends = [numbers.setdefault(state, len(numbers)) for state in (tail, head)]
+        if tail != head:
+            arcs.append(Arc(ends[0], ends[1], item, number))
+    end = numbers.setdefault(int(before[same[sink]]), len(numbers))
+    return FlowNetwork(tuple(arcs), len(numbers), end)
+
+
+@dataclass(frozen=True, slots=True)
+class ArcFlowResult:
+    """A better plan, if any was found, a bound, and whether no plan is better than this one or the one at hand."""
+
+    plan: master_problem.IntegerPlan | None
+    bound: int | None
+    proven: bool
+
+
+def solve_arc_flow(
+    generator: ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    relaxation: MasterRelaxation,
+    plan: master_problem.IntegerPlan,
+    bound: int,
+    gap: float,
+    deadline: float | None,
+) -> ArcFlowResult:
+    """Look for a plan within the relative gap of the bound, then for one that is worse, up to the plan at hand.
+
+    The nearer to the bound, the fewer arcs matter. Where there is no such plan, the bound moves. Where many nodes take
+    the same, what the relaxation takes whole is kept at first.
+    """
+    step = value_step(generator.instance, stage.terms)
+    sign = 1 if stage.maximise else -1
+    graphs = _graphs(generator, stage)
+    if graphs is None:
+        return ArcFlowResult(None, bound, proven=False)
+    search = _FlowSearch(generator, stage, relaxation.duals, graphs)
+    left = sign * (bound - plan.value(stage.terms)) // step
+    slack = int(gap * abs(bound)) // step
+    whole = _whole_columns(generator, relaxation) if left > 0 else Counter()
+    if whole:
+        found = search.run(bound - sign * min(slack, left - 1) * step, share_of_rest(deadline, _ROUNDED_SHARE), whole)
+        if found is not None and found.plan is not None:
+            return ArcFlowResult(found.plan, bound, proven=found.plan.value(stage.terms) == bound)
+    while left > 0 and not master_problem.is_past(deadline):
+        target = bound - sign * min(slack, left - 1) * step
+        found = search.run(target, deadline)
+        if found is None:
+            break
+        if found.plan is not None or not found.proven:
+            better = stage.tightest(bound, found.bound)
+            return ArcFlowResult(found.plan, bound if better is None else better, found.proven)
+        bound, slack = target - sign * step, 2 * slack + 1
+        left = sign * (bound - plan.value(stage.terms)) // step
+    return ArcFlowResult(None, bound, proven=left <= 0)
+
+
+def share_of_rest(deadline: float | None, share: float) -> float | None:
+    """When so large a part of the time that is left is over; None for no limit."""
+    now = monotonic()
+    return None if deadline is None else now + max(0.0, deadline - now) * share
+
+
+def _whole_columns(generator: ColumnGenerator, relaxation: MasterRelaxation) -> Counter[master_problem.Column]:
+    """What a relaxation takes whole, rounded down."""
+    pairs = zip(generator.master.columns, relaxation.columns, strict=False)
+    return +Counter({column: floor(amount + INTEGRALITY_TOLERANCE) for column, amount in pairs})
+
+
+@dataclass(frozen=True, slots=True)
+class _FlowSearch:
+    """Looks for plans of a stage over the graphs of all node classes."""
+
+    generator: ColumnGenerator
+    stage: master_problem.ObjectiveStage
+    duals: Duals
+    graphs: Mapping[int, FillingGraph]
+
+    def run(
+        self, target: int, deadline: float | None, kept: Mapping[master_problem.Column, int] | None = None
+    ) -> ArcFlowResult | None:
+        """Look for the best plan of this value or a better one that has what is kept; None where that is too large."""
+        kept = kept or {}
+        covered = master_problem.covered_units(self.generator.instance, tuple(kept.items()))
+        left = [
+            max(0, number - there) for number, there in zip(self.generator.instance.demands(), covered, strict=True)
+        ]
+        networks = self._networks(target, left)
+        if networks is None:
+            return None
+        model = _ArcFlowModel(self.generator, self.stage, networks, left, kept)
+        return model.solved(deadline) if model.post(target) else None
+
+    def _networks(self, target: int, left: Sequence[int]) -> Mapping[int, FlowNetwork] | None:
+        """The networks that a plan of this value or a better one could use, by node class; None where they are large.
+
+        What is kept loses something, too, so that more is left out than need be; then nothing is proven.
+        """
+        instance, most = self.generator.instance, self.generator.instance.demands()
+        pricing = self.generator.stage_pricing(self.stage, self.duals)
+        bounds = [0] * len(instance.nodes)
+        for number, graph in self.graphs.items():
+            bounds[number] = graph.values(pricing.prices.units, most).best
+        total = pricing.bound(bounds)
+        if total is None:
+            return None
+        losable = total - (target if self.stage.maximise else -target) * pricing.scale
+        found: dict[int, FlowNetwork] = {}
+        for number, graph in self.graphs.items():
+            constant = pricing.constant(number)
+            least = max(0, bounds[number] + constant) - losable - constant
+            restricted = graph.restricted(pricing.prices.units, left, least)
+            if restricted is not None and restricted.layers:
+                found[number] = flow_network(restricted)
+        return found if sum(len(one.arcs) for one in found.values()) <= _MOST_ARCS else None
+
+
+def _graphs(generator: ColumnGenerator, stage: master_problem.ObjectiveStage) -> Mapping[int, FillingGraph] | None:
+    """The graphs of all node classes; None where some class has none, or rows count usage."""
+    instance, most = generator.instance, generator.instance.demands()
+    if stage.terms.usage or any(row.terms.usage for row in generator.master.rows):
+        return None
+    found: dict[int, FillingGraph] = {}
+    for node in instance.nodes:
+        graph = generator.pricer.graph(node.index, most) if node.count else None
+        if graph is not None:
+            found[node.index] = graph
+        elif node.count:
+            return None
+    return found
+
+
+class _ArcFlowModel:
+    """The model, with its objective in steps, so that a better plan is better by one or more."""
+
+    def __init__(
+        self,
+        generator: ColumnGenerator,
+        stage: master_problem.ObjectiveStage,
+        networks: Mapping[int, FlowNetwork],
+        demands: Sequence[int],
+        kept: Mapping[master_problem.Column, int],
+    ) -> None:
+        self._generator, self._instance, self._stage = generator, generator.instance, stage
+        self._step = value_step(generator.instance, stage.terms)
+        self._networks = networks
+        self._model = mathopt.Model()
+        self._kept = kept
+        self._units = [self._variable(unit.demand) for unit in self._instance.units]
+        self._gangs = [self._variable(gang.demand) for gang in self._instance.gangs]
+        self._nodes = {
+            node.index: self._model.add_integer_variable(
+                lb=self._kept_nodes(node.index),
+                ub=node.count if node.index in networks else self._kept_nodes(node.index),
+            )
+            for node in self._instance.nodes
+            if node.count
+        }
+        self._arcs = {
+            number: [self._variable(self._most_flow(arc, number, demands)) for arc in network.arcs]
+            for number, network in self._networks.items()
+        }
+
+    def _kept_nodes(self, node_class: int) -> int:
+        return sum(number for column, number in self._kept.items() if column.node_class == node_class)
+
+    def _variable(self, most: int) -> mathopt.Variable:
+        return self._model.add_integer_variable(lb=0, ub=most)
+
+    def _most_flow(self, arc: Arc, number: int, demands: Sequence[int]) -> int:
+        nodes = self._instance.nodes[number].count
+        return min(nodes, demands[arc.item] // arc.copies) if arc.copies else nodes
+
+    def post(self, target: int) -> bool:
+        """Post flows, coverage, rows and the objective, which is to be this value or a better one.
+
+        False where coefficients are so large that the solver's tolerances matter.
+        """
+        covered = master_problem.covered_units(self._instance, tuple(self._kept.items()))
+        pairs = zip(self._units, covered, strict=True)
+        cover = [self._row([(variable, -1)], -there, None) for variable, there in pairs]
+        for variable, gang in zip(self._gangs, self._instance.gangs, strict=True):
+            for unit, size in gang.members:
+                cover[unit].set_coefficient(variable, -size)
+        for number, network in self._networks.items():
+            there = self._kept_nodes(number)
+            balance = [self._row([], *(2 * (_entering(state, network) * there,))) for state in range(network.states)]
+            balance[0].set_coefficient(self._nodes[number], 1)
+            balance[network.sink].set_coefficient(self._nodes[number], -1)
+            for variable, arc in zip(self._arcs[number], network.arcs, strict=True):
+                balance[arc.tail].set_coefficient(variable, -1)
+                balance[arc.head].set_coefficient(variable, 1)
+                if arc.copies:
+                    cover[arc.item].set_coefficient(variable, arc.copies)
+        for row in self._generator.master.rows:
+            terms = self._terms(row.terms)
+            divisor = gcd(*(value for _, value in terms)) or 1
+            if any(abs(value) > _LARGEST_COEFFICIENT * divisor for _, value in terms):
+                return False
+            lower = None if row.lower is None else -(-row.lower // divisor)
+            self._row(
+                [(variable, value // divisor) for variable, value in terms],
+                lower,
+                None if row.upper is None else row.upper // divisor,
+            )
+        objective = [(variable, value // self._step) for variable, value in self._terms(self._stage.terms) if value]
+        for variable, value in objective:
+            self._model.objective.set_linear_coefficient(variable, value)
+        self._model.objective.is_maximize = self._stage.maximise
+        value = target // self._step
+        self._row(objective, *((value, None) if self._stage.maximise else (None, value)))
+        return all(abs(value) <= _LARGEST_COEFFICIENT for _, value in objective)
+
+    def _row(
+        self, terms: Sequence[tuple[mathopt.Variable, int]], lower: int | None, upper: int | None
+    ) -> mathopt.LinearConstraint:
+        row = self._model.add_linear_constraint(lb=-inf if lower is None else lower, ub=inf if upper is None else upper)
+        for variable, value in terms:
+            row.set_coefficient(variable, value)
+        return row
+
+    def _terms(self, terms: master_problem.Terms) -> list[tuple[mathopt.Variable, int]]:
+        found = [(self._units[index], value) for index, value in terms.units.items()]
+        found += [(self._gangs[index], value) for index, value in terms.gangs.items()]
+        return found + [(self._nodes[index], value) for index, value in terms.nodes.items() if index in self._nodes]
+
+    def solved(self, deadline: float | None) -> ArcFlowResult:
+        """Run the solver, and read a plan from its flows; its bound is rounded outwards."""
+        found = _run_branch_and_cut(self._model, deadline)
+        reason = found.termination.reason
+        if reason == mathopt.TerminationReason.INFEASIBLE:
+            return ArcFlowResult(None, None, proven=True)
+        sign = -1 if self._stage.maximise else 1
+        dual = sign * found.termination.objective_bounds.dual_bound
+        bound = sign * ceil(dual - _BOUND_TOLERANCE) * self._step if isfinite(dual) else None
+        if not found.has_primal_feasible_solution():
+            return ArcFlowResult(None, bound, proven=False)
+        plan = self._plan(found)
+        return ArcFlowResult(plan, bound, plan.value(self._stage.terms) == bound)
+
+    def _plan(self, found: mathopt.SolveResult) -> master_problem.IntegerPlan:
+        columns = Counter[master_problem.Column](self._kept)
+        for number, network in self._networks.items():
+            flow = dict(zip(network.arcs, _whole(found, self._arcs[number]), strict=True))
+            for counts, times in _paths(network, flow):
+                columns[self._generator.pricer.filled(number, counts)] += times
+        units, gangs = tuple(_whole(found, self._units)), tuple(_whole(found, self._gangs))
+        return master_problem.IntegerPlan(master_problem.ordered_columns(columns), units, gangs)
+
+
+def _entering(state: int, network: FlowNetwork) -> int:
+    """What enters at a state from outside: nodes at the first, and they leave at the last."""
+    return (state == 0) - (state == network.sink)
+
+
+def _whole(found: mathopt.SolveResult, variables: Sequence[mathopt.Variable]) -> list[int]:
+    return [round(value) for value in found.variable_values(variables)]
+
+
+def _run_branch_and_cut(model: mathopt.Model, deadline: float | None) -> mathopt.SolveResult:
+    """Run SCIP in a thread of its own, so that Ctrl-C reaches the main thread; it cannot be stopped then."""
+    left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
+    parameters = mathopt.SolveParameters(
+        time_limit=left, node_limit=_MOST_NODES, relative_gap_tolerance=0.0, absolute_gap_tolerance=1 - _BOUND_TOLERANCE
+    )
+    parameters.gscip.bool_params["misc/catchctrlc"] = False
+    found: list[mathopt.SolveResult | Exception] = []
+    done = Event()
+
+    def solve_and_signal() -> None:
+        try:
+            found.append(mathopt.solve(model, mathopt.SolverType.GSCIP, params=parameters))
+        except Exception as error:
+            found.append(error)
+        finally:
+            done.set()
+
+    Thread(target=solve_and_signal, daemon=True).start()
+    while not done.wait(_WAIT_SECONDS):
+        pass
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
+
+
+def _paths(network: FlowNetwork, flow: dict[Arc, int]) -> Iterator[tuple[tuple[tuple[int, int], ...], int]]:
+    """Take a flow apart into paths: units by class, and how many nodes take them."""
+    leaving: dict[int, list[Arc]] = defaultdict(list)
+    for arc, amount in flow.items():
+        if amount:
+            leaving[arc.tail].append(arc)
+    while any(flow[arc] for arc in leaving[0]):
+        path: list[Arc] = []
+        state = 0
+        while state != network.sink:
+            path.append(next(arc for arc in leaving[state] if flow[arc]))
+            state = path[-1].head
+        times = min(flow[arc] for arc in path)
+        counts = Counter[int]()
+        for arc in path:
+            flow[arc] -= times
+            if arc.copies:
+                counts[arc.item] += arc.copies
+        yield tuple(sorted(counts.items())), times

@@ -1,0 +1,369 @@
+"""The fillings of one node as paths of a graph: an arc-flow form whose sums have several dimensions.
+
+What a node has left is a vector, and each unit takes a vector of it: resources of the node, its devices where they are
+all alike, capacities of one device that claims share, or counters. A layer of the graph decides how many units of one
+class the node takes, the largest class first. A state is what is left. It is lowered to what the classes that follow
+can still use in each dimension, and states from which the same follows are one, so that graphs stay small (Brandão and
+Pedroso, 2016). A longest path is the most valuable column, in exact numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Array = NDArray[np.int64]
+MOST_ARCS = 400_000
+"""A graph with more arcs is not made."""
+# Sums in a dimension that are looked at one by one; a larger dimension is not lowered.
+_MOST_STEPS = 1 << 18
+# No sum of prices comes near this, and three of them can be added.
+_NOTHING = -(1 << 60)
+_LARGEST_KEY = 1 << 62
+# Columns of one pricing.
+_MOST_PATHS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class VectorNode:
+    """A node as a vector: what is left, what one unit of each class takes, and how many of a class it takes at most."""
+
+    left: tuple[int, ...]
+    needs: Mapping[int, tuple[int, ...]]
+    most: Mapping[int, int]
+
+    def fitting(self, unit: int, room: _Array) -> _Array:
+        """How many units fit each of several nodes that have so much room, a row each."""
+        needs = np.array(self.needs[unit], dtype=np.int64)
+        taken = np.flatnonzero(needs)
+        most = self.most.get(unit)
+        found = np.full(len(room), np.iinfo(np.int64).max if most is None else most, dtype=np.int64)
+        return np.minimum(found, (room[:, taken] // needs[taken]).min(axis=1)) if len(taken) else found
+
+    def items(self, limits: Sequence[int]) -> list[GraphItem]:
+        """The classes with at most so many units each, and no more than fit."""
+        room = np.array([self.left], dtype=np.int64)
+        return [
+            GraphItem(unit, needs, min(limits[unit], int(self.fitting(unit, room)[0])))
+            for unit, needs in sorted(self.needs.items())
+            if limits[unit] > 0
+        ]
+
+    def sizes(self, unit: int) -> list[float]:
+        """What a unit takes of each dimension, as a part of all."""
+        pairs = zip(self.needs[unit], self.left, strict=True)
+        return [need / left for need, left in pairs if left]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphItem:
+    """A class of units: what each takes, and how many there are at most."""
+
+    index: int
+    needs: tuple[int, ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLayer:
+    """The arcs of one item from states of its layer to states of the next one, in the order of their ``parent``.
+
+    ``copies`` is how many units an arc takes. ``starts`` are the first arcs of each parent, ``by_child`` the order by
+    child, and ``child_starts`` the first ones in that order.
+    """
+
+    item: GraphItem
+    parent: _Array
+    child: _Array
+    copies: _Array
+    starts: _Array
+    by_child: _Array
+    child_starts: _Array
+
+    @classmethod
+    def of(cls, item: GraphItem, parent: _Array, child: _Array, copies: _Array) -> GraphLayer:
+        """Order the arcs; each state has one that takes nothing."""
+        order = np.lexsort((copies, parent))
+        parent, child, copies = parent[order], child[order], copies[order]
+        by_child = np.argsort(child, kind="stable")
+        return cls(item, parent, child, copies, _first_places(parent), by_child, _first_places(child[by_child]))
+
+    def gains(self, price: int, limit: int) -> _Array:
+        """What each arc is worth; those that take more than the limit are out of the question."""
+        worth = self.copies * price
+        return worth if limit >= self.item.most else np.where(self.copies <= limit, worth, _NOTHING)
+
+    def kept(self, which: NDArray[np.bool_]) -> GraphLayer:
+        """Only these arcs, between the same states."""
+        return GraphLayer.of(self.item, self.parent[which], self.child[which], self.copies[which])
+
+
+def _first_places(ordered: _Array) -> _Array:
+    """Where each new value begins in an ordered array."""
+    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))).astype(np.int64)
+
+
+def _first_best(sums: _Array, state: _Array, best: _Array) -> _Array:
+    """By state the first arc of its best sum."""
+    found = np.zeros(len(best), dtype=np.int64)
+    reaching = np.flatnonzero(sums >= best[state])[::-1]
+    found[state[reaching]] = reaching
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PathValues:
+    """For every layer the best sum from the first state to each state, and from each state to the end."""
+
+    forward: Sequence[_Array]
+    backward: Sequence[_Array]
+
+    @property
+    def best(self) -> int:
+        """The worth of the best path."""
+        return int(self.backward[0][0])
+
+
+@dataclass(frozen=True, slots=True)
+class FillingGraph:
+    """Layers in order, and the number of states of each, one more than there are layers."""
+
+    layers: tuple[GraphLayer, ...]
+    states: tuple[int, ...]
+
+    @property
+    def arcs(self) -> int:
+        """How many there are."""
+        return sum(len(layer.parent) for layer in self.layers)
+
+    def values(self, prices: Sequence[int], limits: Sequence[int]) -> PathValues:
+        """Find the best sums at these prices."""
+        gains = [layer.gains(max(0, prices[layer.item.index]), limits[layer.item.index]) for layer in self.layers]
+        backward = [np.zeros(1, dtype=np.int64)]
+        for layer, gain in zip(reversed(self.layers), reversed(gains), strict=True):
+            sums = np.maximum.reduceat(gain + backward[-1][layer.child], layer.starts)
+            backward.append(np.maximum(sums, _NOTHING))
+        forward = [np.zeros(1, dtype=np.int64)]
+        for layer, gain in zip(self.layers, gains, strict=True):
+            sums = (gain + forward[-1][layer.parent])[layer.by_child]
+            forward.append(np.maximum(np.maximum.reduceat(sums, layer.child_starts), _NOTHING))
+        return PathValues(forward, backward[::-1])
+
+    def best_paths(self, prices: Sequence[int], limits: Sequence[int]) -> tuple[int, list[tuple[tuple[int, int], ...]]]:
+        """The worth of the best path, and good paths, the best first: each class is in one if it is in any.
+
+        A path is the classes that it takes, with the number of units.
+        """
+        known = self.values(prices, limits)
+        through: list[tuple[int, int, int]] = []
+        for number, layer in enumerate(self.layers):
+            price, limit = prices[layer.item.index], limits[layer.item.index]
+            if price > 0 and limit > 0:
+                sums = known.forward[number][layer.parent] + layer.gains(price, limit)
+                sums += known.backward[number + 1][layer.child]
+                sums[layer.copies == 0] = _NOTHING
+                best = int(np.argmax(sums))
+                through.append((int(sums[best]), number, best))
+        through.sort(key=lambda one: (-one[0], one[1]))
+        found: list[tuple[tuple[int, int], ...]] = []
+        covered: set[int] = set()
+        leaving, entering = self._best_arcs(known, prices, limits)
+        for worth, number, arc in through:
+            index = self.layers[number].item.index
+            if worth <= 0 or len(found) == _MOST_PATHS:
+                break
+            if index not in covered:
+                found.append(self._path(leaving, entering, prices, number, arc))
+                covered.update(unit for unit, _ in found[-1])
+        return known.best, found
+
+    def _best_arcs(
+        self, known: PathValues, prices: Sequence[int], limits: Sequence[int]
+    ) -> tuple[list[_Array], list[_Array]]:
+        """For every layer the arc of the best path from each of its states, and that to each state of the next one."""
+        leaving, entering = list[_Array](), list[_Array]()
+        for number, layer in enumerate(self.layers):
+            gain = layer.gains(max(0, prices[layer.item.index]), limits[layer.item.index])
+            behind = gain + known.backward[number + 1][layer.child]
+            leaving.append(_first_best(behind, layer.parent, known.backward[number]))
+            before = gain + known.forward[number][layer.parent]
+            entering.append(_first_best(before, layer.child, known.forward[number + 1]))
+        return leaving, entering
+
+    def _path(
+        self, leaving: Sequence[_Array], entering: Sequence[_Array], prices: Sequence[int], number: int, arc: int
+    ) -> tuple[tuple[int, int], ...]:
+        """The best path through an arc, without units that are worth nothing."""
+        arcs = [(number, arc)]
+        state = int(self.layers[number].child[arc])
+        for later in range(number + 1, len(self.layers)):
+            arcs.append((later, int(leaving[later][state])))
+            state = int(self.layers[later].child[arcs[-1][1]])
+        state = int(self.layers[number].parent[arc])
+        for earlier in range(number - 1, -1, -1):
+            arcs.append((earlier, int(entering[earlier][state])))
+            state = int(self.layers[earlier].parent[arcs[-1][1]])
+        counts = ((self.layers[place].item.index, int(self.layers[place].copies[one])) for place, one in arcs)
+        return tuple(sorted((unit, copies) for unit, copies in counts if copies and prices[unit] > 0))
+
+    def restricted(self, prices: Sequence[int], limits: Sequence[int], least: int) -> FillingGraph | None:
+        """Leave only arcs of paths that are worth ``least`` or more; None if there are none."""
+        known = self.values(prices, limits)
+        if known.best < least:
+            return None
+        layers: list[GraphLayer] = []
+        numbers = np.zeros(1, dtype=np.int64)
+        sizes = [1]
+        for number, layer in enumerate(self.layers):
+            gain = layer.gains(max(0, prices[layer.item.index]), limits[layer.item.index])
+            sums = known.forward[number][layer.parent] + gain + known.backward[number + 1][layer.child]
+            kept = np.flatnonzero(sums >= least)
+            reached, child = np.unique(layer.child[kept], return_inverse=True)
+            parent = np.searchsorted(numbers, layer.parent[kept])
+            layers.append(
+                GraphLayer.of(layer.item, parent.astype(np.int64), child.astype(np.int64), layer.copies[kept])
+            )
+            numbers = reached
+            sizes.append(len(reached))
+        return FillingGraph(tuple(layers), tuple(sizes))
+
+    def paths(
+        self, prices: Sequence[int], limits: Sequence[int], least: int, most: int
+    ) -> list[tuple[tuple[int, int], ...]] | None:
+        """All paths worth ``least`` or more, without units that are worth nothing; None: more than ``most``."""
+        known = self.values(prices, limits)
+        if known.best < least:
+            return []
+        arcs = [_arcs_by_parent(layer, prices[layer.item.index], limits[layer.item.index]) for layer in self.layers]
+        backward = [one.tolist() for one in known.backward]
+        found: list[tuple[tuple[int, int], ...]] = []
+        stack: list[tuple[int, int, int, tuple[tuple[int, int], ...]]] = [(0, 0, 0, ())]
+        while stack:
+            number, state, worth, taken = stack.pop()
+            if number == len(arcs):
+                found.append(tuple(sorted(taken)))
+                if len(found) > most:
+                    return None
+                continue
+            index, ends = self.layers[number].item.index, backward[number + 1]
+            for copies, child, gain in arcs[number][state]:
+                if worth + gain + ends[child] >= least:
+                    here = (*taken, (index, copies)) if copies else taken
+                    stack.append((number + 1, child, worth + gain, here))
+        return list(dict.fromkeys(found))
+
+
+def _arcs_by_parent(layer: GraphLayer, price: int, limit: int) -> list[list[tuple[int, int, int]]]:
+    found: list[list[tuple[int, int, int]]] = [[] for _ in layer.starts]
+    price = max(0, price)
+    for parent, child, copies in zip(layer.parent.tolist(), layer.child.tolist(), layer.copies.tolist(), strict=True):
+        if not copies or (price and copies <= limit):
+            found[parent].append((copies, child, copies * price))
+    return found
+
+
+def build_filling_graph(
+    items: Sequence[GraphItem], left: Sequence[int], most_arcs: int = MOST_ARCS
+) -> FillingGraph | None:
+    """Make the graph of a node that has so much left; None if it would be too large."""
+    kept = [item for item in items if item.most > 0]
+    kept.sort(key=lambda item: (-_relative_size(item, left), item.index))
+    usable = _usable_sums(kept, left)
+    state = np.array([left], dtype=np.int64)
+    _lower(state, usable[0])
+    layers: list[GraphLayer] = []
+    arcs = 0
+    for item, sums in zip(kept, usable[1:], strict=True):
+        needs = np.array(item.needs, dtype=np.int64)
+        parents, children, copies = [], [], []
+        there, left_over = np.arange(len(state), dtype=np.int64), state
+        for number in range(item.most + 1):
+            parents.append(there)
+            children.append(left_over)
+            copies.append(np.full(len(there), number, dtype=np.int64))
+            arcs += len(there)
+            if arcs > most_arcs:
+                return None
+            fits = (left_over >= needs).all(axis=1)
+            there, left_over = there[fits], left_over[fits] - needs
+            if not len(there):
+                break
+        reached = np.concatenate(children)
+        _lower(reached, sums)
+        state, child = _distinct_rows(reached)
+        layers.append(GraphLayer.of(item, np.concatenate(parents), child, np.concatenate(copies)))
+    return _reduced_graph(layers)
+
+
+def _relative_size(item: GraphItem, left: Sequence[int]) -> float:
+    return sum(need / amount for need, amount in zip(item.needs, left, strict=True) if amount)
+
+
+def _usable_sums(items: Sequence[GraphItem], left: Sequence[int]) -> list[list[_Array | None]]:
+    """By layer and dimension the sums that the items from there on can have; None where they are too many."""
+    bits = [1 if amount <= _MOST_STEPS else 0 for amount in left]
+    found = [[_set_bits(own) for own in bits]]
+    for item in reversed(items):
+        for dimension, (need, amount) in enumerate(zip(item.needs, left, strict=True)):
+            if bits[dimension] and need:
+                mask = (1 << (amount + 1)) - 1
+                for _ in range(min(item.most, amount // need)):
+                    more = bits[dimension] | (bits[dimension] << need) & mask
+                    if more == bits[dimension]:
+                        break
+                    bits[dimension] = more
+        found.append([_set_bits(own) for own in bits])
+    return found[::-1]
+
+
+def _set_bits(number: int) -> _Array | None:
+    if not number:
+        return None
+    data = np.frombuffer(number.to_bytes((number.bit_length() + 7) // 8, "little"), dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(data, bitorder="little")).astype(np.int64)
+
+
+def _lower(states: _Array, sums: Sequence[_Array | None]) -> None:
+    """Lower what is left to what can be used, in place."""
+    for dimension, own in enumerate(sums):
+        if own is not None:
+            states[:, dimension] = own[np.searchsorted(own, states[:, dimension], side="right") - 1]
+
+
+def _distinct_rows(rows: _Array) -> tuple[_Array, _Array]:
+    """The rows without repetition, and the number of each."""
+    if not rows.shape[1]:
+        return rows[:1], np.zeros(len(rows), dtype=np.int64)
+    spans = [int(span) + 1 for span in rows.max(axis=0)]
+    size = 1
+    for span in spans:
+        size *= span
+    if size >= _LARGEST_KEY:
+        distinct, number = np.unique(rows, axis=0, return_inverse=True)
+        return distinct, number.reshape(-1).astype(np.int64)
+    key = np.zeros(len(rows), dtype=np.int64)
+    for dimension, span in enumerate(spans):
+        key = key * span + rows[:, dimension]
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    return rows[first], number.reshape(-1).astype(np.int64)
+
+
+def _reduced_graph(layers: Sequence[GraphLayer]) -> FillingGraph:
+    """Merge states of a layer from which the same follows, from the last layer to the first."""
+    number = np.zeros(1 if not layers else int(layers[-1].child.max()) + 1, dtype=np.int64)
+    sizes, found = [1], list[GraphLayer]()
+    for layer in reversed(layers):
+        child = number[layer.child]
+        rows = np.full((len(layer.starts), int(layer.copies.max()) + 1), -1, dtype=np.int64)
+        rows[layer.parent, layer.copies] = child
+        distinct, number = np.unique(rows, axis=0, return_inverse=True)
+        number = number.reshape(-1).astype(np.int64)
+        parent, copies = np.nonzero(distinct >= 0)
+        found.append(
+            GraphLayer.of(layer.item, parent.astype(np.int64), distinct[parent, copies], copies.astype(np.int64))
+        )
+        sizes.append(len(distinct))
+    return FillingGraph(tuple(reversed(found)), tuple(reversed(sizes)))
