@@ -50,7 +50,7 @@ def pack_decreasing(
     if len(ways) * len(nodes) * len(units) > _MANY_STEPS:
         ways = [way for way in ways if way[0] is sum and not way[2]]
     for key, main, fullest in ways:
-        packing = _Packing(instance, nodes, costs, main, fullest=fullest)
+        packing = _DecreasingPacking(instance, nodes, costs, main, fullest=fullest)
         for unit in _decreasing(nodes, units, key):
             packing.place(unit, units[unit])
         columns = Counter[Column]()
@@ -79,7 +79,7 @@ class _OpenNodes:
     counts: list[Counter[int]]
 
 
-class _Packing:
+class _DecreasingPacking:
     """Nodes that are filled. Those that cost nothing come first, then the main class, then the best for its price."""
 
     def __init__(
