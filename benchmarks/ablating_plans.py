@@ -26,9 +26,9 @@ from drasat.solver.plan import plan as planning
 from drasat.solver.plan import price_and_branch
 from drasat.solver.plan import pricing as plan_pricing
 from drasat.solver.plan.column_generation import Prices, PricingLimits
+from drasat.solver.plan.enumeration import EnumerationProof
 from drasat.solver.plan.heuristics import filling_deadline
 from drasat.solver.plan.master_problem import IntegerPlan, ObjectiveStage, PlanSolution, StageResult, empty_plan
-from drasat.solver.plan.price_and_branch import EnumerationProof
 from drasat.solver.plan.pricing import lagrangian
 
 TESTS = Path(__file__).parents[1] / "tests"
@@ -61,6 +61,8 @@ HEURISTICS = (
     Part("greedy filling at the start", price_and_branch._StageSolver, "_start", _start_at_duals),  # noqa: SLF001
     Part("fill at duals", price_and_branch._StageSolver, "_fill_at_duals", lambda *_: None),  # noqa: SLF001
     Part("both fillings", price_and_branch._StageSolver, "_start", lambda *_: None),  # noqa: SLF001
+    Part("packing by size", price_and_branch._StageSolver, "_pack", lambda *_: None),  # noqa: SLF001
+    Part("arc flow", price_and_branch._StageSolver, "_flow", lambda *given: given[-1]),  # noqa: SLF001
     Part("gang filling", price_and_branch, "fill_whole_gangs", _nothing),
     Part("neighbourhood", price_and_branch, "LargeNeighbourhoodSearch", _NoDive),
     Part("trimming", planning, "remove_slack", lambda _instance, plan, _pricer: plan),
