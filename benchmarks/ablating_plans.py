@@ -74,7 +74,7 @@ HEURISTICS = (
     Part("lagrangian cutting", lagrangian, "minimise_bound", _best_seen),
 )
 _LINEAR_NODES = plan_pricing.linear_nodes
-PRICING = (Part("pricer of linear nodes", plan_pricing, "linear_nodes", lambda _, units: _LINEAR_NODES({}, units)),)
+PRICING = (Part("pricer of linear nodes", plan_pricing, "linear_nodes", lambda _, *units: _LINEAR_NODES({}, *units)),)
 
 
 @dataclass
