@@ -10,16 +10,17 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from ...models.kubernetes.kueue import Cohort
 from .controllers import EvictionRecord, KueueControllers
 from .queues import ClusterQueueState
 from .quota_tree import QuotaNode, Share
-from .scheduling import QueueHead, SchedulingCycle
+from .scheduling import CycleStoppedError, QueueHead, SchedulingCycle
 from .workload_state import EVICTED, PREEMPTED, QUOTA_RESERVED, QuotaGrant, WorkloadCondition, WorkloadState
 
 # A state that comes back so often will come back for ever; one with evictions in between, so often.
@@ -83,8 +84,8 @@ class KueueState(KueueControllers):
     ) -> PhaseRecord:
         """Run cycles until nothing changes, or the same states come back, or so many have run.
 
-        ``deadline`` is a reading of ``time.monotonic``, after which no cycle begins. A KeyboardInterrupt ends the run
-        after the cycle.
+        ``deadline`` is a reading of ``time.monotonic``. A cycle that it, or a KeyboardInterrupt, comes upon leaves
+        nothing behind.
         """
         phase = PhaseRecord(self.quota_rows())
         if self._evicted:
@@ -93,13 +94,18 @@ class KueueState(KueueControllers):
         watch = _RepetitionWatch()
         try:
             while max_cycles is None or phase.number < max_cycles:
-                if deadline is not None and time.monotonic() >= deadline:
+                if _is_over(deadline):
                     break
                 before = self._signatures()
-                with _whole_cycles():
+                with _interrupts_held() as pressed:
                     heads = self._heads(watch.over)
                     tried = [workload.tried and workload.tried.indices for workload, _ in heads]
-                    record = self._cycle(phase.number + 1, heads) if heads else None
+                    try:
+                        record = self._cycle(phase.number + 1, heads, partial(_is_over, deadline, pressed))
+                    except CycleStoppedError:
+                        for workload, queue in heads:
+                            queue.pending.put_back(workload)
+                        break
                     if record is not None:
                         phase.number += 1
                         if record.admitted or record.evicted or record.waiting:
@@ -161,11 +167,16 @@ class KueueState(KueueControllers):
                 found.append((head, queue))
         return found
 
-    def _cycle(self, number: int, heads: list[tuple[WorkloadState, ClusterQueueState]]) -> CycleRecord:
-        self._now += 1
-        cycle = SchedulingCycle(self.queues, self._flavors, self._namespaces, self._rules, self._now, number)
+    def _cycle(
+        self, number: int, heads: list[tuple[WorkloadState, ClusterQueueState]], stops: Callable[[], bool]
+    ) -> CycleRecord | None:
+        """Run a cycle; None if there is nothing to look at. Raises ``CycleStoppedError`` if it stops."""
+        if not heads:
+            return None
+        cycle = SchedulingCycle(self.queues, self._flavors, self._namespaces, self._rules, self._now + 1, number, stops)
         told = {workload.key: workload.conditions.get(QUOTA_RESERVED) for workload, _ in heads}
         judged = cycle.run(heads)
+        self._now += 1
         admitted = [self._admit(head) for head in judged if head.admitted]
         for head in judged:
             if not head.admitted:
@@ -239,16 +250,20 @@ class _RepetitionWatch:
         return self._whole[whole] >= _REPEATED
 
 
+def _is_over(deadline: float | None, pressed: Sequence[int] = ()) -> bool:
+    return bool(pressed) or (deadline is not None and time.monotonic() >= deadline)
+
+
 @contextmanager
-def _whole_cycles() -> Iterator[None]:
-    """Let a cycle end before a Ctrl-C counts; only the main thread gets them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def _interrupts_held() -> Iterator[Sequence[int]]:
+    """Keep a Ctrl-C until a cycle has ended or stopped; only the main thread gets them."""
     pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
     before = signal.signal(signal.SIGINT, lambda number, _frame: pressed.append(number))
     try:
-        yield
+        yield pressed
     finally:
         signal.signal(signal.SIGINT, before)
     if pressed:

@@ -203,6 +203,10 @@ class PendingQueue:
         self._enter(workload)
         return True
 
+    def put_back(self, workload: WorkloadState) -> None:
+        """Put back a head that was not looked at."""
+        self._enter(workload)
+
     def park(self, workload: WorkloadState) -> None:
         """Set a workload aside that cannot be admitted as things are."""
         self._leave(workload.key)

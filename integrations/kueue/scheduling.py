@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -68,8 +68,15 @@ class QueueHead:
         self.requeue = Requeue.FAILED_AFTER_NOMINATION
 
 
+class CycleStoppedError(Exception):
+    """A cycle was told to stop before its end; it left nothing behind."""
+
+
 class SchedulingCycle:
-    """Judges heads against the usage at the start of the cycle, and then handles them in order."""
+    """Judges heads against the usage at the start of the cycle, and then handles them in order.
+
+    ``stops`` says that there is no time left: the cycle then raises ``CycleStoppedError``, and changes nothing.
+    """
 
     def __init__(
         self,
@@ -79,6 +86,7 @@ class SchedulingCycle:
         rules: SchedulingRules,
         now: float,
         number: int,
+        stops: Callable[[], bool] = lambda: False,
     ) -> None:
         self._queues = queues
         self._flavors = flavors
@@ -86,24 +94,40 @@ class SchedulingCycle:
         self._rules = rules
         self._now = now
         self._number = number
-        self._preempted: dict[str, Victim] = {}
+        self._stops = stops
+        # Victims, and what their conditions will say, by their keys.
+        self._preempted: dict[str, tuple[Victim, str]] = {}
         self._candidates = CandidateLists(queues)
 
     def run(self, heads: Iterable[tuple[WorkloadState, ClusterQueueState]]) -> list[QueueHead]:
         """Handle the heads; usage of those that are admitted is added, that of victims stays."""
-        judged = [self._nominate(QueueHead(workload, queue)) for workload, queue in heads]
-        reserved: list[tuple[ClusterQueueState, Usage]] = []
-        for head in self._ordered([one for one in judged if one.assignment.pod_sets]):
-            held = self._handle(head)
-            if held is not None:
-                head.queue.node.add(held)
+        judged = [QueueHead(workload, queue) for workload, queue in heads]
+        tried = [head.workload.tried for head in judged]
+        used: list[tuple[QueueHead, Usage]] = []
+        try:
+            for head in judged:
+                self._nominate(head)
+            for head in self._ordered([one for one in judged if one.assignment.pod_sets]):
+                held = self._handle(head)
+                if held is not None:
+                    head.queue.node.add(held)
+                    used.append((head, held))
+        except CycleStoppedError:
+            for head, before in zip(judged, tried, strict=True):
+                head.workload.tried, head.admitted = before, False
+            raise
+        finally:
+            for head, held in reversed(used):
                 if not head.admitted:
-                    reserved.append((head.queue, held))
-        for queue, held in reversed(reserved):
-            queue.node.remove(held)
+                    head.queue.node.remove(held)
+        for victim, message in self._preempted.values():
+            if not victim.workload.holds(reasons.EVICTED):
+                victim.workload.evict("Preempted", message, self._now, preempted=victim.reason)
         return judged
 
-    def _nominate(self, head: QueueHead) -> QueueHead:
+    def _nominate(self, head: QueueHead) -> None:
+        if self._stops():
+            raise CycleStoppedError
         workload, queue = head.workload, head.queue
         if queue.inactive is not None:
             head.reason, head.message = reasons.SUSPENDED, f"ClusterQueue {queue.name} is inactive"
@@ -117,7 +141,6 @@ class SchedulingCycle:
             head.reason, head.message = reasons.MISCONFIGURED, f"{ABOVE_LIMITS}{problems}"
         else:
             self._judge(head)
-        return head
 
     def _judge(self, head: QueueHead) -> None:
         tried = head.workload.tried
@@ -165,6 +188,8 @@ class SchedulingCycle:
 
     def _handle(self, head: QueueHead) -> Usage | None:
         """Admit the head, preempt for it, or leave it; return the usage that counts for the rest of the cycle."""
+        if self._stops():
+            raise CycleStoppedError
         mode = head.assignment.mode
         if mode is AssignmentMode.NO_FIT:
             return None
@@ -184,7 +209,7 @@ class SchedulingCycle:
         """Victims are gone already: look for others, in the flavors that the head was nominated for."""
         head.workload.tried = None
         self._candidates = CandidateLists(self._queues, self._preempted.keys())
-        with self._without(self._preempted.values()):
+        with self._without(self.preempted):
             assignment = self._assigner().assign(head.workload, head.queue, None, head.assignment.nominated)
             head.assignment, head.victims = assignment, self._victims(head, assignment)
         head.message, head.reason = assignment.message, assignment.blocker.reason
@@ -199,10 +224,7 @@ class SchedulingCycle:
     def _preempt(self, head: QueueHead) -> Usage:
         by = self._request(head, head.assignment)
         for victim in head.victims:
-            self._preempted[victim.workload.key] = victim
-            if not victim.workload.holds("Evicted"):
-                message = preemption_message(victim, by)
-                victim.workload.evict("Preempted", message, self._now, preempted=victim.reason)
+            self._preempted[victim.workload.key] = victim, preemption_message(victim, by)
         head.preempts = True
         head.reason = reasons.WAITING_FOR_PREEMPTED
         head.message += f". Pending the preemption of {len(head.victims)} workload(s)"
@@ -213,10 +235,10 @@ class SchedulingCycle:
     @property
     def preempted(self) -> list[Victim]:
         """The workloads that have to go because of this cycle."""
-        return list(self._preempted.values())
+        return [victim for victim, _ in self._preempted.values()]
 
     def _fits(self, head: QueueHead) -> bool:
-        gone = {victim.workload.key: victim for victim in [*self._preempted.values(), *head.victims]}
+        gone = {victim.workload.key: victim for victim in [*self.preempted, *head.victims]}
         with self._without(gone.values()):
             return head.queue.node.fits(head.usage)
 
@@ -249,6 +271,8 @@ class SchedulingCycle:
         return PreemptionRequest(head.workload, head.queue, assignment.usage, frozenset(assignment.contested))
 
     def _find_victims(self, request: PreemptionRequest) -> list[Victim]:
+        if self._stops():
+            raise CycleStoppedError
         if self._rules.strategies is not None:
             return FairPreemption(self._candidates, self._rules.strategies).victims(request)
         return ClassicalPreemption(self._candidates).victims(request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,9 +87,11 @@ class _SchedulerState(KueueState):
     def _eviction_reason(self, workload: WorkloadState) -> str:
         return ""
 
-    def _cycle(self, number: int, heads: list[tuple[WorkloadState, ClusterQueueState]]) -> CycleRecord:
-        self._cycles += 1
-        return super()._cycle(self._cycles, heads)
+    def _cycle(
+        self, number: int, heads: list[tuple[WorkloadState, ClusterQueueState]], stops: Callable[[], bool]
+    ) -> CycleRecord | None:
+        self._cycles += bool(heads)
+        return super()._cycle(self._cycles, heads, stops)
 
     def _admit(self, head: QueueHead) -> tuple[str, QuotaGrant]:
         self.considered[head.workload.key] = head.assignment.considered
