@@ -74,7 +74,10 @@ def command(
     ask = partial(quota, cluster, cycles=cycles, placement=placement, limits=limits, time_limit=seconds, seed=seed)
     result, interrupted = run_verb(partial(ask, on_cycle=show))
     document = result.document
-    print_problems(*(f"warning: ClusterQueue {name}: {text}" for name, text in document.inactive.items()))
+    print_problems(
+        *(f"warning: ClusterQueue {name}: {text}" for name, text in document.inactive.items()),
+        *(f"warning: {notice}" for notice in document.notices),
+    )
     print_result(result, output, _PRINTERS, report)
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from ..models.formats.errors import plural
 from .tables import display_names
 
 if TYPE_CHECKING:
@@ -149,10 +150,12 @@ def summary(document: QuotaDocument) -> str:
     gone = sum(len(one.evictions) for one in document.workloads)
     end = "the same states come back" if document.repeating else "nothing more happens"
     ended = end if document.settled or document.repeating else "not settled"
-    counts = f"{has} of {len(document.workloads) - states['finished']} workloads have quota, {states['pending']} wait"
+    workloads = plural(len(document.workloads) - states["finished"], "workload")
+    waits = f"{states['pending']} {'waits' if states['pending'] == 1 else 'wait'}"
+    counts = f"{has} of {workloads} {'has' if has == 1 else 'have'} quota, {waits}"
     stranded = sum(1 for _ in stranded_rows(document))
     told = f"; {stranded} admitted, cannot be placed" if stranded else ""
-    return f"{counts}, {gone} evictions; {document.cycles_run} cycles, {ended}{told}"
+    return f"{counts}, {plural(gone, 'eviction')}; {plural(document.cycles_run, 'cycle')}, {ended}{told}"
 
 
 def reasons(document: QuotaDocument) -> Iterator[str]:

@@ -24,7 +24,7 @@ from .scheduling import CycleStoppedError, QueueHead, SchedulingCycle
 from .workload_state import EVICTED, PREEMPTED, QUOTA_RESERVED, QuotaGrant, WorkloadCondition, WorkloadState
 
 # A state that comes back so often will come back for ever; one with evictions in between, so often.
-_REPEATED, _REPEATED_WITH_EVICTIONS = 5, 20
+_REPEATED, REPEATED_WITH_EVICTIONS = 5, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ class _RepetitionWatch:
                 self.over.add(tree)
             elif tree not in self.over:
                 self._trees[tree, mark] += 1
-                if self._trees[tree, mark] >= _REPEATED_WITH_EVICTIONS:
+                if self._trees[tree, mark] >= REPEATED_WITH_EVICTIONS:
                     self.over.add(tree)
                     self.circling = True
         whole = evictions, frozenset(after.items())

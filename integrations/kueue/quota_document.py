@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...models.cluster.cluster import Cluster
@@ -12,11 +13,12 @@ from ...models.kubernetes.kueue import KueueWorkload
 from ...models.kubernetes.meta import key_of
 from ...models.results import quota as records
 from .amounts import written_amount
-from .cycles import KueueState, PhaseRecord
+from .cycles import REPEATED_WITH_EVICTIONS, KueueState, PhaseRecord
 from .quota_tree import QuotaNode
 from .workload_state import QUOTA_RESERVED, QuotaGrant, WorkloadState, timestamp_of
 
 _API_VERSION = "kueue.x-k8s.io/v1beta2"
+_MOST_NAMED = 10
 
 
 def quota_document(state: KueueState, phase: PhaseRecord) -> records.QuotaDocument:
@@ -51,8 +53,17 @@ def quota_document(state: KueueState, phase: PhaseRecord) -> records.QuotaDocume
             for cycle in phase.cycles
         ),
         inactive={name: text for name, (_, text) in sorted(state.inactive.items())},
-        notices=(),
+        notices=tuple(_circles(phase)),
     )
+
+
+def _circles(phase: PhaseRecord) -> Iterator[str]:
+    """Which workloads are evicted again and again, so that the cycles have no end."""
+    times = Counter(one.workload for cycle in phase.cycles for one in cycle.evicted)
+    again = sorted(key for key, number in times.items() if number >= REPEATED_WITH_EVICTIONS - 1)
+    if phase.repeating and again:
+        more = f" and {len(again) - _MOST_NAMED} more" if len(again) > _MOST_NAMED else ""
+        yield f"Kueue admits and evicts again and again: {', '.join(again[:_MOST_NAMED])}{more}"
 
 
 def _workload(

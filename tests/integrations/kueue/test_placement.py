@@ -152,4 +152,4 @@ def test_a_stranded_workload_alone_is_exit_code_1(drasat, stranded, tmp_path):
     path = tmp_path / "objects.yaml"
     path.write_text(yaml.safe_dump_all(one for one in stranded if one["metadata"]["name"] not in ("halves", "more")))
     done = drasat("quota", "-f", path)
-    assert (done.code, done.out.splitlines()[0].split(",")[0]) == (1, "1 of 1 workloads have quota")
+    assert (done.code, done.out.splitlines()[0].split(",")[0]) == (1, "1 of 1 workload has quota")
