@@ -227,7 +227,11 @@ class QuotaNode:
 
     def within_quota(self, pairs: Iterable[FlavorResource]) -> bool:
         """Whether usage is within the quota of the subtree for each of the pairs."""
-        return all(one.usage <= one.subtree for one in map(self.at, pairs))
+        for pair in pairs:
+            one = self.at(pair)
+            if one.usage > one.subtree:
+                return False
+        return True
 
     def fits(self, usage: Usage) -> bool:
         """Whether each amount is available."""
