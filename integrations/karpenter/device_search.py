@@ -19,6 +19,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import DeviceConstraint, DeviceRequest, RequestSpec, ResourceClaim
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.kubernetes.quantity import Quantity
+from ...problem.messages import check_deadline
 from .overlays import PooledType
 from .requirements import WELL_KNOWN_LABELS, NodeRequirements
 from .searched_devices import (
@@ -34,6 +35,27 @@ from .searched_devices import (
 )
 
 MOST_DEVICES = 32
+# Karpenter gives up after 5 s for all types of a pod on a node together; steps make the same of it on every machine.
+_MOST_STEPS, _STEPS_BETWEEN_READINGS = 100_000, 1024
+
+
+class _StepsOverError(Exception):
+    """The search of a pod on a node has taken too many steps."""
+
+
+@dataclass
+class _Steps:
+    """Counts the steps of a pod's search on a node. Raises ``_StepsOverError`` and ``DeadlineExceededError``."""
+
+    deadline: float | None
+    left: int = _MOST_STEPS
+
+    def take(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise _StepsOverError
+        if self.left % _STEPS_BETWEEN_READINGS == 0:
+            check_deadline(self.deadline)
 
 
 class DeviceSearchError(Exception):
@@ -80,13 +102,20 @@ class DeviceSearch:
         self.placed: dict[ObjectKey, ClaimPlacement] = {}
 
     def search(
-        self, node: str, known: NodeRequirements, types: Sequence[PooledType | None], claims: Sequence[ObjectKey]
+        self,
+        node: str,
+        known: NodeRequirements,
+        types: Sequence[PooledType | None],
+        claims: Sequence[ObjectKey],
+        deadline: float | None = None,
     ) -> dict[str, _TypeResult]:
         """Find devices for each type, None standing for a node that is there; types without a way are left out.
 
-        What one type demands of the node holds for those that are searched after it (3.5). Raises
-        ``DeviceSearchError`` for claims that no node can serve.
+        What one type demands of the node holds for those that are searched after it (3.5). If the steps end before the
+        last type is reached, none is found (correction 5). Raises ``DeviceSearchError`` for claims that no node can
+        serve, and ``DeadlineExceededError``.
         """
+        steps = _Steps(deadline)
         wanted = [key for key in claims if key not in self.placed]
         demands = {key: self._demands(self._claims[key]) for key in wanted}
         others = DeviceUse.most_of([])
@@ -103,8 +132,11 @@ class DeviceSearch:
             taken.add(others)
             taken.add(self._used[node][name])
             uses = (taken, self._used_templates[node][name])
-            run = _TypeSearch(self._visible(node, one), uses, known, self._pools.incomplete)
-            result = run.solve([(key, self._claims[key], demands[key]) for key in wanted])
+            run = _TypeSearch(self._visible(node, one), uses, known, self._pools.incomplete, steps)
+            try:
+                result = run.solve([(key, self._claims[key], demands[key]) for key in wanted])
+            except _StepsOverError:
+                return {}
             if result is not None:
                 known = result.demanded
                 found[name] = result
@@ -201,12 +233,15 @@ class _TypeResult:
 _Claim = tuple[ObjectKey, ResourceClaim, list[list[_Demand]]]
 
 
-@dataclass
-class _Slot:
-    """One device that is still to be found, or all that match."""
+def _least_devices(demands: Sequence[Sequence[_Demand]]) -> int:
+    """How many devices a claim takes at least: of each request the smallest alternative (3.4)."""
+    return sum(min((_least_count(one.spec) for one in listed), default=0) for listed in demands)
 
-    claim: int
-    demand: _Demand
+
+def _least_count(spec: RequestSpec) -> int:
+    if spec.allocation_mode == "All":
+        return 1
+    return 1 if spec.count is None else spec.count
 
 
 class _TypeSearch:
@@ -218,7 +253,9 @@ class _TypeSearch:
         taken: tuple[DeviceUse, DeviceUse],
         known: NodeRequirements,
         incomplete: bool,
+        steps: _Steps,
     ) -> None:
+        self._steps = steps
         self._devices = devices
         self._taken = taken
         self._known = known
@@ -234,7 +271,7 @@ class _TypeSearch:
         self._claims = claims
         self._chosen = [[] for _ in claims]
         self._demands = [EVERYTHING for _ in claims]
-        if not self._request(0, 0):
+        if any(_least_devices(demands) > MOST_DEVICES for _, _, demands in claims) or not self._request(0, 0):
             return None
         chosen = {key: [one for _, one in self._chosen[number]] for number, (key, _, _) in enumerate(claims)}
         demands = {key: self._demands[number] for number, (key, _, _) in enumerate(claims)}
@@ -252,7 +289,7 @@ class _TypeSearch:
     def _alternative(self, claim: int, request: int, demand: _Demand) -> bool:
         if demand.spec.allocation_mode == "All":
             return self._all(claim, request, demand)
-        count = 1 if demand.spec.count is None else demand.spec.count
+        count = _least_count(demand.spec)
         if len(self._chosen[claim]) + count > MOST_DEVICES:
             return False
         return self._slots(claim, request, demand, count)
@@ -296,6 +333,7 @@ class _TypeSearch:
 
     def _with(self, claim: int, demand: _Demand, found: SearchedDevice, go_on: Callable[[], bool]) -> bool:
         """Take a device if it is free and fits, and go on; give it back if that leads nowhere."""
+        self._steps.take()
         if not self._known.accepts(found.reach, WELL_KNOWN_LABELS) or not self._keeps_constraints(claim, demand, found):
             return False
         taken = self._take(found, demand)

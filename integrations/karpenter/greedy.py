@@ -56,6 +56,7 @@ class _PendingPod:
     terms: list[NodeSelectorTerm]
     tolerations: list[Toleration]
     claims: tuple[ObjectKey, ...]
+    allocated: tuple[ObjectKey, ...]
     problem: str = ""
 
     @property
@@ -130,10 +131,12 @@ class GreedyRound:
         )
         self._existing = list(_existing_nodes(cluster))
         self._nodes: list[_NewNode] = []
+        self._deadline: float | None = None
         self.errors: dict[str, str] = {}
 
     def run(self, deadline: float | None) -> None:
         """Place the pods. Raises ``DeadlineExceededError``."""
+        self._deadline = deadline
         queue, failed = list(self._pods), 0
         while queue and failed < len(queue):
             check_deadline(deadline)
@@ -180,7 +183,7 @@ class GreedyRound:
         if not node.requirements.accepts(self._demanded(pod)):
             return False
         if pod.claims:
-            found = self._search.search(node.name, node.requirements, [None], pod.claims)
+            found = self._search.search(node.name, node.requirements, [None], pod.claims, self._deadline)
             if not found:
                 return False
             self._search.commit(node.name, found, pod.claims)
@@ -192,7 +195,7 @@ class GreedyRound:
     def _demanded(self, pod: _PendingPod) -> NodeRequirements:
         """What claims that have devices demand of the pod's node: those of the cluster, and those of this round."""
         made = self._search.demanded(pod.claims)
-        for key in pod.claims:
+        for key in pod.allocated:
             claim = self._claims.get(key)
             status = claim.status.allocation if claim and claim.status else None
             if status is not None:
@@ -253,7 +256,7 @@ class GreedyRound:
             if "fitting-types" in self._mended:
                 daemons = self._daemon_requests(node.pool, requirements)
                 types = [one for one in types if self._serves(node, one, requirements, _sum(requests, daemons))]
-            found = self._search.search(node.name, seen, types, pod.claims)
+            found = self._search.search(node.name, seen, types, pod.claims, self._deadline)
             if not found:
                 return False
             for one in found.values():
@@ -394,6 +397,7 @@ def _pending(unit: Unit) -> _PendingPod:
         list(required.node_selector_terms or () if required else ()),
         list(spec.tolerations or ()),
         tuple(ref.key for ref in unit.claims if not ref.allocated),
+        tuple(ref.key for ref in unit.claims if ref.allocated),
         "; ".join(unit.problems),
     )
 

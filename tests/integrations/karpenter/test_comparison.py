@@ -76,3 +76,12 @@ def test_no_round_is_cheaper_than_the_plan(family):
             assert plan.cost <= greedy.cost + 1e-9, seed
             dearer += greedy.cost > plan.cost + 1e-9
     assert dearer or family.__name__ == "sharers"
+
+
+def test_a_search_that_would_take_forever_ends():
+    """12 of 24 equal devices, and one that nobody has: Karpenter gives up after a time, its round here after steps."""
+    nobody = exactly("s", selectors=[{"cel": {"expression": "device.attributes['gpu.example.com'].?x.hasValue()"}}])
+    wide = template("wide", claim_spec(exactly("r", count=12), nobody))
+    objects = [node_pool(), device_class(), wide, instance_type("large", 1.0, gpus(24)), pod("a", "wide")]
+    (greedy,) = compared(objects, ["karpenter-like"]).planners
+    assert [one.pod for one in greedy.unplaced] == ["default/a"]
