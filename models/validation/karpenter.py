@@ -27,8 +27,10 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", *_BOUNDS)
 _HOSTNAME = "kubernetes.io/hostname"
 _OWN_DOMAIN = "karpenter.sh"
 _OWN_LABELS = (karpenter.CAPACITY_TYPE_LABEL, karpenter.NODE_POOL_LABEL)
-_PRICE = re.compile(r"\d+(\.\d+)?")
-_ADJUSTMENT = re.compile(r"[+-](\d*\.?\d+)|\+\d*\.?\d+%|-\d{1,2}(\.\d+)?%|-100%")
+_PRICE = re.compile(r"\d+(\.\d+)?", re.ASCII)
+_ADJUSTMENT = re.compile(r"[+-](\d*\.?\d+)|\+\d*\.?\d+%|-\d{1,2}(\.\d+)?%|-100%", re.ASCII)
+# Karpenter has no such limit. It is that of other prices.
+_WHOLE_DIGITS_MAX = 12
 _SPEC: Path = ("spec",)
 
 
@@ -87,6 +89,9 @@ def check_node_overlay(findings: Findings, overlay: karpenter.NodeOverlay, gates
     ):
         if text is not None and not pattern.fullmatch(text):
             findings.invalid((*_SPEC, field), text, f"should match '{pattern.pattern}'", STRUCTURE)
+        elif text is not None and len(text.lstrip("+-0").partition(".")[0].rstrip("%")) > _WHOLE_DIGITS_MAX:
+            detail = f"must have at most {_WHOLE_DIGITS_MAX} digits before the point"
+            findings.invalid((*_SPEC, field), text, detail, STRUCTURE)
     _check_weight(findings, (*_SPEC, "weight"), spec.weight, _OVERLAY_WEIGHT_MAX)
     check_amounts(findings, (*_SPEC, "capacity"), spec.capacity)
     for name in sorted(set(spec.capacity or ()) & set(karpenter.RESTRICTED_RESOURCES)):
