@@ -10,6 +10,7 @@ from support.pools import (
     ZONE,
     asking,
     buying,
+    claim,
     cost,
     devices,
     machine,
@@ -308,3 +309,30 @@ def test_instance_types_of_kwok_are_read_beside_the_input(tmp_path):
     result = buying(node_pool(), read_kwok_types(str(path)), waiting("p", cpu="3"))
     assert nodes_bought(result) == {"c-4x-amd64-linux": 1}
     assert cost(result) == 0.12
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "placed"), [([], 0), ([{"key": "broken", "operator": "Exists", "effect": "NoSchedule"}], 1)]
+)
+def test_devices_with_taints_go_to_requests_that_tolerate_them(tolerations, placed):
+    """R19: as kube-scheduler has it; Karpenter gives them to anybody."""
+    taint = [{"key": "broken", "effect": "NoSchedule"}]
+    kind = machine("m", offering("1.0"), slices=[devices("g0", taints=taint)])
+    assert buying(node_pool(), kind, asking(1, requesting(tolerations=tolerations))).placed == placed
+
+
+def test_admin_access_takes_nothing():
+    """R20: two pods look at the device that a third one has."""
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "default", "labels": {"resource.kubernetes.io/admin-access": "true"}},
+    }
+    kind = machine("m", offering("1.0"), slices=[devices("g0")])
+    watching = [
+        made
+        for name in ("w1", "w2")
+        for made in (claim(name, requesting(adminAccess=True)), waiting(f"watch-{name}", name))
+    ]
+    result = buying(node_pool(), kind, namespace, asking(1, requesting()), watching)
+    assert (result.placed, nodes_bought(result)) == (3, {"m": 1})
