@@ -6,6 +6,7 @@ the given cluster with only those pods taken off that it moves.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -102,7 +103,9 @@ class LiftedPods:
         stay = [self.running[key] for key in self.keys - gone]
         back = whole.with_pods(one.pod for one in stay)
         back = back.with_claims(held.ref.claim for one in stay for held in one.held if held.ref.claim is not None)
-        return replace(answer, units=tuple(units), moves=tuple(moved)), back
+        counts = Counter(one.node for one in units)
+        nodes = tuple(structs.replace(node, units=counts[node.name]) for node in answer.nodes)
+        return replace(answer, units=tuple(units), nodes=nodes, moves=tuple(moved)), back
 
 
 def _lifted(cluster: Cluster, pods: Sequence[RunningPod]) -> Cluster:

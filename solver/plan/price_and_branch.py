@@ -38,6 +38,8 @@ from .whole_gangs import WholeGangSolver
 
 # CP-SAT closes the master itself while it has no more columns than this.
 _FEW_COLUMNS = 200
+# Where some rows do not hold for most choices of columns, heuristics find little by themselves.
+_MORE_COLUMNS = 20_000
 _ALL_COLUMNS_WORK = 5.0
 # With more unit classes, their demand does not limit columns; more of one class than so many hardly fit a node.
 _FEW_UNITS = 40
@@ -46,6 +48,8 @@ _MANY_UNITS = 128
 _DIVE_ROUNDS = 6
 # What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
 _STARTING_WORK = 0.5
+# Rounds of pricing before a first choice where the plan to start from is not empty.
+_STARTING_ROUNDS = 4
 _SETTLING_WORK = 2.0
 # What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
 _ROUNDING_WORK = 0.5
@@ -212,6 +216,14 @@ class _StageSolver:
 
     def _start(self, stage: master_problem.ObjectiveStage) -> None:
         """Fill the nodes greedily where a stage is about units and nothing is placed yet."""
+        if self._instance.start is not None:
+            # Few choices of columns keep all rows, so that they are chosen from as soon as there are some.
+            first = column_generation.GenerationLimits(
+                _STARTING_ROUNDS, _PART_OF_GAP, filling_deadline(self._limits.deadline), thorough=False
+            )
+            self._generator.run(stage, first, self._most())
+            self._choose_from_all(stage, _STARTING_WORK)
+            return
         if self._plan.columns or not stage.maximise:
             return
         worth = [max(0, stage.terms.units.get(index, 0)) for index in range(len(self._instance.units))]
@@ -318,7 +330,7 @@ class _StageSolver:
             self._note(stage, bound, generated.rounds)
             if self._is_close(stage, bound):
                 return bound
-        if len(self.master.columns) <= _FEW_COLUMNS:
+        if len(self.master.columns) <= (_FEW_COLUMNS if self._instance.start is None else _MORE_COLUMNS):
             self._choose_from_all(stage, _BRIEF_WORK if stage.brief else _ALL_COLUMNS_WORK)
         if stage.brief:
             return bound

@@ -1,0 +1,95 @@
+"""The order of steps: each state is valid, budgets are kept, and pods that wait for each other's places are told."""
+
+import pytest
+from msgspec import structs
+from support.moving import holder, moving
+from support.plan_building import classes, cluster, nodes, obj, of, pod, template, user
+
+from drasat.models.results.plan import PlanStep
+from drasat.solver.verification.steps import step_violations
+
+WEB = {"labels": {"app": "web"}}
+
+
+def done(outcome):
+    return [(step.action, step.name, step.overlap) for step in outcome.steps]
+
+
+def budget(allowed):
+    made = obj("PodDisruptionBudget", "b", {"selector": {"matchLabels": {"app": "web"}}})
+    return made | {"apiVersion": "policy/v1", "status": {"disruptionsAllowed": allowed}}
+
+
+def room_for_a_big_one():
+    """A pod that waits needs a whole node, and each of two nodes has a pod."""
+    there = [*nodes("n1", "n2"), template("t4", of(4)), user("big", spec="t4")]
+    return [*there, *holder("a", "n1", 0, **WEB, MOVE_COST="1"), *holder("b", "n2", 0, **WEB, MOVE_COST="2")]
+
+
+def exchange():
+    """Nodes of one device each: a pod that waits has room only if the pods on them change places."""
+    there = [*nodes("n1", devices=1, cpu="3"), *nodes("n2", devices=1, cpu="2"), pod("w", cpu="2")]
+    return [*there, *holder("a", "n2", 0, cpu="1", **WEB), *holder("b", "n1", 0, cpu="2", **WEB)]
+
+
+def test_moves_come_before_what_they_make_room_for():
+    assert done(moving(*room_for_a_big_one())) == [("move", "a", True), ("place", "big", False)]
+
+
+def test_pods_that_change_places_wait_for_each_other():
+    """MOV-5: the first one has no place while the second one moves, and the step says so."""
+    found = moving(*exchange())
+    assert [action for action, *_ in done(found)] == ["evict", "move", "place", "place"]
+    evicted, moved, back, last = found.steps
+    assert (evicted.name, moved.name, last.name) == (back.name, {"a": "b", "b": "a"}[back.name], "w")
+    assert "wait for each other's places" in evicted.note
+
+
+@pytest.mark.parametrize(("allowed", "exceeded"), [(1, True), (2, False)])
+def test_a_step_says_where_a_budget_cannot_be_kept(allowed, exceeded):
+    """MOV-4: two pods of one budget change places, so that both are away at once."""
+    found = moving(*exchange(), budget(allowed))
+    assert any("PodDisruptionBudget" in step.note for step in found.steps) == exceeded
+    assert found.placed == 3
+
+
+def test_budgets_are_used_one_after_the_other():
+    """F3, MOV-4: several pods of a budget that allows one of them to be away move one by one."""
+    there = [*nodes("n1", "n2", "n3"), template("t4", of(4)), budget(1), *(user(name, spec="t4") for name in "vw")]
+    found = moving(*there, *(one for n in (1, 2, 3) for one in holder(f"r{n}", f"n{n}", 0, **WEB)))
+    assert [action for action, *_ in done(found)] == ["move", "move", "place", "place"]
+    assert {step.budget for step in found.steps if step.action == "move"} == {"default/b"}
+
+
+def step(action, name, source="", node="", kind="Pod"):
+    more = {"namespace": "default", "overlap": False, "cost": 0, "budget": "", "claims": (), "note": ""}
+    return PlanStep(action=action, kind=kind, name=name, source=source, node=node, **more)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (lambda steps: steps[::-1], "DEV-1"),
+        (lambda steps: steps[:-1], "STEP-END"),
+        (lambda steps: [step("move", "nobody", "n1", "n2"), *steps], "STEP-POD"),
+        (lambda steps: [step("evict", "a", "n9"), *steps], "STEP-POD"),
+        (lambda steps: [*steps, step("place", "big", node="n1")], "STEP-POD"),
+        (lambda steps: [*steps, step("remove", "n1", "n1", kind="Node")], "STEP-NODE"),
+        (lambda steps: [step("add", "n1", node="n1", kind="Node"), *steps], "STEP-NODE"),
+    ],
+    ids=["reversed", "incomplete", "a stranger", "elsewhere", "twice", "in use", "there already"],
+)
+def test_the_verifier_finds_what_is_wrong(change, rule):
+    given = [*room_for_a_big_one(), budget(1)]
+    found, whole = moving(*given), cluster(*classes(), *given)
+    check = found.units, found.gates, found.cel_errors
+    assert step_violations(whole, found.steps, *check) == []
+    assert rule in {one.rule for one in step_violations(whole, change(list(found.steps)), *check)}
+
+
+def test_the_verifier_counts_who_is_away():
+    given = [*exchange(), budget(1)]
+    found, whole = moving(*given), cluster(*classes(), *given)
+    silent = [structs.replace(one, note="") for one in found.steps]
+    wrong = step_violations(whole, silent, found.units, found.gates, found.cel_errors)
+    assert {one.rule for one in wrong} == {"STEP-BUDGET"}
