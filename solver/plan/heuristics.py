@@ -101,6 +101,18 @@ def fill_whole_gangs(
     yield from fill_greedily(generator, prices, deadline, replace(generator.instance, gangs=whole).demands())
 
 
+def supported_choices(
+    generator: ColumnGenerator, relaxation: MasterRelaxation | None, plan: master_problem.IntegerPlan
+) -> list[ColumnBounds]:
+    """The columns that a relaxation takes, and those of a plan: few of all that are known."""
+    known = generator.master.columns
+    amounts = relaxation.columns if relaxation else ()
+    taken = {column for column, amount in zip(known, amounts, strict=False) if amount > INTEGRALITY_TOLERANCE}
+    taken.update(column for column, _ in plan.columns)
+    counts = {node.index: node.count for node in generator.instance.nodes}
+    return [ColumnBounds(column, 0, counts[column.node_class]) for column in known if column in taken]
+
+
 # Nodes that are emptied at once: those that lose most against the relaxation, and others at random.
 _WORST_NODES = 5
 _RANDOM_NODES = 7

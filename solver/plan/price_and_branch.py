@@ -31,15 +31,14 @@ from .heuristics import (
     filling_deadline,
     plan_from_columns,
     remove_slack,
+    supported_choices,
 )
 from .master import ColumnBounds, LinearMaster, MasterRelaxation, solve_restricted_master
 from .master_problem import implied_bound
 from .whole_gangs import WholeGangSolver
 
-# CP-SAT closes the master itself while it has no more columns than this.
-_FEW_COLUMNS = 200
-# Where some rows do not hold for most choices of columns, heuristics find little by themselves.
-_MORE_COLUMNS = 20_000
+# CP-SAT closes the master itself while it has no more columns; more of them where heuristics do not keep all rows.
+_FEW_COLUMNS, _MORE_COLUMNS = 200, 20_000
 _ALL_COLUMNS_WORK = 5.0
 # With more unit classes, their demand does not limit columns; more of one class than so many hardly fit a node.
 _FEW_UNITS = 40
@@ -47,9 +46,7 @@ _MANY_UNITS = 128
 # Rounds of pricing for what a dive has left, and for a few nodes that are emptied.
 _DIVE_ROUNDS = 6
 # What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
-_STARTING_WORK = 0.5
-# Rounds of pricing before a first choice where the plan to start from is not empty.
-_STARTING_ROUNDS = 4
+_STARTING_WORK, _STARTING_ROUNDS = 0.5, 4
 _SETTLING_WORK = 2.0
 # What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
 _ROUNDING_WORK = 0.5
@@ -217,13 +214,11 @@ class _StageSolver:
     def _start(self, stage: master_problem.ObjectiveStage) -> None:
         """Fill the nodes greedily where a stage is about units and nothing is placed yet."""
         if self._instance.start is not None:
-            # Few choices of columns keep all rows, so that they are chosen from as soon as there are some.
-            first = column_generation.GenerationLimits(
-                _STARTING_ROUNDS, _PART_OF_GAP, filling_deadline(self._limits.deadline), thorough=False
-            )
-            self._generator.run(stage, first, self._most())
-            self._choose_from_all(stage, _STARTING_WORK)
-            return
+            # Few choices of columns keep all rows.
+            ends = filling_deadline(self._limits.deadline)
+            first = column_generation.GenerationLimits(_STARTING_ROUNDS, _PART_OF_GAP, ends, thorough=False)
+            found = self._generator.run(stage, first, self._most()).relaxation
+            self._choose(stage, supported_choices(self._generator, found, self._plan), _ALL_COLUMNS_WORK)
         if self._plan.columns or not stage.maximise:
             return
         worth = [max(0, stage.terms.units.get(index, 0)) for index in range(len(self._instance.units))]

@@ -135,3 +135,19 @@ def test_new_nodes_come_before_moves_and_nodes_go_after_them():
 
 def test_scenes_without_pods_have_nothing_to_move():
     assert moving(*Scene({"n1": ((0, 0), 4)}, ()).objects()).steps == ()
+
+
+def test_the_same_question_on_the_changed_cluster_goes_on():
+    """After the first of two moves one is left, and after both none."""
+
+    def cluster_with(*places):
+        pods = (one for name, (node, number) in zip("abc", places, strict=True) for one in holder(name, node, number))
+        return [*nodes("n1", "n2", "n3", devices=3), *pods]
+
+    places = [("n1", 0), ("n2", 0), ("n3", 0)]
+    for left in (2, 1, 0):
+        found = moving(*cluster_with(*places))
+        assert (len(found.moves), found.outcome) == (left, "Optimal")
+        for move in found.moves[:1]:
+            (result,) = move.unit.allocations[0][1].devices.results
+            places["abc".index(move.running.key[1])] = (move.unit.node, int(result.device.removeprefix("gpu-")))

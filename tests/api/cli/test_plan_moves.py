@@ -1,0 +1,71 @@
+"""``drasat plan`` where running pods may move: tables, commands, documents and usage, on the example."""
+
+import json
+import shlex
+import subprocess
+
+import jsonschema
+import pytest
+from support.rules import ROOT
+
+
+@pytest.fixture
+def ask(drasat, examples):
+    return lambda *options: drasat("plan", "-f", str(examples / "consolidate"), *options)
+
+
+def test_the_table_has_nodes_that_go_and_steps(ask):
+    done = ask("--consolidate", "--replacement", "none")
+    assert done.code == 0
+    assert "2 running pods moved; 2 nodes can go, which saves 7.2" in done.out.splitlines()[-1]
+    steps = [line.split()[:2] for line in done.out.split("STEP")[1].splitlines() if line[:1].isdigit()]
+    assert steps == [["1", "move"], ["2", "move"], ["3", "remove"], ["4", "remove"]]
+
+
+def test_karpenter_has_one_new_node_at_most_and_any_number_is_cheaper(ask):
+    """Section 4.3 of karpenter-dra: three nodes replaced by three cheaper ones are out of its reach."""
+    costs = {}
+    for replacement in ("none", "one", "any"):
+        document = json.loads(ask("--consolidate", "--replacement", replacement, "-o", "json").out)
+        costs[replacement] = next(one["value"] for one in document["objective"] if one["stage"] == "cost")
+        schema = json.loads((ROOT / "docs/reference/results.schema.json").read_text())
+        jsonschema.validate(document, schema)
+    assert costs == {"none": 4.6, "one": 4.6, "any": 4}
+
+
+def test_commands_are_lines_for_a_shell(ask):
+    done = ask("--consolidate", "-o", "commands")
+    subprocess.run(["bash", "-n"], input=done.out, text=True, check=True)
+    lines = [shlex.split(line) for line in done.out.splitlines() if not line.startswith("#")]
+    evicted = [line[-3].split("/")[-2] for line in lines if line[0] == "echo"]
+    assert len(evicted) == 3
+    joined = [line[-2] for line in lines if "--for=create" in line]
+    assert joined == [f"node/accelerated-g1.xlarge-zone-a-on-demand-{number}" for number in (1, 2, 3)]
+    removed = [line[-1] for line in lines if line[1:2] == ["delete"]]
+    assert removed == ["node/large-1", "node/large-2", "node/large-3"]
+
+
+def test_manifests_have_new_nodes_and_claims(ask):
+    done = ask("--consolidate", "-o", "manifests")
+    assert [done.out.count(f"kind: {kind}\n") for kind in ("NodeClaim", "ResourceClaim")] == [3, 3]
+
+
+def test_where_no_pod_may_move_there_are_no_steps(ask):
+    assert ask("--moves", "0").out.splitlines()[-1].endswith("0 running pods moved")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--moves", "few"),
+        ("--moves", "-1"),
+        ("--move-bare",),
+        ("--replacement", "one"),
+        ("-o", "commands"),
+        ("--objective", "moves"),
+    ],
+)
+def test_bad_usage_ends_with_2(ask, options):
+    done = ask(*options)
+    assert (done.code, done.out) == (2, "")
+    assert len(done.err.splitlines()) <= 3
