@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 from support.quota_by_force import QuotaForce, TooManyStepsError
-from support.quota_scene import random_scene
+from support.quota_scene import random_scene, varied_scene
 
 _FIRST = ("admitted", "admitted=devices", "priority", "admitted=annotation:drasat.dev/value", "fair")
 _SECOND = ("admitted", "fewest-nodes", "admitted=devices", "borrowed", "fair")
@@ -21,9 +21,9 @@ def stages_of(seed):
     return list(dict.fromkeys([random.choice(_FIRST), *random.sample(_SECOND, random.randint(0, 2))]))
 
 
-def check(seed):
+def check(seed, scene_of=random_scene):
     """Compare a plan with brute force; False where that takes too long."""
-    scene, stages = random_scene(seed), stages_of(seed)
+    scene, stages = scene_of(seed), stages_of(seed)
     try:
         force = QuotaForce(scene, stages)
     except TooManyStepsError:
@@ -44,12 +44,20 @@ def test_plans_with_quota_are_the_best_that_there_are(seed):
         pytest.skip("too large for brute force")
 
 
+@pytest.mark.parametrize("seed", range(_SEEDS))
+def test_so_are_plans_with_stopped_queues_admitted_workloads_and_racks(seed):
+    """Stop policies (4.1), workloads that hold quota (4.9), and required topologies."""
+    if not check(seed, varied_scene):
+        pytest.skip("too large for brute force")
+
+
 if __name__ == "__main__":
     first, count = int(sys.argv[1]), int(sys.argv[2])
     done = 0
     for seed in range(first, first + count):
-        try:
-            done += check(seed)
-        except Exception as error:
-            print(seed, type(error).__name__, error)
-    print(f"{done} of {count} compared")
+        for scene_of in (random_scene, varied_scene):
+            try:
+                done += check(seed, scene_of)
+            except Exception as error:
+                print(seed, scene_of.__name__, type(error).__name__, error)
+    print(f"{done} of {2 * count} compared")

@@ -50,7 +50,7 @@ class QuotaForce:
         problem = scene.problem
         self._owned = {owner[2] for one in problem.workloads for owner in one.owners}
         self._free = [name for name in scene.jobs if name not in self._owned]
-        self._waiting = sorted({one.queue for one in problem.workloads})
+        self._waiting = sorted({one.queue for one in problem.workloads if not one.problem and not one.grant})
         self._priorities = {place: one.priority or 0 for place, one in enumerate(problem.workloads)}
         self.names = [name for stage in stages for name in self._named(stage)]
         self._start = {(x, pair): amount for x, one in enumerate(problem.nodes) for pair, amount in one.held.items()}
@@ -68,6 +68,8 @@ class QuotaForce:
 
     def _options(self, workload):
         """Yield for each pod set the flavor choice and the count; nothing for what is not admitted."""
+        if workload.problem:
+            return
         groups = workload.groups
         for chosen in product(*(range(len(workload.pod_sets[group[0]].choices)) for group in groups)):
             choice = {number: one for group, one in zip(groups, chosen, strict=True) for number in group}
@@ -87,14 +89,19 @@ class QuotaForce:
             return
         workload = workloads[place]
         queue = self.scene.problem.nodes[workload.queue]
-        earlier = [n for n in range(place) if workloads[n].queue == workload.queue]
-        if not (queue.strict and any(n not in admitted for n in earlier)):
+        earlier = [n for n in range(place) if workloads[n].queue == workload.queue and self._is_ordered(workloads[n])]
+        if not (queue.strict and self._is_ordered(workload) and any(n not in admitted for n in earlier)):
             for option in self._options(workload):
                 after = self._charged(used, workload, option)
                 more = None if after is None else pods + self._pods(workload, option)
                 if more is not None and self._fit(tuple(sorted(more))) is not None:
                     self._search(place + 1, after, {**admitted, place: option}, more)
         self._search(place + 1, used, admitted, pods)
+
+    @staticmethod
+    def _is_ordered(workload):
+        """Whether it waits for its turn in a strict queue."""
+        return not workload.problem and not workload.grant
 
     def _charged(self, used, workload, option):
         asked = {}
@@ -112,7 +119,8 @@ class QuotaForce:
         for one, owner, (choice, count) in zip(workload.pod_sets, workload.owners, option, strict=True):
             _, gpu, cpu, _ = self.scene.jobs[owner[2]]
             flavors = one.choices[choice]
-            found += [(gpu, cpu, flavors.labels.get(POOL, ""), bool(flavors.tolerations))] * count
+            together = workload.name if workload.domain else ""
+            found += [(gpu, cpu, flavors.labels.get(POOL, ""), bool(flavors.tolerations), together)] * count
         return found
 
     def _with_free(self, used, admitted, pods):
@@ -120,7 +128,7 @@ class QuotaForce:
             more = list(pods)
             for name, count in zip(self._free, counts, strict=True):
                 _, gpu, cpu, _ = self.scene.jobs[name]
-                more += [(gpu, cpu, "", False)] * count
+                more += [(gpu, cpu, "", False, "")] * count
             nodes = self._fit(tuple(sorted(more)))
             if nodes is not None:
                 values = self._values(used, admitted, dict(zip(self._free, counts, strict=True)), nodes)
@@ -194,24 +202,29 @@ class QuotaForce:
     def _least_nodes(self, pods):
         """The least number of nodes that take all pods; None if they do not fit."""
         nodes = list(self.scene.nodes.values())
+        racks = [self.scene.racks.get(name, "") for name in self.scene.nodes]
         seen = {}
 
-        def place(number, left):
+        def place(number, left, chosen):
             if number == len(pods):
                 return sum(left[n] != (nodes[n][1], nodes[n][2]) for n in range(len(nodes)))
-            key = number, left
+            key = number, left, chosen
             if key in seen:
                 return seen[key]
-            gpu, cpu, pool, tolerates = pods[number]
+            gpu, cpu, pool, tolerates, together = pods[number]
+            rack = dict(chosen).get(together)
             best = None
             for n, (own_pool, _, _, tainted) in enumerate(nodes):
                 if (pool and own_pool != pool) or (tainted and not tolerates):
                     continue
+                if together and (not racks[n] or rack not in (None, racks[n])):
+                    continue
                 if left[n][0] >= gpu and left[n][1] >= cpu:
                     after = (*left[:n], (left[n][0] - gpu, left[n][1] - cpu), *left[n + 1 :])
-                    found = place(number + 1, after)
+                    own = (*chosen, (together, racks[n])) if together and rack is None else chosen
+                    found = place(number + 1, after, own)
                     best = found if best is None or (found is not None and found < best) else best
             seen[key] = best
             return best
 
-        return place(0, tuple((one[1], one[2]) for one in nodes))
+        return place(0, tuple((one[1], one[2]) for one in nodes), ())

@@ -1,5 +1,6 @@
 """Small clusters with workloads that need quota: manifests for the pods, and the quota as records."""
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -14,16 +15,18 @@ from drasat.models.workload.quota import FlavorOption, QuotaHolder, QuotaPodSet,
 from drasat.solver.plan.plan import plan
 
 POOL = "example.com/pool"
+RACK = "example.com/rack"
 TAINT = {"key": "example.com/pool", "value": "b", "effect": "NoSchedule"}
 TOLERATION = Toleration(key="example.com/pool", operator="Equal", value="b", effect="NoSchedule")
 FLAVOR_A = FlavorOption({"gpu": "a", "cpu": "a"}, {POOL: "a"})
 FLAVOR_B = FlavorOption({"gpu": "b", "cpu": "b"}, {POOL: "b"}, (TOLERATION,))
 
 
-def node(name, pool="", cpu=8, tainted=False):
+def node(name, pool="", cpu=8, tainted=False, rack=""):
     spec = {"taints": [TAINT]} if tainted else {}
     amounts = {"cpu": str(cpu), "pods": "20"}
-    return obj("Node", name, spec, labels={POOL: pool} if pool else None, status={"allocatable": amounts})
+    labels = {key: value for key, value in ((POOL, pool), (RACK, rack)) if value}
+    return obj("Node", name, spec, labels=labels or None, status={"allocatable": amounts})
 
 
 def job(name, count, gpu=1, cpu=1, value=None):
@@ -56,18 +59,22 @@ def read(documents):
 
 
 class QuotaScene:
-    """Nodes by name with pool, devices, cpu and taint; jobs by name with count, devices, cpu and value; the quota."""
+    """Nodes by name with pool, devices, cpu and taint; jobs by name with count, devices, cpu and value; the quota.
 
-    def __init__(self, nodes, jobs, problem):
+    ``racks`` has the rack of nodes that are in one.
+    """
+
+    def __init__(self, nodes, jobs, problem, racks=None):
         self.nodes = nodes
         self.jobs = jobs
         self.problem = problem
+        self.racks = racks or {}
 
     @property
     def documents(self):
         made = [device_class(), *templates()]
         for name, (pool, devices, cpu, tainted) in self.nodes.items():
-            made += [node(name, pool, cpu, tainted), gpus(name, devices)]
+            made += [node(name, pool, cpu, tainted, self.racks.get(name, "")), gpus(name, devices)]
         return made + [job(name, *own) for name, own in self.jobs.items()]
 
     def plan(self, **options):
@@ -119,6 +126,26 @@ def random_scene(seed):
         jobs["free"] = random.randint(1, 2), random.randint(0, 1), 1, random.choice((None, 2))
     workloads.sort(key=lambda one: -(one.priority or 0))
     return QuotaScene(nodes, jobs, QuotaProblem(tuple(tree), tuple(workloads)))
+
+
+def varied_scene(seed):
+    """A small scene with workloads that are stopped, that have quota already, or whose pods must be in one rack."""
+    random, scene = Random(f"quota/varied/{seed}"), random_scene(seed)
+    racks = {name: random.choice(("r1", "r2", "r2", "")) for name in scene.nodes}
+    workloads = []
+    for one in scene.problem.workloads:
+        change = random.choice(("", "", "stopped", "held", "rack", "rack"))
+        if change == "stopped":
+            one = replace(one, problem="ClusterQueue is stopped")
+        elif change == "rack":
+            one = replace(one, domain=RACK)
+        elif change == "held":
+            pod_sets = tuple(
+                replace(own, charge={}, choices=own.choices[:1], minimum=0, group="") for own in one.pod_sets
+            )
+            one = replace(one, pod_sets=pod_sets, grant="held")
+        workloads.append(one)
+    return QuotaScene(scene.nodes, scene.jobs, replace(scene.problem, workloads=tuple(workloads)), racks)
 
 
 def _copy(random, name, other, jobs):
