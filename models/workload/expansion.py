@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec
@@ -33,6 +33,13 @@ class QueuedUnit(NamedTuple):
     unit: Unit
 
 
+class UnitMaker(Protocol):
+    """Makes the units of sets."""
+
+    def unit(self, planned: UnitSet, number: int) -> Unit:
+        """The unit of one replica."""
+
+
 # Units never change, but for what is made late.
 _set = object.__setattr__
 
@@ -43,8 +50,8 @@ class UnmadeUnit(Unit):
     __slots__ = ("_maker", "_number", "_planned")
 
     @classmethod
-    def of(cls, maker: UnitExpander, planned: UnitSet, number: int) -> UnmadeUnit:
-        """The unit of one replica."""
+    def of(cls, maker: UnitMaker, planned: UnitSet, number: int) -> UnmadeUnit:
+        """The unit of one replica; ``maker`` is asked for it once."""
         unit = cls.__new__(cls)
         _set(unit, "_maker", maker)
         _set(unit, "_planned", planned)

@@ -17,8 +17,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec.structs import replace as replace_fields
 
 from ..kubernetes.core import PodSpec, Toleration
-from .expansion import QueuedUnit
+from .expansion import QueuedUnit, UnmadeUnit
 from .unit_classes import Gang, UnitSet, UnitShape, signature_of
+from .units import Unit
 
 FlavorResource: TypeAlias = tuple[str, str]
 """Names of a flavor and of a resource, in this order."""
@@ -340,6 +341,18 @@ def _set_key(one: UnitSet) -> _SetKey:
     return one.kind, one.namespace, one.name, one.numbers[0] if one.numbers else -1
 
 
+@dataclass(frozen=True, slots=True)
+class _RestrictedUnitMaker:
+    """Makes a unit with another spec of its pod."""
+
+    of: Unit
+    spec: PodSpec
+
+    def unit(self, _planned: UnitSet, _number: int) -> Unit:
+        pod = self.of.pod
+        return self.of if pod is None else replace(self.of, pod=replace_fields(pod, spec=self.spec))
+
+
 class UnitRestriction:
     """Makes units with the node selector and the tolerations of flavors; equal ones share their spec and shape."""
 
@@ -347,19 +360,25 @@ class UnitRestriction:
         self._specs: dict[tuple[int, int], tuple[PodSpec, PodSpec, FlavorOption]] = {}
         self._shapes: dict[tuple[bytes, bytes], UnitShape] = {}
         self._keys: dict[int, tuple[bytes, FlavorOption]] = {}
+        self._sets: dict[tuple[int, int], tuple[UnitSet, UnitSet]] = {}
 
     def of(self, planned: QueuedUnit, choice: FlavorOption) -> QueuedUnit:
         """A unit that has been given flavors; a loose claim stays as it is."""
-        pod = planned.unit.pod
+        pod = planned.unit_set.pod
         if pod is None or not (choice.labels or choice.tolerations):
             return planned
-        spec = self._spec(pod.spec, choice)
-        unit = replace(planned.unit, pod=replace_fields(pod, spec=spec))
-        shape = self._shape(planned.unit_set.shape, choice)
-        own = planned.unit_set
-        pod_of_set = own.pod and replace_fields(own.pod, spec=spec)
-        signature = signature_of(own.signature, shape.signature)
-        return QueuedUnit(own._replace(shape=shape, signature=signature, pod=pod_of_set), planned.number, unit)
+        maker = _RestrictedUnitMaker(planned.unit, self._spec(pod.spec, choice))
+        own = self._set(planned.unit_set, choice)
+        return QueuedUnit(own, planned.number, UnmadeUnit.of(maker, own, planned.number))
+
+    def _set(self, one: UnitSet, choice: FlavorOption) -> UnitSet:
+        key = id(one), id(choice)
+        if key not in self._sets:
+            shape = self._shape(one.shape, choice)
+            pod = one.pod and replace_fields(one.pod, spec=self._spec(one.pod.spec, choice))
+            made = one._replace(shape=shape, signature=signature_of(one.signature, shape.signature), pod=pod)
+            self._sets[key] = made, one
+        return self._sets[key][0]
 
     def _spec(self, spec: PodSpec, choice: FlavorOption) -> PodSpec:
         # Specs and choices are kept with what is made of them, so that the numbers stay theirs.

@@ -79,12 +79,19 @@ class QuotaLedger:
             return above
         return min(above, has[place] - keeps[place] - max(0, used[place] - keeps[place]) + limit)
 
-    def share_of_cohort(self, node: int, pair: FlavorResource) -> int:
-        """What a node can get from its cohort; for a root what it has left."""
-        parent = self.problem.nodes[node].parent
-        if parent is None:
-            return self.available(node, pair)
-        return self._share(node, pair, self.available(parent, pair))
+    def shares_of_cohorts(self, pair: FlavorResource) -> list[int]:
+        """By node, what it can get from its cohort; for a root what it has left."""
+        (has, keeps), used = self.quota(pair), self.used(pair)
+        shares: list[int] = []
+        left: list[int] = []
+        for place, node in enumerate(self.problem.nodes):
+            if node.parent is None:
+                shares.append(has[place] - used[place])
+                left.append(shares[place])
+            else:
+                shares.append(self._share(place, pair, left[node.parent]))
+                left.append(max(0, keeps[place] - used[place]) + shares[place])
+        return shares
 
     def potential(self, node: int, pair: FlavorResource) -> int:
         """How much a node can use where nothing else is in use."""

@@ -120,7 +120,7 @@ def _order_findings(quota: QuotaQueue, admissions: Admissions) -> Iterator[Findi
 
 
 class _QuotaReplay:
-    """The tree with its usage; amounts are computed by the definitions each time they are asked for."""
+    """The tree with its usage; amounts are computed by the definitions, without the planner's ledger."""
 
     def __init__(self, problem: QuotaProblem) -> None:
         self._nodes = problem.nodes
@@ -128,13 +128,9 @@ class _QuotaReplay:
         for place, node in enumerate(problem.nodes):
             if node.parent is not None:
                 self._children[node.parent].append(place)
-        self._charged: dict[FlavorResource, dict[int, int]] = defaultdict(dict)
-        for place, node in enumerate(problem.nodes):
-            for pair, amount in node.held.items():
-                self._charged[pair][place] = self._charged[pair].get(place, 0) + amount
         # S and L do not change, and U only on the way up from a queue that is charged.
-        self._quotas: dict[tuple[int, FlavorResource], int] = {}
-        self._usages: dict[tuple[int, FlavorResource], int] = {}
+        self._quotas: dict[FlavorResource, tuple[list[int], list[int]]] = {}
+        self._usages: dict[FlavorResource, list[int]] = {}
 
     def admit(self, workload: QuotaWorkload, admissions: Admissions, place: int) -> Iterator[Finding]:
         """Charge a workload if each of its amounts is available; else yield what is not."""
@@ -156,41 +152,49 @@ class _QuotaReplay:
                     f"and {self._nodes[queue].label} has {max(0, left)} left",
                 )
         for pair, amount in asked.items():
-            self._charged[pair][queue] = self._charged[pair].get(queue, 0) + amount
-            above: int | None = queue
+            self._usages_of(pair)[queue] += amount
+            above = self._nodes[queue].parent
             while above is not None:
-                self._usages.pop((above, pair), None)
+                self._usages[pair][above] = self._sum_of_children(above, pair)
                 above = self._nodes[above].parent
 
-    def _quota(self, x: int, pair: FlavorResource) -> int:
-        """S: nominal, and for a cohort also what its children do not keep to themselves."""
-        if (x, pair) not in self._quotas:
-            lent = sum(self._quota(c, pair) - self._kept(c, pair) for c in self._children[x])
-            self._quotas[x, pair] = min(UNLIMITED, self._nodes[x].nominal.get(pair, 0) + lent)
-        return self._quotas[x, pair]
+    def _quotas_of(self, pair: FlavorResource) -> tuple[list[int], list[int]]:
+        """S: nominal, and for a cohort also what its children do not keep; L: what is beyond the lending limit."""
+        if pair not in self._quotas:
+            quota, kept = [0] * len(self._nodes), [0] * len(self._nodes)
+            # Children come behind their cohort.
+            for x in reversed(range(len(self._nodes))):
+                lent = sum(quota[c] - kept[c] for c in self._children[x])
+                quota[x] = min(UNLIMITED, self._nodes[x].nominal.get(pair, 0) + lent)
+                limit = self._nodes[x].lending_limit.get(pair, UNLIMITED)
+                kept[x] = max(0, quota[x] - limit) if limit < UNLIMITED else 0
+            self._quotas[pair] = quota, kept
+        return self._quotas[pair]
 
-    def _kept(self, x: int, pair: FlavorResource) -> int:
-        """L: what is beyond the lending limit, if there is one."""
-        limit = self._nodes[x].lending_limit.get(pair, UNLIMITED)
-        return max(0, self._quota(x, pair) - limit) if limit < UNLIMITED else 0
-
-    def _usage(self, x: int, pair: FlavorResource) -> int:
+    def _usages_of(self, pair: FlavorResource) -> list[int]:
         """U: what is reserved, and for a cohort what its children use beyond what they keep."""
-        if (x, pair) not in self._usages:
-            if self._nodes[x].is_cohort:
-                own = sum(max(0, self._usage(c, pair) - self._kept(c, pair)) for c in self._children[x])
-            else:
-                own = self._charged[pair].get(x, 0)
-            self._usages[x, pair] = own
-        return self._usages[x, pair]
+        if pair not in self._usages:
+            used = self._usages[pair] = [node.held.get(pair, 0) for node in self._nodes]
+            for x in reversed(range(len(self._nodes))):
+                if self._nodes[x].is_cohort:
+                    used[x] = self._sum_of_children(x, pair)
+        return self._usages[pair]
+
+    def _sum_of_children(self, x: int, pair: FlavorResource) -> int:
+        _, kept = self._quotas_of(pair)
+        return sum(max(0, self._usages[pair][c] - kept[c]) for c in self._children[x])
 
     def _available(self, x: int, pair: FlavorResource) -> int:
-        node = self._nodes[x]
-        quota, kept, used = self._quota(x, pair), self._kept(x, pair), self._usage(x, pair)
-        if node.parent is None:
-            return quota - used
-        from_parent = self._available(node.parent, pair)
-        borrowing = node.borrowing_limit.get(pair, UNLIMITED)
-        if borrowing < UNLIMITED:
-            from_parent = min(from_parent, (quota - kept) - max(0, used - kept) + borrowing)
-        return max(0, kept - used) + from_parent
+        (quota, kept), used = self._quotas_of(pair), self._usages_of(pair)
+        path = [x]
+        while (parent := self._nodes[path[-1]].parent) is not None:
+            path.append(parent)
+        root = path.pop()
+        left = quota[root] - used[root]
+        for place in reversed(path):
+            borrowing = self._nodes[place].borrowing_limit.get(pair, UNLIMITED)
+            if borrowing < UNLIMITED:
+                within = quota[place] - kept[place] - max(0, used[place] - kept[place]) + borrowing
+                left = min(left, within)
+            left += max(0, kept[place] - used[place])
+        return left

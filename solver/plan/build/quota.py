@@ -365,12 +365,13 @@ class QuotaRows:
         waiting: list[tuple[LinearUsage, int]] = []
         forms: dict[int, LinearUsage] = {}
         nodes, (_, keeps), used = self.problem.nodes, self.ledger.quota(pair), self.ledger.used(pair)
+        shares = self.ledger.shares_of_cohorts(pair)
         # Excess variables are numbered below zero until their step is known.
         for place in reversed(range(len(nodes))):
             own = self._own_usage(place, pair, forms)
             if own is None:
                 continue
-            limit = self._limit(place, pair)
+            limit = self._limit(place, pair, shares[place])
             if limit is not None:
                 limit = max(limit, used[place])
                 if own.most > limit:
@@ -402,14 +403,13 @@ class QuotaRows:
             most += forms[child].most - before
         return LinearUsage(terms, constant, most)
 
-    def _limit(self, place: int, pair: FlavorResource) -> int | None:
-        """The most that a node may use."""
+    def _limit(self, place: int, pair: FlavorResource, share: int) -> int | None:
+        """The most that a node may use; ``share`` is what it can get from its cohort."""
         (has, keeps), node = self.ledger.quota(pair), self.problem.nodes[place]
         if node.parent is None:
             return None if has[place] >= UNLIMITED else has[place]
-        missing = self.ledger.share_of_cohort(place, pair)
-        if missing < 0:
-            return keeps[place] + missing
+        if share < 0:
+            return keeps[place] + share
         limit = node.borrowing_limit.get(pair)
         return None if limit is None or limit >= UNLIMITED else has[place] + limit
 

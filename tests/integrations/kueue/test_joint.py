@@ -384,3 +384,37 @@ def test_queues_that_are_drained_free_devices_for_joint_plans():
     result = drasat.plan(cluster(*parts, drained, before))
     assert [(one.name, one.node) for one in result.units if one.node] == [("next", "n1")]
     assert drasat.plan(cluster(*parts, queue("old", {"a": {"cpu": 9, "gpus": 2}}), before)).placed == 0
+
+
+def test_cohorts_may_be_thousands_of_levels_deep():
+    """Quota of the root is lent down to the only queue (4.2)."""
+    levels = 2000
+    cohorts = [
+        {
+            "apiVersion": KUEUE,
+            "kind": "Cohort",
+            "metadata": {"name": f"c{level}"},
+            "spec": {"parentName": f"c{level + 1}"} if level < levels else QUOTA_OF_ROOT,
+        }
+        for level in range(levels + 1)
+    ]
+    given = cluster(
+        flavor("a"),
+        cohorts,
+        queue("q", {"a": {"cpu": 0, "gpus": 0}}, cohort="c0"),
+        node("n1", 4),
+        *(job(f"j{number}", 1, "q") for number in range(4)),
+    )
+    assert drasat.plan(given).placed == 3
+
+
+QUOTA_OF_ROOT = {
+    "resourceGroups": [
+        {
+            "coveredResources": ["cpu", "gpus"],
+            "flavors": [
+                {"name": "a", "resources": [{"name": "cpu", "nominalQuota": 9}, {"name": "gpus", "nominalQuota": 3}]}
+            ],
+        }
+    ]
+}
