@@ -1,12 +1,12 @@
-"""Quota beside placement: ``quota.py [NODES ...]``, on teams that share GPUs (``scenarios/quota.py``).
+"""Quota beside placement: ``quota.py [--seconds N] [NODES ...]``, on teams that share GPUs (``scenarios/quota.py``).
 
-One plan has the admissions of Kueue as given, so that what it does not place is stranded. The other chooses workloads,
-flavors and places at once. Both are verified.
+Kueue's admissions go to nodes by first fit, and by a plan that has them as given: what is not placed is stranded. The
+joint plan chooses workloads, flavors and places at once. All are verified, and have N seconds each, by default 60.
 """
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from time import perf_counter
@@ -21,6 +21,7 @@ SIZES = (40, 200)
 # Of a cluster with so many nodes: queues, cohorts and workloads for one node.
 QUEUES, COHORTS, WORKLOADS = 0.1, 0.025, 2.5
 TIME_LIMIT, GAP = 60.0, 0.005
+FIRST_FIT, PLANNED, JOINT = "kueue, first fit", "kueue, planned", "joint"
 
 
 def made(nodes: int) -> Cluster:
@@ -30,23 +31,43 @@ def made(nodes: int) -> Cluster:
     )
 
 
-def rows(sizes: Sequence[int]) -> Iterator[tuple[str, ...]]:
+def rows(sizes: Sequence[int], limit: float) -> Iterator[tuple[str, ...]]:
     """A row for each size and way of admission."""
     yield "nodes", "workloads", "quota", "admitted", "placed", "stranded", "pods placed", "devices", "result", "time"
     for nodes in sizes:
         cluster = made(nodes)
-        for mode in ("kueue", "joint"):
+        for mode in (FIRST_FIT, PLANNED, JOINT):
             began = perf_counter()
-            document = drasat.plan(cluster, quota=mode, time_limit=TIME_LIMIT, gap=GAP).document
+            counts = first_fit(cluster, limit) if mode == FIRST_FIT else planned(cluster, mode, limit)
             seconds = perf_counter() - began
-            found = Counter(one.outcome for one in document.workloads)
-            placed, stranded = found["Admitted"], found["Stranded"]
-            devices = sum(one.used for one in document.nodes)
-            counts = (len(document.workloads), mode, placed + stranded, placed, stranded, document.placed, devices)
-            texts = (f"{one:,}" if isinstance(one, int) else one for one in (nodes, *counts))
-            yield *texts, document.outcome, f"{seconds:.1f} s"
+            workloads, *numbers, outcome = (f"{one:,}" if isinstance(one, int) else one for one in counts)
+            yield f"{nodes:,}", workloads, mode, *numbers, outcome, f"{seconds:.1f} s"
+
+
+def first_fit(cluster: Cluster, limit: float) -> tuple[int | str, ...]:
+    """Workloads, those admitted, placed and stranded, pods, devices and the outcome."""
+    (found,) = drasat.compare_plans(cluster, ["kueue"], time_limit=limit).planners
+    own = found.quota
+    assert own is not None
+    numbers = own.workloads, own.admitted, own.placed, own.stranded, found.admitted, found.used or 0
+    return *numbers, "" if found.decided else "out of time"
+
+
+def planned(cluster: Cluster, mode: str, limit: float) -> tuple[int | str, ...]:
+    """The same of a plan."""
+    quota = "joint" if mode == JOINT else "kueue"
+    document = drasat.plan(cluster, quota=quota, time_limit=limit, gap=GAP).document
+    found = Counter(one.outcome for one in document.workloads or ())
+    placed, stranded = found["Admitted"], found["Stranded"]
+    devices = sum(one.used for one in document.nodes)
+    numbers = found.total(), placed + stranded, placed, stranded, document.placed, devices
+    return *numbers, document.outcome
 
 
 if __name__ == "__main__":
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=TIME_LIMIT)
+    parser.add_argument("nodes", type=int, nargs="*", default=SIZES)
+    options = parser.parse_args()
     print(machine())
-    show(rows([int(one) for one in sys.argv[1:]] or SIZES))
+    show(rows(options.nodes, options.seconds))

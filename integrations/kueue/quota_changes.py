@@ -3,7 +3,8 @@
 A change of quota is judged by Kueue's cycles themselves. They run again from the objects of the input, with the
 changed ClusterQueue or Cohort, and the answer is whether the workload has quota at the end. Only the tree of the queue
 runs, for trees share nothing. Amounts are searched by halving: with any one of the amounts of a change less by one, the
-workload waits.
+workload waits. Kueue compares sums of quotas with sums of requests, so that only multiples of what divides all of them
+are tried. The shares of fair sharing are quotients: with it every amount counts.
 """
 
 from __future__ import annotations
@@ -199,6 +200,7 @@ class _LimitFinder:
         self._max_cycles, self._deadline = max_cycles, deadline
         self._flavors = {one.metadata.name: one for one in cluster.objects(ResourceFlavor).values()}
         self._judges: dict[QuotaNode, _Judge] = {}
+        self._units: dict[tuple[QuotaNode, str], int] = {}
 
     def report(self) -> records.QuotaLimitReport:
         """See ``quota_limits``."""
@@ -287,15 +289,39 @@ class _LimitFinder:
         kept = {other: amount for other, amount in raises.items() if other != lever}
         if key in judge.holders(kept):
             return kept
-        fails, works = 0, raises[lever]
+        unit = gcd(self._unit(lever.node.root, lever.pair[1]), raises[lever])
+        fails, works = 0, raises[lever] // unit
         middle = works - 1
         while works - fails > 1:
-            if key in judge.holders({**kept, lever: middle}):
+            if key in judge.holders({**kept, lever: middle * unit}):
                 works = middle
             else:
                 fails = middle
             middle = (fails + works) // 2
-        return {**kept, lever: works}
+        return {**kept, lever: works * unit}
+
+    def _unit(self, root: QuotaNode, resource: str) -> int:
+        """What divides all quotas of a resource in a tree, and all requests for it."""
+        if self._configuration.fair_sharing is not None:
+            return 1
+        if (root, resource) not in self._units:
+            amounts = [
+                amount
+                for node in _tree(root)
+                for pair, limits in node.limits.items()
+                for amount in (limits.nominal, limits.borrowing, limits.lending)
+                if pair[1] == resource and amount
+            ]
+            for one in self._state.workloads.values():
+                amounts += [held for pair, held in one.held.items() if pair[1] == resource]
+                for charge in one.charged:
+                    asked = charge.requests.get(resource, 0)
+                    amounts += [asked, asked // max(1, charge.count)]
+                for granted in one.grant.pod_sets if one.grant is not None else ():
+                    used = granted.usage.get(resource, 0)
+                    amounts += [used, used // max(1, granted.count)]
+            self._units[root, resource] = gcd(*amounts) or 1
+        return self._units[root, resource]
 
     def _most(self, node: QuotaNode, lever: _Lever) -> int:
         """What all workloads of the tree that wait ask, with what its queues use; no queue lends more than it has."""

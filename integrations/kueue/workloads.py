@@ -252,6 +252,8 @@ class _Maker:
 
     def _of_missing_pods(self) -> Iterator[KueueWorkload]:
         """Pods of kinds that Kueue has no integration for, and of Deployments, are managed one by one."""
+        if not self._cluster.workload_objects:
+            return
         for (model, key), missing in read_controllers(self._cluster).missing.items():
             made = self._cluster.objects(model).get(key)
             if made is None or model in JOBS or model is KueueWorkload or self._is_managed(made.metadata):
