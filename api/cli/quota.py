@@ -39,6 +39,10 @@ def command(
     limits: Annotated[
         bool, typer.Option("--limits", help="Say what limits waiting workloads, and which quota would admit them.")
     ] = False,
+    joint_prices: Annotated[
+        bool,
+        typer.Option("--joint-prices", help="Plan admission and placement at once; say what more quota admits to it."),
+    ] = False,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -71,7 +75,8 @@ def command(
         if line is not None:
             line.report("cycles", f"{number}, the last admitted {admitted} and evicted {evicted}")
 
-    ask = partial(quota, cluster, cycles=cycles, placement=placement, limits=limits, time_limit=seconds, seed=seed)
+    ask = partial(quota, cluster, cycles=cycles, placement=placement, limits=limits, joint_prices=joint_prices)
+    ask = partial(ask, time_limit=seconds, seed=seed)
     result, interrupted = run_verb(partial(ask, on_cycle=show))
     document = result.document
     print_problems(
@@ -93,6 +98,7 @@ def _print_tables(result: QuotaResult, wide: bool = False) -> None:
     write_stdout_lines([quota.summary(result.document)])
     for headers, rows in quota.tables(result.document, wide=wide):
         print_table(headers, rows, below=True, wide=wide)
+    write_stdout_lines(quota.joint_lines(result.document))
 
 
 _PRINTERS: dict[str, Callable[[QuotaResult], None]] = {

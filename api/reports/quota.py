@@ -10,7 +10,7 @@ from ..models.formats.errors import plural
 from .tables import display_names
 
 if TYPE_CHECKING:
-    from ..models.results.quota import MissingQuota, QuotaDocument, WorkloadQuota
+    from ..models.results.quota import MissingQuota, QuotaDocument, QuotaPrice, WorkloadQuota
 
 Row: TypeAlias = tuple[object, ...]
 WORKLOAD_HEADERS = (
@@ -24,6 +24,7 @@ QUOTA_HEADERS = ("node", "kind", "flavor", "resource", "nominal", "used", "borro
 EVICTION_HEADERS = ("workload", "cycle", "reason", "message")
 LIMIT_HEADERS = ("waits", "alike", "lacks", "change of", "field", "amounts")
 PRICE_HEADERS = ("more", "of", "field", "admits", "workloads", "loses")
+JOINT_HEADERS = ("more for the joint plan", *PRICE_HEADERS[1:])
 
 
 def workload_rows(document: QuotaDocument) -> Iterator[Row]:
@@ -108,7 +109,16 @@ def limit_rows(document: QuotaDocument) -> Iterator[Row]:
 
 def price_rows(document: QuotaDocument) -> Iterator[Row]:
     """One row an amount of which more admits workloads, under ``PRICE_HEADERS``."""
-    for one in document.limits.prices if document.limits else ():
+    yield from _price_rows(document.limits.prices if document.limits else ())
+
+
+def joint_rows(document: QuotaDocument) -> Iterator[Row]:
+    """The same of joint plans, under ``JOINT_HEADERS``."""
+    yield from _price_rows(document.joint.prices if document.joint else ())
+
+
+def _price_rows(prices: Iterable[QuotaPrice]) -> Iterator[Row]:
+    for one in prices:
         what = f"{one.more} {one.resource} in {one.flavor}"
         names, lost = ", ".join(one.admitted), ", ".join(one.lost)
         yield what, _owner(one.owner, one.cohort), one.field, len(one.admitted), names, lost
@@ -131,6 +141,7 @@ FRAMES: Mapping[str, tuple[tuple[str, ...], Callable[[QuotaDocument], Iterable[R
     "stranded": (STRANDED_HEADERS, stranded_rows),
     "limits": (LIMIT_HEADERS, limit_rows),
     "prices": (PRICE_HEADERS, price_rows),
+    "joint": (JOINT_HEADERS, joint_rows),
 }
 
 
@@ -170,3 +181,16 @@ def reasons(document: QuotaDocument) -> Iterator[str]:
     yield from (*document.notices, *(document.placement.notices if document.placement else ()))
     if document.limits and not document.limits.complete:
         yield "the time limit left no time to say what limits all workloads"
+    yield from joint_lines(document)
+
+
+def joint_lines(document: QuotaDocument) -> Iterator[str]:
+    """What the joint plan admits, and how sure its prices are."""
+    joint = document.joint
+    if not joint:
+        return
+    plans = "plans are proven" if joint.proven else "not all plans are proven"
+    waits = f"{joint.waiting} more {'waits' if joint.waiting == 1 else 'wait'}"
+    yield f"the joint plan admits {plural(joint.admitted, 'workload')}, and {waits}; {plans}"
+    if not joint.complete:
+        yield "the time limit left no time for all prices of the joint plan"

@@ -395,6 +395,12 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
             table=table_of(quota.PRICE_HEADERS, quota.price_rows),
         ),
         ReportView(
+            "joint",
+            "What more quota admits to a joint plan",
+            "Workloads that one step more of an amount admits if admission and placement are decided at once.",
+            table=table_of(quota.JOINT_HEADERS, quota.joint_rows),
+        ),
+        ReportView(
             "evictions",
             "Evictions",
             "Workloads that lost their quota, in the order of cycles.",

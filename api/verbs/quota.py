@@ -42,9 +42,12 @@ class QuotaResult(ResultWithManifests[records.QuotaDocument]):
         return all(one.state != "pending" for one in self.workloads)
 
     def to_frame(
-        self, table: Literal["workloads", "quota", "evictions", "stranded", "limits", "prices"] = "workloads"
+        self, table: Literal["workloads", "quota", "evictions", "stranded", "limits", "prices", "joint"] = "workloads"
     ) -> pandas.DataFrame:
-        """One row a workload; or an amount of a queue or cohort, an eviction, what is stranded, a change, a price."""
+        """One row a workload; or an amount of a queue or cohort, an eviction, what is stranded, a change, a price.
+
+        ``joint`` has the prices of joint plans.
+        """
         from ..reports import quota as report
 
         columns, rows = report.FRAMES[table]
@@ -79,6 +82,7 @@ def quota(
     cycles: int | None = None,
     placement: bool = True,
     limits: bool = False,
+    joint_prices: bool = False,
     time_limit: float | None = 60.0,
     seed: int = 0,
     on_cycle: Callable[[int, int, int], None] | None = None,
@@ -102,6 +106,9 @@ def quota(
     limits
         Say what limits the workloads that wait: which quota they lack, the least change of quota that admits each of
         them, and what one more of an amount admits. Each change is judged by running the cycles again.
+    joint_prices
+        Decide quota and placement at once, as ``plan`` does, and say what one more of an amount admits to such a plan.
+        Each price is judged by planning again.
     time_limit
         Seconds for everything; None for no limit. The result holds what was known by then; workloads that were not
         counted yet have no charge.
@@ -154,6 +161,15 @@ def quota(
         except LimitsInterruptedError as stopped:
             found, interrupted = stopped.limits, True
         document = msgspec.structs.replace(document, limits=found)
+    if joint_prices and not interrupted:
+        from ..integrations.kueue import joint_prices as prices
+
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            joint = prices.joint_prices(cluster, time_limit=left, seed=seed)
+        except prices.PricesInterruptedError as stopped:
+            joint, interrupted = stopped.prices, True
+        document = msgspec.structs.replace(document, joint=joint)
     result = QuotaResult(document, partial(workload_manifests, cluster, state), cluster)
     if interrupted:
         raise QuotaInterrupted(result)

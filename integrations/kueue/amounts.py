@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from math import gcd
 
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes.quantity import BINARY_SI, DECIMAL_SI, INT64_MAX, NANO, Quantity
 
 _BINARY = ("memory", "ephemeral-storage")
 _MILLI = NANO // 1000
+_CORE, _LEAST_BYTES = 1000, 1024
 
 
 def amount_of(resource: str, written: QuantityText) -> int:
@@ -24,6 +27,14 @@ def written_amount(resource: str, amount: int) -> str:
         return str(Quantity.from_nano(amount * _MILLI))
     binary = amount % 1024 == 0
     return str(Quantity.from_nano(amount * NANO, BINARY_SI if binary else DECIMAL_SI))
+
+
+def step_of(resource: str, asked: Iterable[int]) -> int:
+    """One core or one piece; of amounts in bytes, the greatest of which all that is asked for is a multiple."""
+    if resource == "cpu":
+        return _CORE
+    found = gcd(*asked)
+    return found if found >= _LEAST_BYTES else 1
 
 
 @lru_cache(maxsize=1 << 12)

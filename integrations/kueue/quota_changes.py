@@ -33,7 +33,7 @@ from ...models.kubernetes.kueue import (
 from ...models.kubernetes.meta import key_of
 from ...models.results import quota as records
 from ...models.results.quota import QuotaField
-from .amounts import amount_of, written_amount
+from .amounts import amount_of, step_of, written_amount
 from .configuration import KueueConfiguration
 from .counting import CountingFailure, WorkloadCharge
 from .cycles import KueueState
@@ -44,7 +44,6 @@ from .workload_state import QUOTA_RESERVED, WorkloadState
 
 # With more ways to choose flavors, the first are looked at.
 _MOST_WAYS = 8
-_CORE, _LEAST_BYTES = 1000, 1024
 
 
 class LimitsInterruptedError(Exception):
@@ -359,17 +358,8 @@ class _LimitFinder:
                 )
 
     def _step(self, resource: str) -> int:
-        """One core or one piece; of amounts in bytes, the greatest of which every pod asks a multiple."""
-        if resource == "cpu":
-            return _CORE
-        amounts = (
-            charge.requests.get(resource, 0) // charge.count
-            for one in self._state.workloads.values()
-            for charge in one.charged
-            if charge.count
-        )
-        found = gcd(*amounts)
-        return found if found >= _LEAST_BYTES else 1
+        charges = (charge for one in self._state.workloads.values() for charge in one.charged if charge.count)
+        return step_of(resource, (charge.requests.get(resource, 0) // charge.count for charge in charges))
 
 
 def quota_ways(

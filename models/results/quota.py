@@ -194,12 +194,26 @@ class QuotaLimitReport(Model, kw_only=False, omit_defaults=False):
     complete: bool
 
 
+class JointPriceReport(Model, kw_only=False, omit_defaults=False):
+    """What a step more of an amount admits to a plan that decides quota and placement at once.
+
+    The joint plan admits so many workloads, and others are ``waiting``. Each price is another joint plan; ``proven``:
+    all plans are the best. It is not ``complete`` if the time limit passed.
+    """
+
+    admitted: int
+    waiting: int
+    prices: tuple[QuotaPrice, ...]
+    proven: bool
+    complete: bool
+
+
 class QuotaDocument(Model, kw_only=True, omit_defaults=False):
     """What Kueue does with the workloads. ``settled``: nothing more happens; ``repeating``: the same states come back.
 
     ``cycles_run`` counts all cycles, ``cycles`` has those in which something changed. ``inactive`` has the queues that
     admit nothing, with the reason. ``shares`` is empty without fair sharing. ``placement`` is there if pods were
-    planned, ``limits`` if asked for.
+    planned, ``limits`` and ``joint`` if asked for.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -215,3 +229,4 @@ class QuotaDocument(Model, kw_only=True, omit_defaults=False):
     notices: tuple[str, ...]
     placement: QuotaPlacement | msgspec.UnsetType = msgspec.UNSET
     limits: QuotaLimitReport | msgspec.UnsetType = msgspec.UNSET
+    joint: JointPriceReport | msgspec.UnsetType = msgspec.UNSET
