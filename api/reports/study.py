@@ -21,7 +21,19 @@ Row: TypeAlias = tuple[object, ...]
 SUFFIXES = (".parquet", ".csv", ".json")
 # Figures of which less is better; of others more is.
 _COSTS = frozenset(
-    ("cost", "unplaced", "bought", "nodes-used", "devices-used", "fragmentation", "wasted", "steps", "pending")
+    (
+        "cost",
+        "unplaced",
+        "bought",
+        "nodes-used",
+        "devices-used",
+        "fragmentation",
+        "wasted",
+        "steps",
+        "pending",
+        "moved",
+        "evicted",
+    )
 )
 _WIDTH, _HEIGHT, _CELL = 560, 300, 44
 _SEED = "seed"

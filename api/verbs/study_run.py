@@ -65,6 +65,11 @@ def _plan_figures(document: Any) -> Figures:
         found |= {f"value.{one.stage}": one.value, f"bound.{one.stage}": one.bound, f"proven.{one.stage}": one.proven}
     if document.workloads is not msgspec.UNSET:
         found["workloads-admitted"] = sum(one.outcome == "Admitted" for one in document.workloads)
+    if document.steps is not msgspec.UNSET:
+        actions = [one.action for one in document.steps]
+        found |= {"moved": actions.count("move"), "evicted": actions.count("evict")}
+    if document.removed is not msgspec.UNSET:
+        found |= {"removed": len(document.removed), "removed-price": sum(one.price for one in document.removed)}
     return found
 
 

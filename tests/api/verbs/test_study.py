@@ -100,6 +100,14 @@ def test_a_budget_buys_more(cluster):
     assert all(cost <= budget for cost, budget in zip(figures(result, "cost"), [0, 6, 12, 24] * 3, strict=True))
 
 
+def test_more_moves_let_more_nodes_go():
+    study = {"options": {"consolidate": True}, "product": {"moves": [0, 1, 3]}}
+    result = drasat.study(drasat.load(EXAMPLES / "consolidate"), study)
+    assert figures(result, "moved") == figures(result, "removed") == [0, 1, 3]
+    assert figures(result, "removed-price") == [0, 3.6, 10.8]
+    assert figures(result, "evicted") == [0, 0, 0]
+
+
 def test_schedulers_do_not_beat_a_plan(cluster):
     result = drasat.study(cluster, EXAMPLES / "study" / "studies" / "schedulers.yaml")
     placed = dict(zip([one.name for one in result.variants], figures(result, "placed"), strict=True))
