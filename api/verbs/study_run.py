@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from hashlib import sha256
 from importlib import metadata
@@ -29,6 +30,7 @@ from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import Model
 from ..models.formats.errors import InputError, one_line
 from ..models.manifests.writer import write_whole
+from ..models.results.plan import plain_number
 from ..models.results.study import Figure
 from ..peers.errors import PeerError
 from .study_variants import Variant, verb_function
@@ -49,6 +51,11 @@ class FinishedVariant(Model, kw_only=True, omit_defaults=False):
     error: str = ""
 
 
+def _sum(amounts: Iterable[float]) -> int | float:
+    """A sum of decimal amounts, without what floating point adds."""
+    return plain_number(sum((Decimal(str(one)) for one in amounts), Decimal(0)))
+
+
 def _plan_figures(document: Any) -> Figures:
     used = [node for node in document.nodes if node.units]
     found: Figures = {
@@ -59,7 +66,7 @@ def _plan_figures(document: Any) -> Figures:
         "devices": sum(node.devices for node in document.nodes),
         "devices-used": sum(node.used for node in document.nodes),
     }
-    found |= {"bought": sum(one.count for one in document.bought), "cost": sum(one.cost for one in document.bought)}
+    found |= {"bought": sum(one.count for one in document.bought), "cost": _sum(one.cost for one in document.bought)}
     found |= {f"bought.{one.template}": one.count for one in document.bought}
     for one in document.objective:
         found |= {f"value.{one.stage}": one.value, f"bound.{one.stage}": one.bound, f"proven.{one.stage}": one.proven}
@@ -69,7 +76,7 @@ def _plan_figures(document: Any) -> Figures:
         actions = [one.action for one in document.steps]
         found |= {"moved": actions.count("move"), "evicted": actions.count("evict")}
     if document.removed is not msgspec.UNSET:
-        found |= {"removed": len(document.removed), "removed-price": sum(one.price for one in document.removed)}
+        found |= {"removed": len(document.removed), "removed-price": _sum(one.price for one in document.removed)}
     return found
 
 
