@@ -81,8 +81,14 @@ def _stripped(text: str) -> Iterator[str]:
 
 
 def _draw(command: str, picture: Path, report: Path | None) -> None:
-    """Draw what a command answers, places of devices where there are topologies, else a mosaic; write its report."""
+    """Draw what a command answers: places of devices where there are topologies, else a mosaic; curves of a study.
+
+    Write its report.
+    """
     verb, *words = command.split()
+    if verb == "study":
+        given = dict(pairwise(words))
+        drasat.study(drasat.load(given["-f"]), given["--study"]).plot.curves(picture)
     if verb not in ("allocate", "plan", "show"):
         return
     cluster = drasat.load(*(source for flag, source in pairwise(words) if flag == "-f"))
