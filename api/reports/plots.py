@@ -169,10 +169,10 @@ class Plots:
         return self._drawn("heatmap", path, x=x, y=y, figure=figure)
 
     def frontier(
-        self, path: str | Path | None = None, *, x: str | None = None, y: str | None = None
+        self, path: str | Path | None = None, *, x: str | None = None, y: str | None = None, by: str | None = None
     ) -> altair.TopLevelMixin:
-        """Two figures of all variants of a study, and the line of those that no other one beats in both."""
-        return self._drawn("frontier", path, x=x, y=y)
+        """Two figures of all variants of a study, and a line of those that no other one beats, for each ``by``."""
+        return self._drawn("frontier", path, x=x, y=y, by=by)
 
     def _drawn(self, name: str, path: str | Path | None, **options: Any) -> altair.TopLevelMixin:
         check_altair()

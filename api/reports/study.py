@@ -259,30 +259,44 @@ def _in_order(document: StudyDocument, name: str) -> list[str]:
     return list(dict.fromkeys(map(_text, ordered)))
 
 
-def frontier_chart(source: PlotSource, x: str | None = None, y: str | None = None) -> Chart:
-    """Two figures of every variant, and the line of those that no other variant beats in both."""
+def frontier_chart(source: PlotSource, x: str | None = None, y: str | None = None, by: str | None = None) -> Chart:
+    """Two figures of every variant, and the line of those that no other variant beats in both.
+
+    With ``by`` there is a line for each value of this setting.
+    """
     import altair as alt
 
-    from .charts import BLUE, GREY, RED, data
+    from .charts import BLUE, DISTINCT, GREY, data
 
     document: Any = source.document
     known = _number_figures(document)
     across = _named(x, [name for name in known if x is not None or name in _COSTS], "figure")
     up = _named(y, [name for name in known if name != across and (y is not None or name not in _COSTS)], "figure")
-    points = [(one, one.figures.get(across), one.figures.get(up)) for one in document.variants]
-    known_points = [(one, float(a), float(b)) for one, a, b in points if a is not None and b is not None]
-    best = frontier(known_points, less_x=across in _COSTS, less_y=up in _COSTS)
-    rows = [{"x": a, "y": b, "variant": one.name, "best": one.name in best} for one, a, b in known_points]
+    line = None if by is None else _named(by, _varied(document), "setting")
+    groups: dict[str, list[tuple[StudyVariant, float, float]]] = defaultdict(list)
+    for one in document.variants:
+        if one.figures.get(across) is not None and one.figures.get(up) is not None:
+            series = "" if line is None else _text(_cell(one.settings.get(line)))
+            groups[series].append((one, float(one.figures[across]), float(one.figures[up])))
+    rows = []
+    for series, points in groups.items():
+        best = frontier(points, less_x=across in _COSTS, less_y=up in _COSTS)
+        rows += [{"x": a, "y": b, "variant": v.name, "series": series, "best": v.name in best} for v, a, b in points]
+    colours = [BLUE] if line is None else [DISTINCT[number % len(DISTINCT)] for number in range(len(groups))]
     base = alt.Chart(data(rows, "variants")).encode(
         x=alt.X("x:Q", title=across, scale=alt.Scale(zero=False)),
         y=alt.Y("y:Q", title=up, scale=alt.Scale(zero=False)),
         tooltip=["variant:N", alt.Tooltip("x:Q", title=across), alt.Tooltip("y:Q", title=up)],
     )
-    line = base.mark_line(interpolate="step-after", color=RED).transform_filter("datum.best").encode(order="x:Q")
-    colour = alt.condition("datum.best", alt.value(BLUE), alt.value(GREY))
-    return alt.layer(line, base.mark_point(filled=True, size=60).encode(color=colour)).properties(
-        width=_WIDTH, height=_HEIGHT
+    shade = alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=list(groups), range=colours),
+        legend=None if line is None else alt.Legend(title=line),
     )
+    steps = base.mark_line(interpolate="step-after").transform_filter("datum.best").encode(order="x:Q", color=shade)
+    others = base.mark_point(filled=True, size=60, color=GREY).transform_filter("!datum.best")
+    best_points = base.mark_point(filled=True, size=60, opacity=1).transform_filter("datum.best").encode(color=shade)
+    return alt.layer(steps, others, best_points).properties(width=_WIDTH, height=_HEIGHT)
 
 
 def frontier(points: Sequence[tuple[StudyVariant, float, float]], *, less_x: bool, less_y: bool) -> set[str]:

@@ -60,6 +60,12 @@ def test_a_frontier_has_what_nothing_beats():
     assert len(found) == 8
 
 
+def test_a_frontier_for_each_value_of_a_setting():
+    found = rows(GRID, "frontier", "variants", x="cost", y="placed", by="scale")
+    best = sorted((row["series"], row["x"], row["y"]) for row in found if row["best"])
+    assert best == [("1", 0, 12), ("1", 5, 17), ("2", 0, 22), ("2", 5, 27)]
+
+
 @pytest.mark.parametrize("less_x", [True, False])
 @pytest.mark.parametrize("less_y", [True, False])
 def test_frontiers_lead_in_the_direction_of_the_better(less_x, less_y):
