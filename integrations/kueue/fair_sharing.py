@@ -104,9 +104,9 @@ class _Tournament(Generic[Head]):
         if known is not None and known[0] is queue:
             return known[1]
         head = self._heads[queue]
-        with queue.with_added(head.usage):
-            borrows = any(node.borrows(pair) for pair in head.usage)
-            rank = (borrows, node.share(), -head.workload.priority, head.workload.queued_since)
+        more = node.arriving(queue, head.usage)
+        borrows = any(node.borrows(pair, more.get(pair, 0)) for pair in head.usage)
+        rank = (borrows, node.share_after(more), -head.workload.priority, head.workload.queued_since)
         self._ranks[node] = queue, rank
         return rank
 
@@ -248,9 +248,8 @@ class _FairSearch:
         refused: list[Usage] = []
         while (workload := target.next) is not None:
             if workload.held not in refused:
-                with target.queue.node.with_removed(workload.held):
-                    after = other.share()
-                if strategy(preemptor, before, after):
+                less = other.arriving(target.queue.node, workload.held, removed=True)
+                if strategy(preemptor, before, other.share_after(less)):
                     return True
                 refused.append(workload.held)
             target.refused.append(workload)

@@ -305,14 +305,41 @@ class QuotaNode:
     def share(self) -> Share:
         """The dominant share of the node in what its parent can lend (kueue-dra 4.8)."""
         if self._share is None:
-            self._share = self._share_now()
+            self._share = self._share_of(self._borrowed)
         return self._share
 
-    def _share_now(self) -> Share:
-        if self.parent is None or not any(self._borrowed.values()):
+    def share_after(self, changes: Mapping[FlavorResource, int]) -> Share:
+        """The share if the usage at this node changed by so much."""
+        borrowed = self._borrowed.copy()
+        for pair, amount in changes.items():
+            one = self.at(pair)
+            quota = one.borrowed_above
+            if one.usage > quota or one.usage + amount > quota:
+                borrowed[pair[1]] += int(max(one.usage + amount, quota) - max(one.usage, quota))
+        return self._share_of(borrowed)
+
+    def arriving(self, queue: QuotaNode, usage: Usage, *, removed: bool = False) -> dict[FlavorResource, int]:
+        """How the usage at this node changes once a queue of its subtree uses so much more, or less."""
+        found: dict[FlavorResource, int] = {}
+        for pair, amount in usage.items():
+            one, left = queue.at(pair), amount
+            while one.node is not self and one.parent is not None:
+                if removed:
+                    left = min(left, one.usage - one.kept)
+                elif one.kept > one.usage:
+                    left -= one.kept - one.usage
+                if left <= 0 < amount:
+                    break
+                one = one.parent
+            else:
+                found[pair] = -left if removed else left
+        return found
+
+    def _share_of(self, borrowed: Mapping[str, int]) -> Share:
+        if self.parent is None or not any(borrowed.values()):
             return NO_SHARE
         lendable = self.parent.lendable()
-        ratios = [amount * 1000.0 / lendable[name] for name, amount in self._borrowed.items() if lendable.get(name)]
+        ratios = [amount * 1000.0 / lendable[name] for name, amount in borrowed.items() if lendable.get(name)]
         ratio = max(ratios, default=0.0)
         return (False, ratio / self._divisor) if self._divisor else (True, ratio)
 

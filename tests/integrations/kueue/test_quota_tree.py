@@ -201,3 +201,24 @@ def test_heights_are_those_of_the_lowest_subtree_that_holds_the_amount():
     tree = QuotaTree([queue("a", "mid", 3)], cohorts)
     found = [tree.queues["a"].height_that_holds(GPU, amount) for amount in (3, 4, 5, 6, 15, 99)]
     assert found == [(0, True), (1, True), (1, True), (2, False), (2, False), (2, False)]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_shares_after_a_change_are_known_without_the_change(seed):
+    """kueue-dra 4.2 and 4.8: what is kept for a queue, or a cohort on the way, does not arrive above it."""
+    queues, cohorts, used = random_tree(seed)
+    tree = QuotaTree(queues, cohorts)
+    for name, held in used.items():
+        tree.queues[name].add(held)
+    for queue in tree.queues.values():
+        more, less = {GPU: 5, CPU: 3, OTHER: 8}, {pair: amount for pair, amount in used[queue.name].items() if amount}
+        for node in (queue, *queue.ancestors):
+            expected = (
+                node.share_after(node.arriving(queue, more)),
+                node.share_after(node.arriving(queue, less, removed=True)),
+            )
+            with queue.with_added(more):
+                added = node.share()
+            with queue.with_removed(less):
+                removed = node.share()
+            assert (added, removed) == expected
