@@ -101,6 +101,26 @@ def fill_whole_gangs(
     yield from fill_greedily(generator, prices, deadline, replace(generator.instance, gangs=whole).demands())
 
 
+def fill_beside_start(
+    generator: ColumnGenerator, stage: master_problem.ObjectiveStage, deadline: float | None
+) -> Iterator[master_problem.Column]:
+    """Columns around those of the plan to start from: its units with room for others of their rows, and units beyond.
+
+    What is in the plan to start from may go elsewhere in the row that keeps it; what the stage counts besides comes in.
+    """
+    instance = generator.instance
+    start = instance.start or master_problem.empty_plan(instance)
+    own = {unit for unit, number in enumerate(start.units) if number}
+    rows = [row for row in instance.rows if row.lower and not own.isdisjoint(row.terms.units)]
+    moved = {unit for row in rows for unit in row.terms.units if unit not in own}
+    wanted = [unit for unit, worth in stage.terms.units.items() if worth > 0 and unit not in own | moved]
+    ways = [dict.fromkeys(moved, 1), *({unit: _ENTERING} for unit in wanted[:_MOST_ENTERING])]
+    for way in ways:
+        worth = [_STAYING if unit in own else way.get(unit, 0) for unit in range(len(instance.units))]
+        prices = Prices(tuple(worth), (0,) * instance.meters)
+        yield from (column for column, _ in fill_greedily(generator, prices, deadline))
+
+
 def supported_choices(
     generator: ColumnGenerator, relaxation: MasterRelaxation | None, plan: master_problem.IntegerPlan
 ) -> list[ColumnBounds]:
@@ -113,6 +133,8 @@ def supported_choices(
     return [ColumnBounds(column, 0, counts[column.node_class]) for column in known if column in taken]
 
 
+# What is worth how much beside a plan to start from, and how many unit classes are let in.
+_STAYING, _ENTERING, _MOST_ENTERING = 1000, 100_000, 8
 # Nodes that are emptied at once: those that lose most against the relaxation, and others at random.
 _WORST_NODES = 5
 _RANDOM_NODES = 7

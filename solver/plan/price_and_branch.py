@@ -26,6 +26,7 @@ from .gang_dive import fill_for_gangs, improved_by_gangs, rounded_gangs
 from .heuristics import (
     DivingHeuristic,
     LargeNeighbourhoodSearch,
+    fill_beside_start,
     fill_greedily,
     fill_whole_gangs,
     filling_deadline,
@@ -46,7 +47,7 @@ _MANY_UNITS = 128
 # Rounds of pricing for what a dive has left, and for a few nodes that are emptied.
 _DIVE_ROUNDS = 6
 # What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
-_STARTING_WORK, _STARTING_ROUNDS = 0.5, 4
+_STARTING_WORK = 0.5
 _SETTLING_WORK = 2.0
 # What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
 _ROUNDING_WORK = 0.5
@@ -216,8 +217,9 @@ class _StageSolver:
         if self._instance.start is not None:
             # Few choices of columns keep all rows.
             ends = filling_deadline(self._limits.deadline)
-            first = column_generation.GenerationLimits(_STARTING_ROUNDS, _PART_OF_GAP, ends, thorough=False)
-            found = self._generator.run(stage, first, self._most()).relaxation
+            for column in fill_beside_start(self._generator, stage, ends):
+                self.master.add(column)
+            found = self.master.solve(ends)
             self._choose(stage, supported_choices(self._generator, found, self._plan), _ALL_COLUMNS_WORK)
         if self._plan.columns or not stage.maximise:
             return
@@ -233,7 +235,7 @@ class _StageSolver:
 
     def _pack(self, stage: master_problem.ObjectiveStage) -> None:
         """Pack units by size where nodes are vectors: all that are asked for, or again those that are placed."""
-        if stage.terms.usage or stage.brief or (self._plan.columns and stage.maximise):
+        if stage.terms.usage or stage.brief or self._instance.start or (self._plan.columns and stage.maximise):
             return
         instance, pricer = self._instance, self._generator.pricer
         nodes = vector_nodes(instance, pricer)

@@ -133,6 +133,18 @@ def test_new_nodes_come_before_moves_and_nodes_go_after_them():
     assert [(one.name, one.price) for one in found.document.removed] == [("n1", 5)]
 
 
+def test_many_equal_pods_on_many_nodes_move_as_few_as_possible():
+    """Ten nodes of eight devices with five of them in use: two pods need a whole node each."""
+    names = [f"n{number}" for number in range(10)]
+    given = [*nodes(*names, devices=8, cpu="64"), template("t8", of(8)), user("v", spec="t8"), user("w", spec="t8")]
+    for name in names:
+        given += [one for number in range(5) for one in holder(f"{name}-{number}", name, number)]
+        given += [one for number in range(3) for one in holder(f"{name}-cpu-{number}", name)]
+    found = moving(*given)
+    assert (values(found)["admitted"], values(found)["moves"], found.outcome) == (2, 10, "Optimal")
+    assert (len(found.moves), len(found.steps), found.verified) == (10, 12, True)
+
+
 def test_scenes_without_pods_have_nothing_to_move():
     assert moving(*Scene({"n1": ((0, 0), 4)}, ()).objects()).steps == ()
 
