@@ -1,18 +1,21 @@
-"""What Karpenter's round costs beside the least: ``karpenter.py [PODS] [SEEDS] [LIMIT]`` prints a table for the docs.
+"""What Karpenter's round costs beside the least: ``karpenter.py [PODS] [SEEDS] [LIMIT] [plan]`` prints a table.
 
 The scenario is ``machines``: types in three zones with spot, on-demand and reserved offerings, three pools, and pods of
-forty kinds that wait. Karpenter itself is asked where it is built, its round in Python otherwise.
+forty kinds that wait. Karpenter itself is asked where it is built, its round in Python otherwise. With ``plan`` only
+the plan is made.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from math import inf
 from statistics import mean, median
+from time import process_time
 
 from tables import machine, show
 
-from drasat import compare_purchases
+from drasat import compare_purchases, plan
 from drasat.integrations.karpenter.comparison import GREEDY, KARPENTER, PLAN
 from drasat.peers.programs import find_program
 from drasat.scenarios.machines import machines
@@ -44,7 +47,21 @@ def rows(pods: int, seeds: int, limit: float) -> Iterator[tuple[str, ...]]:
         yield "all", "", f"{len(shares)} alike", "", "", "", f"most {max(gaps):.2%}", told, ""
 
 
+def plan_rows(pods: int, seeds: int, limit: float) -> Iterator[tuple[str, ...]]:
+    """A row a seed: how far the plan is from its bounds."""
+    yield "seed", "cost", "bound", "gap", "nodes", "bound", "CPU"
+    for seed in range(seeds):
+        cluster, began = load(machines(TYPES, pods, seed=seed)), process_time()
+        found = plan(cluster, buy=True, time_limit=limit)
+        stages = {one.stage: one for one in found.document.objective}
+        cost, nodes = stages["cost"], stages["fewest-nodes"]
+        gap = float(cost.value) / float(cost.bound) - 1 if cost.bound else inf
+        amounts = f"{float(cost.value):,.2f}", f"{float(cost.bound or 0):,.2f}", f"{gap:.3%}"
+        yield str(seed), *amounts, f"{nodes.value:,}", f"{nodes.bound or 0:,}", f"{process_time() - began:.1f} s"
+
+
 if __name__ == "__main__":
     wanted = [*sys.argv[1:], *["2000", "20", "120"][len(sys.argv) - 1 :]]
     print(machine())
-    show(rows(int(wanted[0]), int(wanted[1]), float(wanted[2])))
+    made = plan_rows if wanted[3:] == ["plan"] else rows
+    show(made(int(wanted[0]), int(wanted[1]), float(wanted[2])))
