@@ -19,7 +19,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.plan import PlannedNode, PlanStage, plan_stage
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.node_room import plugin_classes, unknown_room_notices
+from ...models.workload.node_room import plugin_classes
 from ...models.workload.quota import Admissions
 from ...models.workload.units import ClaimRef
 from ...problem.requests import ResolvedRequest
@@ -43,6 +43,7 @@ from .outcome import (
     PlanStatistics,
     ReasonsByUnit,
     UnplacedUnitOutcome,
+    unknown_rooms,
 )
 from .pricing.bundle import SPREAD, Bundle, BundleUnit, Picks
 from .pricing.search_order import first_in_search_order
@@ -366,6 +367,7 @@ def build_plan_outcome(
         columns=len(solution.columns),
         rounds=sum(stage.rounds for stage in solution.stages),
     )
+    nodes = () if request.only_new else request.session.cluster.nodes.values()
     return PlanOutcome(
         _plan_status(request, instance, solution, stages, len(assignment.assigned)),
         tuple(units),
@@ -376,16 +378,9 @@ def build_plan_outcome(
         gap,
         bought=assignment.bought,
         statistics=statistics,
-        notices=(*_unknown_rooms(request), *request.earlier.notices),
+        notices=(*unknown_rooms(nodes, request.queue, buys=request.catalogue is not None), *request.earlier.notices),
         quota=planned_quota(request.quota, request.queue, assignment.admissions, reasons) if request.quota else None,
     )
-
-
-def _unknown_rooms(request: PlanRequest) -> tuple[str, ...]:
-    nodes = () if request.only_new else request.session.cluster.nodes.values()
-    # The node without a name stands for unknown ones. What is bought is known.
-    listed = [node for node in nodes if node.metadata.name or request.catalogue is None]
-    return unknown_room_notices(listed, (planned.unit for planned in request.queue))
 
 
 def _spread_with_earlier_units(request: PlanRequest, assignment: PlanAssignment, result: StageResult) -> StageResult:

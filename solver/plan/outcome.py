@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -19,6 +19,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedNode, PlannedWorkload, PlanStage, PlanStep, QueueUsage, ShadowPrice
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.quota import Admissions, QuotaProblem
 from ...models.workload.running import RunningPod
 from ...models.workload.unit_classes import OwnerKind
@@ -33,6 +34,12 @@ INFEASIBLE = "Infeasible"
 UNKNOWN = "Unknown"
 PLACED = "Placed"
 NOT_PLACED = "NotPlaced"
+
+
+def unknown_rooms(nodes: Iterable[Node], queue: Sequence[QueuedUnit], *, buys: bool) -> tuple[str, ...]:
+    """Say which nodes have unknown room. The one without a name stands for unknown nodes; what is bought is known."""
+    listed = [node for node in nodes if node.metadata.name or not buys]
+    return unknown_room_notices(listed, (planned.unit for planned in queue))
 
 
 @dataclass(frozen=True, slots=True)
