@@ -86,6 +86,9 @@ class CopyPlacement:
         self, copy: WorkloadState, queue: ClusterQueueState | None, asked: QuotaWorkload | None, quota: QuotaRoom
     ) -> tuple[Room, Room, tuple[PodSetRoom, ...], str]:
         """Return the room by placement and by both, the room for pods, and what is wrong with the question."""
+        if asked is not None and asked.problem and quota.room.bound != 0:
+            # Kueue would admit it, and a plan does not know what it asks for.
+            return _UNKNOWN, Room(0, quota.room.bound), (), asked.problem
         if asked is None or asked.problem or queue is None:
             # No flavors restrict the nodes.
             sets = [QuotaPodSet(one.name, one.count, {}, (FlavorOption({}),)) for one in copy.pod_sets]
@@ -136,8 +139,9 @@ class CopyPlacement:
 
     def _adds_up(self, copy: WorkloadState, number: int, pod_set: QuotaPodSet) -> bool:
         """Whether any pods that fit make copies: no rule is about several pods, and flavors have nodes of their own."""
-        template = copy.pod_sets[number].template
-        if self._cluster.constraint_groups or GANG_DOMAIN_ANNOTATION in (template.metadata.annotations or {}):
+        given = copy.pod_sets[number]
+        in_domain = given.topology_request or GANG_DOMAIN_ANNOTATION in (given.template.metadata.annotations or {})
+        if self._cluster.constraint_groups or in_domain:
             return False
         labels = [one.labels for one in pod_set.choices]
         apart = all(_exclude_each_other(one, other) for place, one in enumerate(labels) for other in labels[:place])

@@ -168,3 +168,20 @@ def test_workloads_with_rejected_checks_are_not_admitted(state):
 def test_checks_that_the_queue_does_not_have_do_not_count():
     result = planned(objects(), NODES, workload("w", pod_set("main", 1), status=checked("Rejected")))
     assert [one.outcome for one in result.document.workloads] == ["Admitted"]
+
+
+@pytest.mark.parametrize(("topology", "copies"), [(None, 2), ({"required": RACK}, 1), ({"required": BLOCK}, 2)])
+def test_copies_are_counted_in_their_domains(topology, copies):
+    """Six GPUs are enough for two copies of three pods, and one rack has room for one copy alone."""
+    given = drasat.load([*objects(), *NODES, workload("w", pod_set("main", 3, topology))])
+    (row,) = drasat.queue_capacity(given).queues
+    assert (row.quota.fits, row.placement.fits, row.both.fits) == (3, copies, copies)
+    assert (row.placement.proven, row.both.proven, row.limited_by) == (True, True, "placement")
+
+
+def test_copies_that_a_plan_does_not_know_have_a_problem():
+    """Two pod sets of different domains."""
+    asked = pod_set("a", 2, {"required": RACK}), pod_set("b", 2, {"required": BLOCK})
+    (row,) = drasat.queue_capacity(drasat.load([*objects(), *NODES, workload("w", *asked)])).queues
+    assert (row.quota.fits, row.both.fits, row.both.bound, row.both.proven) == (2, 0, 2, False)
+    assert row.problem
