@@ -7,7 +7,7 @@ the solver continues from its basis. ``solve_restricted_master`` solves it in wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,6 +26,8 @@ with defer_interrupts():
 
 # Floating-point values this close to a whole number are it.
 INTEGRALITY_TOLERANCE = 1e-6
+# What MathOpt raises for states of solvers that it does not know, such as an abnormal end.
+_SOLVER_ERRORS = (ValueError, RuntimeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,17 @@ class MasterRelaxation:
 
 
 class LinearMaster:
-    """The linear program of an instance; columns and rows are known by the order in which they came."""
+    """The linear program of an instance; columns and rows are known by the order in which they came.
 
-    def __init__(self, instance: master_problem.MasterProblem) -> None:
+    ``make_solver`` is called with the model and the type of the solver.
+    """
+
+    def __init__(
+        self,
+        instance: master_problem.MasterProblem,
+        make_solver: Callable[..., mathopt.IncrementalSolver] = mathopt.IncrementalSolver,
+    ) -> None:
+        self._make_solver = make_solver
         self.columns: list[master_problem.Column] = []
         self.rows: list[master_problem.CouplingRow] = []
         self._known: set[master_problem.Column] = set()
@@ -150,13 +160,22 @@ class LinearMaster:
             self._gangs[gang].upper_bound = self._instance.gangs[gang].demand
         self._restricted_gangs.clear()
 
+    def _solved(self, deadline: float | None) -> mathopt.SolveResult | None:
+        """Solve from the last basis, and from none where numbers go wrong; None where they do so again."""
+        for _ in range(2):
+            left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
+            try:
+                if self._solver is None:
+                    self._solver = self._make_solver(self._model, mathopt.SolverType.GLOP)
+                return self._solver.solve(params=mathopt.SolveParameters(time_limit=left))
+            except _SOLVER_ERRORS:
+                self._solver = None
+        return None
+
     def solve(self, deadline: float | None = None) -> MasterRelaxation | None:
         """Solve; None where nothing is feasible, time is over, or the solver fails."""
-        if self._solver is None:
-            self._solver = mathopt.IncrementalSolver(self._model, mathopt.SolverType.GLOP)
-        left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
-        found = self._solver.solve(params=mathopt.SolveParameters(time_limit=left))
-        if found.termination.reason != mathopt.TerminationReason.OPTIMAL:
+        found = self._solved(deadline)
+        if found is None or found.termination.reason != mathopt.TerminationReason.OPTIMAL:
             return None
         sign = 1 if self._model.objective.is_maximize else -1
         return MasterRelaxation(
@@ -208,7 +227,7 @@ def solve_integer_program(
     def solve() -> None:
         try:
             # What the solver does not take is not worth an error: there is another one.
-            with suppress(ValueError, RuntimeError, AttributeError):
+            with suppress(*_SOLVER_ERRORS):
                 found.append(mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters))
         finally:
             done.set()

@@ -5,6 +5,7 @@ from random import Random
 from time import monotonic
 
 import pytest
+from ortools.math_opt.python.mathopt import IncrementalSolver
 from support.planning import Scene, fits_column, optimum, random_scene
 
 from drasat.solver.engines.cp_sat import Limits
@@ -164,3 +165,20 @@ def test_integer_programs_keep_their_rows():
     assert solve_integer_program([5, 5], rows, [(0, 2), (1, 1)], maximise=True, gap=0.0) == [1, 2]
     assert solve_integer_program([5, 5], rows, [(0, -1), (1, 1)], maximise=False, gap=0.0) == [1, 1]
     assert solve_integer_program([1, 1], [([(0, 1)], 2, None)], [(0, 1)], maximise=True, gap=0.0) is None
+
+
+class AbnormalSolver:
+    def solve(self, **_):
+        # As ortools 9.15 says "Unexpected GLOP termination reason: ABNORMAL".
+        raise AttributeError("'StatusNotOk' object has no attribute 'canonical_code'")
+
+
+def test_a_linear_solver_that_ends_abnormally_begins_anew_once():
+    scene = eight_devices(2, [MasterGangClass(((3, 1),), 1)])
+    for abnormal, is_solved in ((1, True), (2, False)):
+        solvers = [AbnormalSolver() for _ in range(abnormal)]
+        master = LinearMaster(
+            scene.instance, lambda *own, left=solvers: left.pop() if left else IncrementalSolver(*own)
+        )
+        master.set_objective(gangs_counted(scene))
+        assert (master.solve() is not None) == is_solved
