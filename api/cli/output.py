@@ -30,7 +30,7 @@ def print_result(
 ) -> None:
     """Print the result in a format: as JSON, as YAML, or by the printer of another format; write the report, if any."""
     if form == "json":
-        write_stdout(result.to_json())
+        write_stdout_parts(result.json_parts())
     elif form == "yaml":
         write_stdout(result.to_yaml())
     else:
@@ -53,15 +53,15 @@ def check_report(path: str | None) -> None:
 
 def print_manifests(result: ResultWithManifests[Any]) -> None:
     """Print the allocated claims, ready for kubectl."""
-    from ..models.manifests.writer import to_yaml
+    from ..models.manifests.writer import yaml_parts
 
-    write_stdout(to_yaml(result.manifests()))
+    write_stdout_parts(yaml_parts(result.manifest_stream()))
 
 
 def print_claim_names(result: ResultWithManifests[Any]) -> None:
     """Print the names of the allocated claims, as kubectl takes them."""
     write_stdout_lines(
-        f"resourceclaim.resource.k8s.io/{manifest['metadata']['name']}" for manifest in result.manifests()
+        f"resourceclaim.resource.k8s.io/{manifest['metadata']['name']}" for manifest in result.manifest_stream()
     )
 
 
@@ -225,9 +225,15 @@ def write_stdout(text: str) -> None:
         If it cannot be written.
 
     """
+    write_stdout_parts([text])
+
+
+def write_stdout_parts(parts: Iterable[str]) -> None:
+    """Write the result part by part, as ``write_stdout``; what makes the parts stops where nobody reads them."""
     clear_progress()
     try:
-        sys.stdout.write(text)
+        for text in parts:
+            sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         _abandon_stdout()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import fields
 
 if TYPE_CHECKING:
     import pandas
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from ..reports.plots import Plots, PlotSource
 
 DocumentT = TypeVar("DocumentT", bound=msgspec.Struct)
+
+
+# Entries of a list that are written at once.
+_ENTRIES_AT_ONCE = 1_000
+
+
+def _indented(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 class Result(Generic[DocumentT]):
@@ -35,7 +44,25 @@ class Result(Generic[DocumentT]):
 
     def to_json(self) -> str:
         """The document as indented JSON, equal byte for byte for equal input and seed."""
-        return msgspec.json.format(msgspec.json.encode(self.document), indent=2).decode() + "\n"
+        return "".join(self.json_parts())
+
+    def json_parts(self) -> Iterator[str]:
+        """The text of ``to_json`` in parts: long lists some entries at a time, so that it is never whole in memory."""
+        named = ((one.encode_name, one.name, getattr(self.document, one.name)) for one in fields(self.document))
+        lists = [one for one in named if isinstance(one[2], tuple) and len(one[2]) > _ENTRIES_AT_ONCE]
+        rest = _indented(msgspec.structs.replace(self.document, **{name: () for _, name, _ in lists}))
+        # Entries of the document itself are indented by two, and nothing else is.
+        empty = [(f'\n  "{written}": []', entries) for written, _, entries in lists]
+        if not all(text in rest for text, _ in empty):
+            empty, rest = [], _indented(self.document)
+        for text, entries in empty:
+            before, _, after = rest.partition(text)
+            yield before + text[:-1]
+            for first in range(0, len(entries), _ENTRIES_AT_ONCE):
+                some = _indented(entries[first : first + _ENTRIES_AT_ONCE])[1:-2]
+                yield ("," if first else "") + some.replace("\n", "\n  ")
+            rest = f"\n  ]{after}"
+        yield rest + "\n"
 
     def to_yaml(self) -> str:
         """The document as YAML."""
@@ -106,13 +133,20 @@ class ResultWithManifests(Result[DocumentT]):
     """A result with claims that were allocated."""
 
     def __init__(
-        self, document: DocumentT, manifests: Callable[[], list[dict[str, Any]]] = list, cluster: Cluster | None = None
+        self,
+        document: DocumentT,
+        manifests: Callable[[], Iterable[dict[str, Any]]] = list,
+        cluster: Cluster | None = None,
     ) -> None:
         super().__init__(document, cluster)
         self._manifests = manifests
 
     def manifests(self) -> list[dict[str, Any]]:
         """The allocated claims as manifests, as read or as made from templates, plus ``status.allocation``."""
+        return list(self.manifest_stream())
+
+    def manifest_stream(self) -> Iterable[dict[str, Any]]:
+        """What ``manifests`` returns, one after the other, each made when it is asked for."""
         return self._manifests()
 
 

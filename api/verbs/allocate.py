@@ -41,7 +41,7 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
     def __init__(
         self,
         document: records.AllocationDocument,
-        manifests: Callable[[], list[dict[str, Any]]] = list,
+        manifests: Callable[[], Iterable[dict[str, Any]]] = list,
         cluster: Cluster | None = None,
         explain: Callable[[], ExplanationDocument] | None = None,
     ) -> None:
@@ -367,10 +367,10 @@ def _claim_as_made(ref: ClaimRef, allocation: ClaimAllocation) -> ClaimRef | Non
     return dataclasses.replace(ref, claim=replace(claim, spec=spec)) if kept else None
 
 
-def allocated_manifests(outcome: AllocationOutcome | PlanOutcome) -> list[dict[str, Any]]:
+def allocated_manifests(outcome: AllocationOutcome | PlanOutcome) -> Iterator[dict[str, Any]]:
     """The claims that were allocated, as read (or as made from a template) plus ``status.allocation``."""
     pairs = ((_claim_as_made(ref, made), made) for unit in outcome.units for ref, made in unit.allocations)
-    return [_allocated_manifest(ref, allocation) for ref, allocation in pairs if ref is not None]
+    return (_allocated_manifest(ref, allocation) for ref, allocation in pairs if ref is not None)
 
 
 def _allocated_manifest(ref: ClaimRef, allocation: ClaimAllocation) -> dict[str, Any]:

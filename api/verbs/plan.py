@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
 from functools import cache, partial
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -62,7 +63,7 @@ class PlanResult(ResultWithManifests[PlanDocument]):
     def __init__(
         self,
         document: PlanDocument,
-        manifests: Callable[[], list[dict[str, Any]]] = list,
+        manifests: Callable[[], Iterable[dict[str, Any]]] = list,
         cluster: Cluster | None = None,
         progress: Sequence[StageProgress] = (),
         pictured: _PicturedPlan | None = None,
@@ -400,7 +401,7 @@ def _quota_problem(cluster: Cluster, mode: str, time_limit: float | None) -> tup
     return quota_problem(cluster, mode, time_limit) or (cluster, None)
 
 
-def _manifests(answer: PlanOutcome, market: NodeMarket | None) -> list[dict[str, Any]]:
+def _manifests(answer: PlanOutcome, market: NodeMarket | None) -> Iterable[dict[str, Any]]:
     """NodeClaims for nodes that are bought of pools, and claims with their devices."""
     made = allocated_manifests(answer)
     if market is None:
@@ -414,7 +415,7 @@ def _manifests(answer: PlanOutcome, market: NodeMarket | None) -> list[dict[str,
             pods[unit.node] += [unit.unit.pod] if unit.unit.pod is not None else []
             results = (result for _, allocation in unit.allocations for result in allocation.devices.results or ())
             drivers[unit.node] |= {result.driver for result in results if is_pool_of_node(result.pool, unit.node)}
-    return [*node_claim_manifests(market, answer.bought, pods, drivers), *made]
+    return chain(node_claim_manifests(market, answer.bought, pods, drivers), made)
 
 
 def _with_offerings(document: PlanDocument, market: NodeMarket) -> PlanDocument:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -56,16 +57,29 @@ def to_yaml(mappings: Iterable[Any]) -> str:
 
     A string is quoted wherever YAML 1.1, YAML 1.2 or kubectl's reader would take it for something else.
     """
-    text: str = yaml.emit(
-        _stream(mappings), Dumper=yaml.CDumper, allow_unicode=True, width=_LINE_WIDTH, line_break="\n"
-    )
-    return text
+    return "".join(yaml_parts(mappings))
 
 
-def _stream(mappings: Iterable[Any]) -> Iterator[yaml.Event]:
+# Documents that are written at once.
+_DOCUMENTS_AT_ONCE = 500
+
+
+def yaml_parts(mappings: Iterable[Any]) -> Iterator[str]:
+    """Write documents as ``to_yaml`` does, some at a time, so that many are never in memory at once."""
+    waiting = iter(mappings)
+    first = True
+    while some := list(islice(waiting, _DOCUMENTS_AT_ONCE)):
+        text: str = yaml.emit(
+            _stream(some, first), Dumper=yaml.CDumper, allow_unicode=True, width=_LINE_WIDTH, line_break="\n"
+        )
+        first = False
+        yield text
+
+
+def _stream(mappings: Iterable[Any], first: bool) -> Iterator[yaml.Event]:
     yield yaml.StreamStartEvent()
     for number, mapping in enumerate(mappings):
-        yield yaml.DocumentStartEvent(explicit=number > 0)
+        yield yaml.DocumentStartEvent(explicit=number > 0 or not first)
         yield from _events(mapping)
         yield yaml.DocumentEndEvent(explicit=False)
     yield yaml.StreamEndEvent()

@@ -62,6 +62,17 @@ def test_a_unit_is_told_with_its_owner_its_own_name_and_its_claims():
     assert [one["device"] for one in claims[0]["allocation"]["devices"]["results"]] == ["gpu-0", "gpu-1"]
 
 
+@pytest.mark.parametrize("number", [1, 1000, 1001, 2003])
+def test_long_documents_are_the_same_text_in_parts(number):
+    """Names may look like the text around them."""
+    units = [placed('e\n  "units": []', "n1", "gpu-0", replica=place) for place in range(number)]
+    found = result(*units)
+    whole = json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    parts = list(found.json_parts())
+    assert ("".join(parts), found.to_json()) == (whole, whole)
+    assert len(parts) == (1 if number <= 1000 else 2 + -(-number // 1000))
+
+
 def test_a_unit_without_a_node_says_why_and_its_claims_got_nothing():
     (unit,) = result(left("train", "too few devices")).to_dict()["units"]
     assert (unit["node"], unit["outcome"]) == (None, "NotPlaced")

@@ -17,7 +17,7 @@ from drasat.models.kubernetes.claims import (
 from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.manifests.reader import Manifest, read_manifests
-from drasat.models.manifests.writer import claim_manifest, model_mapping, object_mapping, to_yaml
+from drasat.models.manifests.writer import claim_manifest, model_mapping, object_mapping, to_yaml, yaml_parts
 
 ALLOCATION = AllocationResult(
     devices=DeviceAllocationResult(
@@ -154,3 +154,12 @@ def test_deep_documents_can_be_written():
     for _ in range(245):
         deep = {"a": deep}
     assert list(yaml_documents(to_yaml([deep]).encode())) == [deep]
+
+
+def test_many_documents_are_written_in_parts_that_together_are_one_text():
+    documents = [{"kind": "X", "number": number} for number in range(1203)]
+    parts = list(yaml_parts(documents))
+    assert len(parts) > 2
+    assert list(yaml.safe_load_all("".join(parts))) == documents
+    assert "".join(parts) == "---\n".join(f"kind: X\nnumber: {number}\n" for number in range(1203))
+    assert list(yaml_parts([])) == []
