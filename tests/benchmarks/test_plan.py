@@ -63,9 +63,15 @@ def test_the_fleet_has_a_column_a_size_and_a_row_a_phase(small):
     assert names[-3:] == ["placed", "largest gap", "peak memory"]
 
 
+def test_replicas_of_one_pod_are_planned_with_phases_in_seconds_of_the_processor():
+    found = program.run("replicas", 850, cpu=True)
+    assert (found["asked"], found["placed"], found["classes"]) == (850, 800, {"units": 1, "nodes": 1})
+    assert sum(found["phases"].values()) <= found["cpu"] + 0.1
+
+
 def test_targets_stand_beside_the_figures():
     rows = {row[0]: row for row in program.fleet_rows([made_up(1000, 1.0), made_up(10_000, 12.0, 0.0005)])}
-    assert rows["plan"] == ("plan", "1 s", "12 s", "1.08", "10 s, 1.1")
+    assert rows["plan"] == ("plan", "1 s", "12 s", "1.08", "5 s, 1.05")
     assert rows["largest gap"] == ("largest gap", "0.000 %", "0.050 %", "", "0.100 %")
     assert rows["peak memory"][-1] == "2048 MiB"
     # Three phases of reading, 12 s each, for 120,000 devices.
@@ -124,7 +130,9 @@ def test_gangs_are_planned_by_number_and_by_devices():
 
 def test_programs_are_chosen_by_name(monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr(program, "run", lambda name, nodes, *_: asked.append((name, nodes)) or made_up(nodes, 1.0))
+    monkeypatch.setattr(
+        program, "run", lambda name, nodes, *_, **_options: asked.append((name, nodes)) or made_up(nodes, 1.0)
+    )
     program.main(["fleet", "--nodes", "10", "--nodes", "20"])
     assert asked == [("fleet", 10), ("fleet", 20)]
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
