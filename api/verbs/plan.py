@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
 from functools import cache, partial
-from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -415,7 +414,7 @@ def _manifests(answer: PlanOutcome, market: NodeMarket | None) -> Iterable[dict[
             pods[unit.node] += [unit.unit.pod] if unit.unit.pod is not None else []
             results = (result for _, allocation in unit.allocations for result in allocation.devices.results or ())
             drivers[unit.node] |= {result.driver for result in results if is_pool_of_node(result.pool, unit.node)}
-    return chain(node_claim_manifests(market, answer.bought, pods, drivers), made)
+    return [*node_claim_manifests(market, answer.bought, pods, drivers), *made]
 
 
 def _with_offerings(document: PlanDocument, market: NodeMarket) -> PlanDocument:

@@ -15,9 +15,8 @@ from itertools import chain, islice, repeat, takewhile
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
-from ...models.results.plan import PlannedNode, PlanStage, plan_stage
+from ...models.kubernetes.meta import DeviceId, ObjectKey
+from ...models.results.plan import PlanStage, plan_stage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import plugin_classes
 from ...models.workload.quota import Admissions
@@ -43,6 +42,7 @@ from .outcome import (
     PlanStatistics,
     ReasonsByUnit,
     UnplacedUnitOutcome,
+    planned_nodes,
     unknown_rooms,
 )
 from .pricing.bundle import SPREAD, Bundle, BundleUnit, Picks
@@ -371,7 +371,7 @@ def build_plan_outcome(
     return PlanOutcome(
         _plan_status(request, instance, solution, stages, len(assignment.assigned)),
         tuple(units),
-        tuple(_node_outcomes(assignment, request.session.gates)),
+        planned_nodes(assignment.cluster, assignment.bought, assignment.assigned.values()),
         stages,
         request.session.gates,
         request.session.policy,
@@ -451,50 +451,3 @@ def _is_infeasible(goals: Sequence[Goal], stages: Sequence[PlanStage]) -> bool:
     of_units = takewhile(lambda pair: pair[0].weigh is not None, zip(goals, stages, strict=True))
     pairs = ((stage.bound, goal.display_value(goal.limit - goal.earlier)) for goal, stage in of_units)
     return any(bound is not None and bound < everything for bound, everything in pairs)
-
-
-def _node_outcomes(assignment: PlanAssignment, gates: FeatureGates) -> list[PlannedNode]:
-    """Count devices of nodes' own, those that are held, and planned units."""
-    cluster = assignment.cluster
-    templates = {node.metadata.name: name for name, nodes in assignment.bought.items() for node in nodes}
-    units = Counter(node.metadata.name for node, _ in assignment.assigned.values())
-    own: Counter[str] = Counter()
-    home: dict[PoolId, str] = {}
-    newest: dict[PoolId, int] = defaultdict(int)
-    for slice_ in cluster.slices:
-        pool = slice_.spec.driver, slice_.spec.pool.name
-        newest[pool] = max(newest[pool], slice_.spec.pool.generation)
-    for slice_ in cluster.slices:
-        name, pool = slice_.spec.node_name, (slice_.spec.driver, slice_.spec.pool.name)
-        if name and slice_.spec.pool.generation == newest[pool]:
-            own[name] += len(slice_.spec.devices or ())
-            home[pool] = name
-    used = _used_devices(assignment, home, gates)
-    listed = [name for name in cluster.nodes if name not in templates] + list(templates)
-    return [
-        PlannedNode(
-            name=name,
-            new=name in templates,
-            template=templates.get(name, ""),
-            devices=own[name],
-            used=len(used[name]),
-            units=units[name],
-        )
-        for name in listed
-    ]
-
-
-def _used_devices(
-    assignment: PlanAssignment, home: Mapping[PoolId, str], gates: FeatureGates
-) -> Mapping[str, set[str]]:
-    """Devices of nodes that are held, by node."""
-    found: dict[str, set[str]] = defaultdict(set)
-    made = [allocation for _, pairs in assignment.assigned.values() for _, allocation in pairs]
-    claims = (claim.status for claim in assignment.cluster.claims.values())
-    held = [status.allocation for status in claims if status is not None and status.allocation is not None]
-    for allocation in (*held, *made):
-        for result in allocation.devices.results or ():
-            name = home.get((result.driver, result.pool))
-            if name is not None and not result.admin_access:
-                found[name].add(result.device)
-    return found

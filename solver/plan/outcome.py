@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace as replace_fields
@@ -16,6 +18,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import PoolId
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedNode, PlannedWorkload, PlanStage, PlanStep, QueueUsage, ShadowPrice
 from ...models.workload.expansion import QueuedUnit
@@ -231,6 +234,55 @@ class PlanOutcome:
     def placed(self) -> int:
         """How many of them have a node."""
         return sum(unit.node is not None for unit in self.units)
+
+
+def planned_nodes(
+    cluster: Cluster,
+    bought: Mapping[str, Sequence[Node]],
+    assigned: Collection[tuple[Node, Sequence[tuple[ClaimRef, AllocationResult]]]],
+) -> tuple[PlannedNode, ...]:
+    """Count devices of nodes' own, those that are held, and planned units; ``assigned`` are the nodes of these."""
+    templates = {node.metadata.name: name for name, nodes in bought.items() for node in nodes}
+    units = Counter(node.metadata.name for node, _ in assigned)
+    own: Counter[str] = Counter()
+    home: dict[PoolId, str] = {}
+    newest: dict[PoolId, int] = defaultdict(int)
+    for slice_ in cluster.slices:
+        pool = slice_.spec.driver, slice_.spec.pool.name
+        newest[pool] = max(newest[pool], slice_.spec.pool.generation)
+    for slice_ in cluster.slices:
+        name, pool = slice_.spec.node_name, (slice_.spec.driver, slice_.spec.pool.name)
+        if name and slice_.spec.pool.generation == newest[pool]:
+            own[name] += len(slice_.spec.devices or ())
+            home[pool] = name
+    used = _used_devices(cluster, home, (allocation for _, made in assigned for _, allocation in made))
+    listed = [name for name in cluster.nodes if name not in templates] + list(templates)
+    return tuple(
+        PlannedNode(
+            name=name,
+            new=name in templates,
+            template=templates.get(name, ""),
+            devices=own[name],
+            used=len(used[name]),
+            units=units[name],
+        )
+        for name in listed
+    )
+
+
+def _used_devices(
+    cluster: Cluster, home: Mapping[PoolId, str], made: Iterable[AllocationResult]
+) -> Mapping[str, set[str]]:
+    """Devices of nodes that are held, by node."""
+    found: dict[str, set[str]] = defaultdict(set)
+    claims = (claim.status for claim in cluster.claims.values())
+    held = [status.allocation for status in claims if status is not None and status.allocation is not None]
+    for allocation in chain(held, made):
+        for result in allocation.devices.results or ():
+            name = home.get((result.driver, result.pool))
+            if name is not None and not result.admin_access:
+                found[name].add(result.device)
+    return found
 
 
 def check_plan(
