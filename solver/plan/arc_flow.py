@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil, floor, gcd, inf, isfinite
-from threading import Event, Thread
 from time import monotonic
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ import numpy as np
 from . import master_problem
 from .column_generation import ColumnGenerator, value_step
 from .filling_graph import FillingGraph
-from .master import INTEGRALITY_TOLERANCE, Duals, MasterRelaxation, mathopt
+from .master import INTEGRALITY_TOLERANCE, Duals, MasterRelaxation, mathopt, run_mixed_integer
 
 # A model with more arcs takes too long, and so does a search with more nodes.
 _MOST_ARCS = 60_000
@@ -29,7 +28,6 @@ _MOST_NODES = 5_000
 # The solver's numbers are floating-point: a bound is off by less than so many steps, while coefficients are small.
 _BOUND_TOLERANCE = 1e-4
 _LARGEST_COEFFICIENT = 1 << 20
-_WAIT_SECONDS = 1.0
 # What part of the time that is left may go into what the relaxation takes whole.
 _ROUNDED_SHARE = 0.3
 _NO_ITEM = -1
@@ -313,10 +311,19 @@ class _ArcFlowModel:
         return found + [(self._nodes[index], value) for index, value in terms.nodes.items() if index in self._nodes]
 
     def solved(self, deadline: float | None) -> ArcFlowResult:
-        """Run the solver, and read a plan from its flows; its bound is rounded outwards."""
-        found = _run_branch_and_cut(self._model, deadline)
-        reason = found.termination.reason
-        if reason == mathopt.TerminationReason.INFEASIBLE:
+        """Run SCIP, and read a plan from its flows; its bound is rounded outwards."""
+        left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
+        parameters = mathopt.SolveParameters(
+            time_limit=left,
+            node_limit=_MOST_NODES,
+            relative_gap_tolerance=0.0,
+            absolute_gap_tolerance=1 - _BOUND_TOLERANCE,
+        )
+        parameters.gscip.bool_params["misc/catchctrlc"] = False
+        found = run_mixed_integer(self._model, mathopt.SolverType.GSCIP, parameters)
+        if found is None:
+            return ArcFlowResult(None, None, proven=False)
+        if found.termination.reason == mathopt.TerminationReason.INFEASIBLE:
             return ArcFlowResult(None, None, proven=True)
         sign = -1 if self._stage.maximise else 1
         dual = sign * found.termination.objective_bounds.dual_bound
@@ -343,32 +350,6 @@ def _entering(state: int, network: FlowNetwork) -> int:
 
 def _whole(found: mathopt.SolveResult, variables: Sequence[mathopt.Variable]) -> list[int]:
     return [round(value) for value in found.variable_values(variables)]
-
-
-def _run_branch_and_cut(model: mathopt.Model, deadline: float | None) -> mathopt.SolveResult:
-    """Run SCIP in a thread of its own, so that Ctrl-C reaches the main thread; it cannot be stopped then."""
-    left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
-    parameters = mathopt.SolveParameters(
-        time_limit=left, node_limit=_MOST_NODES, relative_gap_tolerance=0.0, absolute_gap_tolerance=1 - _BOUND_TOLERANCE
-    )
-    parameters.gscip.bool_params["misc/catchctrlc"] = False
-    found: list[mathopt.SolveResult | Exception] = []
-    done = Event()
-
-    def solve_and_signal() -> None:
-        try:
-            found.append(mathopt.solve(model, mathopt.SolverType.GSCIP, params=parameters))
-        except Exception as error:
-            found.append(error)
-        finally:
-            done.set()
-
-    Thread(target=solve_and_signal, daemon=True).start()
-    while not done.wait(_WAIT_SECONDS):
-        pass
-    if isinstance(found[0], Exception):
-        raise found[0]
-    return found[0]
 
 
 def _paths(network: FlowNetwork, flow: dict[Arc, int]) -> Iterator[tuple[tuple[tuple[int, int], ...], int]]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,8 @@ _MOST_STEPS = 1 << 18
 # No sum of prices comes near this, and three of them can be added.
 _NOTHING = -(1 << 60)
 _LARGEST_KEY = 1 << 62
+# So many parts of a node are tried in a bound.
+_MOST_PARTS = 40
 # Columns of one pricing.
 _MOST_PATHS = 24
 
@@ -56,6 +60,41 @@ class VectorNode:
         """What a unit takes of each dimension, as a part of all."""
         pairs = zip(self.needs[unit], self.left, strict=True)
         return [need / left for need, left in pairs if left]
+
+
+def volume_bound(nodes: Mapping[int, VectorNode], units: Sequence[int], costs: Mapping[int, int]) -> int:
+    """Bound the cost of nodes for so many units by their sizes, in one dimension after the other.
+
+    Sizes may be changed by a dual-feasible function, under which no filling exceeds a node (Fekete and Schepers, 2001):
+    units above a part of the node count as all of it, those below the rest as nothing (Martello and Toth, 1990).
+    """
+    best = 0
+    for dimension in range(min((len(node.left) for node in nodes.values()), default=0)):
+        sizes = [
+            (number, [(_part(node, unit, dimension), costs.get(index, 0)) for index, node in takers])
+            for unit, number in enumerate(units)
+            if number and (takers := [(index, node) for index, node in nodes.items() if unit in node.needs])
+        ]
+        halves = {part for _, own in sizes for part, _ in own if 0 < part <= Fraction(1, 2)}
+        for least in (Fraction(0), Fraction(1, 2), *sorted(halves)[:_MOST_PARTS]):
+            total = sum(
+                (number * min(_rounded_part(part, least) * cost for part, cost in own) for number, own in sizes),
+                Fraction(0),
+            )
+            best = max(best, ceil(total))
+    return best
+
+
+def _part(node: VectorNode, unit: int, dimension: int) -> Fraction:
+    left = node.left[dimension]
+    return Fraction(node.needs[unit][dimension], left) if left else Fraction(0)
+
+
+def _rounded_part(part: Fraction, least: Fraction) -> Fraction:
+    """The dual-feasible function for one part of a node."""
+    if part < least:
+        return Fraction(0)
+    return Fraction(1) if part > 1 - least else part
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +145,10 @@ def _first_places(ordered: _Array) -> _Array:
     return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))).astype(np.int64)
 
 
-def _first_best(sums: _Array, state: _Array, best: _Array) -> _Array:
-    """By state the first arc of its best sum."""
+def _last_best(sums: _Array, state: _Array, best: _Array) -> _Array:
+    """By state the last arc of its best sum, which takes most units."""
     found = np.zeros(len(best), dtype=np.int64)
-    reaching = np.flatnonzero(sums >= best[state])[::-1]
+    reaching = np.flatnonzero(sums >= best[state])
     found[state[reaching]] = reaching
     return found
 
@@ -165,7 +204,7 @@ class FillingGraph:
                 sums = known.forward[number][layer.parent] + layer.gains(price, limit)
                 sums += known.backward[number + 1][layer.child]
                 sums[layer.copies == 0] = _NOTHING
-                best = int(np.argmax(sums))
+                best = len(sums) - 1 - int(np.argmax(sums[::-1]))
                 through.append((int(sums[best]), number, best))
         through.sort(key=lambda one: (-one[0], one[1]))
         found: list[tuple[tuple[int, int], ...]] = []
@@ -188,9 +227,9 @@ class FillingGraph:
         for number, layer in enumerate(self.layers):
             gain = layer.gains(max(0, prices[layer.item.index]), limits[layer.item.index])
             behind = gain + known.backward[number + 1][layer.child]
-            leaving.append(_first_best(behind, layer.parent, known.backward[number]))
+            leaving.append(_last_best(behind, layer.parent, known.backward[number]))
             before = gain + known.forward[number][layer.parent]
-            entering.append(_first_best(before, layer.child, known.forward[number + 1]))
+            entering.append(_last_best(before, layer.child, known.forward[number + 1]))
         return leaving, entering
 
     def _path(

@@ -20,8 +20,8 @@ from .filling_graph import VectorNode
 from .master_problem import Column, MasterProblem
 
 _Array = NDArray[np.int64]
-# With more unit classes times node classes fewer ways are tried.
-_MANY_STEPS = 5_000
+# Ways times node classes times unit classes that are tried; each is some ten microseconds.
+_MOST_STEPS = 10_000
 _SIZE_KEYS: tuple[Callable[[Sequence[float]], float], ...] = (sum, max, prod)
 
 
@@ -44,11 +44,23 @@ def pack_decreasing(
     units: Sequence[int],
     costs: Mapping[int, int],
 ) -> Iterator[list[tuple[Column, int]]]:
-    """Yield plans for so many units of each class, in several ways; nodes of a class cost so much each."""
-    paid: list[int | None] = [index for index in sorted(nodes) if costs.get(index, 0) > 0]
-    ways = [(key, main, fullest) for main in paid or [None] for key in _SIZE_KEYS for fullest in (False, True)]
-    if len(ways) * len(nodes) * len(units) > _MANY_STEPS:
-        ways = [way for way in ways if way[0] is sum and not way[2]]
+    """Yield plans for so many units of each class, in several ways; nodes of a class cost so much each.
+
+    The kinds of nodes that come first are the cheapest ones for all units. There are none where classes are very many.
+    """
+    paid = sorted(
+        (index for index in nodes if costs.get(index, 0) > 0),
+        key=lambda index: _cost_of_all(nodes[index], units, costs[index]),
+    )
+    ways = [
+        (key, main, fullest)
+        for main in (*paid, *(() if paid else (None,)))
+        for key in _SIZE_KEYS
+        for fullest in (False, True)
+    ]
+    ways.sort(key=lambda way: (way[0] is not sum, way[2]))
+    steps = len(nodes) * sum(number > 0 for number in units)
+    ways = ways[: _MOST_STEPS // max(1, steps)]
     for key, main, fullest in ways:
         packing = _DecreasingPacking(instance, nodes, costs, main, fullest=fullest)
         for unit in _decreasing(nodes, units, key):
@@ -57,6 +69,15 @@ def pack_decreasing(
         for node_class, counts in packing.downsized():
             columns[pricer.filled(node_class, counts)] += 1
         yield list(columns.items())
+
+
+def _cost_of_all(node: VectorNode, units: Sequence[int], cost: int) -> float:
+    """What nodes of a class cost for all units, by the scarcest dimension; each that it does not take counts as one."""
+    taken = [(number, node.needs[unit]) for unit, number in enumerate(units) if unit in node.needs]
+    totals = [sum(number * needs[d] for number, needs in taken) for d in range(len(node.left))]
+    missing = sum(number for unit, number in enumerate(units) if unit not in node.needs)
+    filled = max((total / left for total, left in zip(totals, node.left, strict=True) if left), default=0.0)
+    return cost * (filled + missing)
 
 
 def _decreasing(

@@ -221,6 +221,19 @@ def solve_integer_program(
         model.objective.set_linear_coefficient(variables[number], value)
     left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
     parameters = mathopt.SolveParameters(time_limit=left, node_limit=_MOST_TREE_NODES, relative_gap_tolerance=gap)
+    found = run_mixed_integer(model, mathopt.SolverType.HIGHS, parameters)
+    if found is None or not found.has_primal_feasible_solution():
+        return None
+    return [round(value) for value in found.variable_values(variables)]
+
+
+def run_mixed_integer(
+    model: mathopt.Model, solver: mathopt.SolverType, parameters: mathopt.SolveParameters
+) -> mathopt.SolveResult | None:
+    """Solve in a thread of its own; None where the solver refuses the model.
+
+    It cannot be stopped: Ctrl-C leaves it behind. An event is waited for, as in ``run_solver``.
+    """
     found: list[mathopt.SolveResult] = []
     done = Event()
 
@@ -228,17 +241,14 @@ def solve_integer_program(
         try:
             # What the solver does not take is not worth an error: there is another one.
             with suppress(*_SOLVER_ERRORS):
-                found.append(mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters))
+                found.append(mathopt.solve(model, solver, params=parameters))
         finally:
             done.set()
 
-    # It cannot be stopped: Ctrl-C leaves it behind. An event is waited for, as in ``run_solver``.
     Thread(target=solve, daemon=True).start()
     while not done.wait(1.0):
         pass
-    if not found or not found[0].has_primal_feasible_solution():
-        return None
-    return [round(value) for value in found[0].variable_values(variables)]
+    return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True)

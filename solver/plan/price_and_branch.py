@@ -21,6 +21,7 @@ from ..engines.cp_sat import Limits
 from . import column_generation, master_problem
 from .arc_flow import share_of_rest, solve_arc_flow
 from .enumeration import prove_by_enumeration
+from .filling_graph import volume_bound
 from .first_fit_decreasing import pack_decreasing, vector_nodes
 from .gang_dive import fill_for_gangs, improved_by_gangs, rounded_gangs
 from .heuristics import (
@@ -71,6 +72,8 @@ _DUAL_FILLINGS = 8
 _LEAST_IMPROVEMENT = 0.0005
 # What part of the time that is left may go into arc flow, so that there is time for dives where that fails.
 _FLOW_SHARE = 0.7
+# With more node classes sizes say little.
+_MANY_NODE_CLASSES = 64
 StageWatch = Callable[[str, int, float | None], None]
 """Called with a stage's name, its value so far, and its bound if there is one."""
 
@@ -147,7 +150,7 @@ class _StageSolver:
         self._pack(stage)
         self._start(stage)
         known = stage.trivial_bound(self._instance)
-        known = stage.tightest(known, stage.least_value(self._instance, self.master.rows))
+        known = stage.tightest(known, stage.least_value(self._instance, self.master.rows), self._volume(stage))
         if stage.brief and stage.least:
             self._lighten(stage)
         self._note(stage, known, 0)
@@ -233,11 +236,27 @@ class _StageSolver:
         self._take(stage, fill_greedily(self._generator, prices, deadline), work=_STARTING_WORK)
         self._fill_at_duals(stage, deadline)
 
+    def _volume(self, stage: master_problem.ObjectiveStage) -> int | None:
+        """Bound the cost of nodes by the sizes of the units that have to be placed; None where nodes are no vectors."""
+        costs = stage.terms.nodes
+        if stage.maximise or stage.brief or stage.terms.usage or any(value < 0 for value in costs.values()):
+            return None
+        if stage.terms.units or stage.terms.gangs or len(self._instance.nodes) > _MANY_NODE_CLASSES:
+            return None
+        nodes = vector_nodes(self._instance, self._generator.pricer)
+        if nodes is None:
+            return None
+        required = master_problem.required_units(self._instance, self.master.rows)
+        bound, step = volume_bound(nodes, required, costs), column_generation.value_step(self._instance, stage.terms)
+        return -(-bound // step) * step
+
     def _pack(self, stage: master_problem.ObjectiveStage) -> None:
         """Pack units by size where nodes are vectors: all that are asked for, or again those that are placed."""
-        if stage.terms.usage or stage.brief or self._instance.start or (self._plan.columns and stage.maximise):
-            return
         instance, pricer = self._instance, self._generator.pricer
+        # With few classes greedy filling at the start is as quick, and finds more where not all fits.
+        is_filled = stage.maximise and (self._plan.columns or len(instance.units) <= _FEW_UNITS)
+        if stage.terms.usage or stage.brief or self._instance.start or is_filled:
+            return
         nodes = vector_nodes(instance, pricer)
         if nodes is None:
             return

@@ -29,6 +29,8 @@ Usage = tuple[tuple[int, int], ...]
 _MOST_COLUMNS = 6
 _MOST_ENUMERATED_ITEMS = 24
 _MOST_ENUMERATED_PATHS = 5_000
+# With more node classes, such as the offerings of a cloud, to make a graph of each takes longer than it saves.
+_MOST_GRAPHS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class LinearPricer:
 
     def graph(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | None:
         """The graph of all fillings within these limits, and perhaps of more; None where it would be too large."""
+        if len(self.nodes) > _MOST_GRAPHS:
+            return None
         known, graph = self._graphs.get(node_class, ((), None))
         if not known or any(limit > built for limit, built in zip(limits_by_class, known, strict=True)):
             known = tuple(map(max, limits_by_class, known)) if known else tuple(limits_by_class)
@@ -91,7 +95,7 @@ class LinearPricer:
         values, limits_by_class = self._values(node_class, prices), self._limited(node_class, limits_by_class)
         graph = self.graph(node_class, self.demands or limits_by_class)
         if graph is not None:
-            best, paths = graph.best_paths(values, limits_by_class)
+            best, paths = graph.best_paths(values, self._within_demand(limits_by_class))
             return PricingResult(tuple(self.filled(node_class, path) for path in paths), best)
         units = self.units_on(node_class)
         question = lagrangian.build_linear_question(self.nodes[node_class], units, values, limits_by_class)
@@ -105,10 +109,15 @@ class LinearPricer:
         return PricingResult(columns, filled.bound)
 
     def _limited(self, node_class: int, limits_by_class: Sequence[int]) -> Sequence[int]:
-        """Limits of units, none of them above the number that there are, or that a node takes."""
+        """Limits of units, none of them above what a node takes."""
         most = self.most.get(node_class)
-        limits = tuple(map(min, limits_by_class, self.demands)) if self.demands else limits_by_class
-        return [min(limit, most.get(unit, limit)) for unit, limit in enumerate(limits)] if most else limits
+        if not most:
+            return limits_by_class
+        return [min(limit, most.get(unit, limit)) for unit, limit in enumerate(limits_by_class)]
+
+    def _within_demand(self, limits_by_class: Sequence[int]) -> Sequence[int]:
+        """Limits of units, none of them above the number that there are: only graphs are as quick with them."""
+        return tuple(map(min, limits_by_class, self.demands)) if self.demands else limits_by_class
 
     def _values(self, node_class: int, prices: Prices) -> Sequence[int]:
         """The worth of each unit, less what its usage costs."""
@@ -139,7 +148,9 @@ class LinearPricer:
             return None
         graph = self.graph(node_class, self.demands or limits_by_class)
         if graph is not None:
-            paths = graph.paths(values, limits_by_class, max(1, least_value), _MOST_ENUMERATED_PATHS)
+            paths = graph.paths(
+                values, self._within_demand(limits_by_class), max(1, least_value), _MOST_ENUMERATED_PATHS
+            )
             return None if paths is None else tuple(self.filled(node_class, path) for path in paths)
         question = lagrangian.build_linear_question(node, units, values, limits_by_class, dominance=False)
         if not question.offers:
@@ -277,7 +288,7 @@ def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int, demands: t
         if linear is not None and all(units.get(number, own) == own for number, own in linear.units.items()):
             found[index] = linear
             units.update(linear.units)
-        elif (sums := fold_devices(question)) is not None:
+        elif len(questions) <= _MOST_GRAPHS and (sums := fold_devices(question)) is not None:
             used = {unit.index: uniform_usage(question, unit) for unit in question.units if unit.index in sums.units}
             usage = {number: own for number, own in used.items() if own is not None}
             if len(usage) == len(used):

@@ -8,6 +8,7 @@ import pytest
 from drasat.solver.plan.master_problem import (
     CouplingRow,
     MasterGangClass,
+    MasterNodeClass,
     MasterProblem,
     MasterUnitClass,
     ObjectiveStage,
@@ -65,3 +66,19 @@ def test_nothing_is_known_without_what_units_add_or_of_a_stage_that_maximises():
     rows = [CouplingRow(Terms(units={0: 1}), lower=1)]
     assert ObjectiveStage("least", Terms(), maximise=False).least_value(instance, rows) is None
     assert ObjectiveStage("most", Terms(), least={0: 1}).least_value(instance, rows) is None
+
+
+def test_a_bound_of_a_cost_is_never_below_nothing():
+    """What is there says that much: no node costs less than nothing, and no more units are placed than there are."""
+    instance = MasterProblem(
+        (MasterUnitClass(0, 3), MasterUnitClass(1, 4)), (MasterNodeClass(0, 5),), (MasterGangClass(((0, 2),), 2, 7),)
+    )
+    cost = ObjectiveStage("cost", Terms(nodes={0: 9}), maximise=False)
+    assert cost.trivial_bound(instance) == 0
+    assert ObjectiveStage("worth", Terms(units={0: 2, 1: -5}, gangs={0: 7})).trivial_bound(instance) == 3 * 2 + 2 * 7
+    assert ObjectiveStage("gain", Terms(nodes={0: -2}), maximise=False).trivial_bound(instance) == -10
+    assert ObjectiveStage("use", Terms(usage={0: 1}), maximise=False).trivial_bound(instance) == 0
+    assert ObjectiveStage("use", Terms(usage={0: 1})).trivial_bound(instance) is None
+    assert cost.tightest(-4, None, 0) == 0
+    assert ObjectiveStage("worth", Terms()).tightest(7, 9, None) == 7
+    assert cost.tightest(None) is None

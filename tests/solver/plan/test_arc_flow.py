@@ -1,0 +1,140 @@
+"""Arc flow, column generation and one model of all bundles come to the same optimum; bounds hold for every plan."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from support.planning import Scene, fewest_nodes, fits_column, optimum
+
+from drasat.solver.plan.arc_flow import flow_network, solve_arc_flow
+from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits
+from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph, volume_bound
+from drasat.solver.plan.first_fit_decreasing import pack_decreasing, vector_nodes
+from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.master_problem import (
+    CouplingRow,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    PlanLimits,
+    Terms,
+    empty_plan,
+    required_units,
+)
+from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
+from drasat.solver.plan.pricing.linear import LinearPricer
+
+EXACT = PlanLimits(gap=0.0)
+
+
+def vector_scene(seed):
+    """Two or three kinds of nodes at prices, and units that take a vector each; there are nodes for all."""
+    rng = Random(seed)
+    dimensions = rng.choice((1, 2, 2, 3))
+    units = tuple(
+        LinearUnit(needs=tuple(rng.randint(1, 6) for _ in range(dimensions))) for _ in range(rng.randint(2, 4))
+    )
+    nodes = tuple(
+        LinearNode((), 1, tuple(rng.randint(6, 12) for _ in range(dimensions))) for _ in range(rng.randint(1, 3))
+    )
+    asked = tuple(MasterUnitClass(index, rng.randint(1, 4)) for index in range(len(units)))
+    total = sum(unit.demand for unit in asked)
+    classes = tuple(MasterNodeClass(index, total) for index in range(len(nodes)))
+    cost = Terms(nodes={index: rng.randint(2, 9) for index in range(len(nodes))})
+    return Scene(MasterProblem(asked, classes), LinearPricer(units, nodes)), ObjectiveStage(
+        "cost", cost, maximise=False
+    )
+
+
+def relaxed(scene, stage):
+    """A generator with the relaxation of a stage that places all, and its bound."""
+    demand = CouplingRow(scene.instance.admitted().terms, lower=sum(scene.instance.demands()))
+    instance = replace(scene.instance, rows=(demand,))
+    master = LinearMaster(instance)
+    master.set_objective(stage)
+    generator = ColumnGenerator(instance, master, scene.pricer)
+    packed = list(pack_decreasing(instance, scene.pricer, vector_nodes(instance, scene.pricer), instance.demands(), {}))
+    for column, _ in packed[0]:
+        master.add(column)
+    found = generator.run(stage, GenerationLimits(200, 0.0), instance.demands())
+    return generator, found, packed
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_least_cost_is_that_of_one_model_of_all_bundles(seed):
+    scene, cost = vector_scene(seed)
+    stages = [scene.instance.admitted(), cost]
+    found = solve_stages(scene.instance, stages, scene.pricer, limits=EXACT)
+    assert [stage.value for stage in found.stages] == optimum(scene, stages)
+    assert all(stage.proven and stage.value == stage.bound for stage in found.stages)
+    assert all(fits_column(scene, column) for column, _ in found.plan.columns)
+
+
+@pytest.mark.parametrize("seed", range(40, 60))
+def test_as_many_as_possible_are_placed_on_few_nodes(seed):
+    """Counts, where nodes are given and do not suffice for all."""
+    scene, _ = vector_scene(seed)
+    classes = tuple(replace(node, count=1) for node in scene.instance.nodes)
+    scene = Scene(replace(scene.instance, nodes=classes), scene.pricer)
+    stages = [scene.instance.admitted(), fewest_nodes(scene.instance)]
+    found = solve_stages(scene.instance, stages, scene.pricer, limits=EXACT)
+    assert [(stage.value, stage.bound) for stage in found.stages] == [(one, one) for one in optimum(scene, stages)]
+
+
+@pytest.mark.parametrize("seed", range(60, 75))
+def test_arc_flow_from_any_plan_finds_the_optimum(seed):
+    scene, cost = vector_scene(seed)
+    generator, generated, packed = relaxed(scene, cost)
+    best = optimum(scene, [scene.instance.admitted(), cost])[1]
+    bound = generated.rounded(generator.instance, cost)
+    assert bound <= best
+    columns = tuple(packed[-1])
+    plan = replace(empty_plan(generator.instance), columns=columns, units=generator.instance.demands())
+    assert plan.is_feasible(generator.instance, generator.instance.rows)
+    found = solve_arc_flow(generator, cost, generated.relaxation, plan, bound, 0.0, None)
+    value = plan.value(cost.terms) if found.plan is None else found.plan.value(cost.terms)
+    assert (value, found.proven) == (best, True)
+    assert found.plan is None or found.plan.is_feasible(generator.instance, generator.instance.rows)
+
+
+@pytest.mark.parametrize("seed", range(80, 100))
+def test_packing_by_size_places_all_where_there_are_nodes_for_all(seed):
+    scene, cost = vector_scene(seed)
+    nodes = vector_nodes(scene.instance, scene.pricer)
+    best = optimum(scene, [scene.instance.admitted(), cost])[1]
+    for columns in pack_decreasing(scene.instance, scene.pricer, nodes, scene.instance.demands(), cost.terms.nodes):
+        plan = replace(empty_plan(scene.instance), columns=tuple(columns), units=scene.instance.demands())
+        assert plan.is_feasible(scene.instance, ())
+        assert plan.value(cost.terms) >= best
+        assert all(fits_column(scene, column) for column, _ in columns)
+
+
+def test_a_network_has_fewer_arcs_than_its_graph():
+    graph = build_filling_graph([GraphItem(unit, (unit + 3,), 2) for unit in range(5)], (20,))
+    network = flow_network(graph)
+    assert 0 < len(network.arcs) < graph.arcs
+    assert all(0 <= end < network.states for arc in network.arcs for end in (arc.tail, arc.head))
+
+
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_sizes_never_bound_a_cost_above_the_least(seed):
+    scene, cost = vector_scene(seed)
+    nodes = vector_nodes(scene.instance, scene.pricer)
+    best = optimum(scene, [scene.instance.admitted(), cost])[1]
+    assert 0 < volume_bound(nodes, scene.instance.demands(), cost.terms.nodes) <= best
+
+
+def test_large_units_have_a_node_each():
+    """Six of 8 need six nodes of 10, though their sum would fit five."""
+    node = VectorNode((10,), {0: (8,)}, {})
+    assert volume_bound({0: node}, [6], {0: 7}) == 6 * 7
+
+
+def test_rows_that_ask_for_all_that_they_count_force_units():
+    scene, _ = vector_scene(1)
+    every = scene.instance.admitted().terms
+    total = sum(scene.instance.demands())
+    assert required_units(scene.instance, [CouplingRow(every, lower=total)]) == list(scene.instance.demands())
+    assert not any(required_units(scene.instance, [CouplingRow(every, lower=total - 1)]))

@@ -1,0 +1,90 @@
+"""Graphs of fillings have every filling of a node, and no other; the best path is the best filling."""
+
+from itertools import product
+from random import Random
+
+import pytest
+
+from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph
+
+
+def random_node(rng):
+    dimensions = rng.choice((1, 1, 2, 3))
+    left = tuple(rng.randint(5, 14) for _ in range(dimensions))
+    needs = {unit: tuple(rng.randint(0, 5) for _ in left) for unit in range(rng.randint(1, 5))}
+    return VectorNode(left, {unit: own if any(own) else (1,) * dimensions for unit, own in needs.items()}, {})
+
+
+def fillings(node, limits):
+    """All numbers of units that fit, by trying them."""
+    for counts in product(*(range(limit + 1) for limit in limits)):
+        used = [sum(node.needs[unit][d] * count for unit, count in enumerate(counts)) for d in range(len(node.left))]
+        if all(amount <= left for amount, left in zip(used, node.left, strict=True)):
+            yield counts
+
+
+def fits(node, limits, path):
+    counts = [dict(path).get(unit, 0) for unit in range(len(limits))]
+    return tuple(counts) in set(fillings(node, limits))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_best_path_is_the_best_filling_and_all_paths_fit(seed):
+    rng = Random(seed)
+    node = random_node(rng)
+    limits = [rng.randint(0, 4) for _ in node.needs]
+    graph = build_filling_graph(node.items(limits), node.left)
+    prices = [rng.randint(-2, 9) for _ in limits]
+    worth = {
+        counts: sum(max(0, p) * n for p, n in zip(prices, counts, strict=True)) for counts in fillings(node, limits)
+    }
+    best, paths = graph.best_paths(prices, limits)
+    assert best == max(worth.values())
+    assert all(fits(node, limits, path) for path in paths)
+    assert not paths or sum(prices[unit] * number for unit, number in paths[0]) == best
+
+
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_units_may_be_fewer_than_the_graph_was_made_for(seed):
+    rng = Random(seed)
+    node = random_node(rng)
+    most = [4 for _ in node.needs]
+    graph = build_filling_graph(node.items(most), node.left)
+    prices = [rng.randint(1, 9) for _ in most]
+    for _ in range(4):
+        limits = [rng.randint(0, 4) for _ in most]
+        best, paths = graph.best_paths(prices, limits)
+        assert best == max(sum(p * n for p, n in zip(prices, own, strict=True)) for own in fillings(node, limits))
+        assert all(fits(node, limits, path) for path in paths)
+
+
+@pytest.mark.parametrize("seed", range(200, 230))
+def test_listed_and_restricted_paths_are_those_of_some_worth(seed):
+    rng = Random(seed)
+    node = random_node(rng)
+    limits = [rng.randint(1, 3) for _ in node.needs]
+    graph = build_filling_graph(node.items(limits), node.left)
+    prices = [rng.randint(1, 9) for _ in limits]
+    worth = {counts: sum(p * n for p, n in zip(prices, counts, strict=True)) for counts in fillings(node, limits)}
+    least = rng.randint(1, max(worth.values()))
+    listed = graph.paths(prices, limits, least, most=10_000)
+    expected = {
+        tuple((unit, number) for unit, number in enumerate(own) if number) for own in worth if worth[own] >= least
+    }
+    assert set(listed) == expected
+    kept = graph.restricted(prices, limits, least)
+    assert set(kept.paths(prices, limits, least, most=10_000)) == expected
+    assert kept.arcs <= graph.arcs
+    assert graph.paths(prices, limits, least, most=len(expected) - 1) is None or len(expected) == 0
+    assert graph.restricted(prices, limits, max(worth.values()) + 1) is None
+
+
+def test_more_arcs_than_there_may_be_make_no_graph():
+    items = [GraphItem(unit, (unit + 50, 90 - unit), 3) for unit in range(20)]
+    assert build_filling_graph(items, (1000, 1000), most_arcs=200) is None
+
+
+def test_what_no_later_unit_can_use_makes_no_difference():
+    """Units of 4 and 6: what is left of 10 is 0, 4, 6 or 10 at each step."""
+    graph = build_filling_graph([GraphItem(0, (6,), 1), GraphItem(1, (4,), 2)], (11,))
+    assert max(graph.states) <= 3
