@@ -74,7 +74,7 @@ def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
 
     Those with nothing but admin access come first, for they see what is there now. The others are by node.
     """
-    staying = _staying_by_node(instance, plan)
+    staying = instance.homes.staying_by_node(plan) if instance.homes else {}
     by_role = (own for roles in staying.values() for own in roles.values())
     waiting = _waiting_by_role(instance, plan, {place for own in by_role for place in own})
     found: list[Slot] = []
@@ -91,19 +91,6 @@ def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
                 numbers[node.index] += 1
                 found += assignment
     return sorted(found, key=lambda slot: not slot.looks)
-
-
-def _staying_by_node(instance: PlanInstance, plan: IntegerPlan) -> Mapping[tuple[int, int], Mapping[int, list[int]]]:
-    """The running pods that stay, by the number of the node class and of the node in it, and by role."""
-    homes, numbers = instance.homes, Counter[int]()
-    found: dict[tuple[int, int], Mapping[int, list[int]]] = {}
-    for column, times in plan.columns if homes else ():
-        for _ in range(times):
-            node = column.node_class, numbers[column.node_class]
-            numbers[column.node_class] += 1
-            if homes:
-                found[node] = homes.staying(*node, dict(column.counts))
-    return found
 
 
 def _waiting_by_role(

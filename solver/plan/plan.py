@@ -145,7 +145,9 @@ def plan(
     request = _affordable_request(replace(whole, open_positions=open_positions, earlier=earlier), time)
     request, instance = _built(request, time.build_ends())
     time.lap("build")
-    limits = PlanLimits(gap, deadline=time.search_ends([queue[place] for place in request.open_positions]))
+    # What runs counts in the values of the search, and not in those that are told.
+    share = 1 if moves is None else 1 - len(moves.homes) / (len(request.open_positions) + 1)
+    limits = PlanLimits(gap * share, deadline=time.search_ends([queue[place] for place in request.open_positions]))
     solution = _solved(request, instance, limits, time, executor, watch)
     is_open = instance.is_narrowed and request.node_names is None
     # What coupled units consume is not in the value.

@@ -82,10 +82,21 @@ class HomeSlots:
     entries: Mapping[int, ColocatedUnits]
     arrivals: Mapping[int, Sequence[int]]
 
-    def staying(self, node_class: int, number: int, counts: Mapping[int, int]) -> dict[int, list[int]]:
+    def _staying(self, node_class: int, number: int, counts: Mapping[int, int]) -> dict[int, list[int]]:
         """The pods that stay on a node, by role, where so many of each role do."""
         pairs = ((role, self.positions.get((node_class, role))) for role in counts)
         return {role: list(own[number][: counts[role]]) for role, own in pairs if own is not None}
+
+    def staying_by_node(self, plan: IntegerPlan) -> dict[tuple[int, int], Mapping[int, list[int]]]:
+        """The pods that stay, by the number of the node class and of the node in it, and by role."""
+        numbers = Counter[int]()
+        found: dict[tuple[int, int], Mapping[int, list[int]]] = {}
+        for column, times in plan.columns:
+            for _ in range(times):
+                node = column.node_class, numbers[column.node_class]
+                numbers[column.node_class] += 1
+                found[node] = self._staying(*node, dict(column.counts))
+        return found
 
     def free_devices(self, node_class: int, staying: Mapping[int, Sequence[int]]) -> Iterator[int] | None:
         """The devices that arriving pods may have beside those that stay; None where the plan says which."""
