@@ -288,15 +288,6 @@ class QuotaNode:
         finally:
             self.remove(usage)
 
-    @contextmanager
-    def with_removed(self, usage: Usage) -> Iterator[None]:
-        """Use less for a while."""
-        self.remove(usage)
-        try:
-            yield
-        finally:
-            self.add(usage)
-
     def borrow(self, resource: str, amount: int) -> None:
         """Use so much more of a resource, over all flavors, beyond the quota of the subtree."""
         self._borrowed[resource] += amount
