@@ -5,7 +5,6 @@ A sweep compares engines on generated clusters of growing size: it shows how the
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from time import monotonic
@@ -383,7 +382,7 @@ def _planner_answer(run: PlannerRun) -> records.PlannerAnswer:
         verified=True,
         objective=run.objective,
         notices=run.notices,
-        quota=None if run.quota is None else records.QuotaComparison(**dataclasses.asdict(run.quota)),
+        quota=run.quota,
     )
 
 

@@ -10,6 +10,7 @@ from time import monotonic
 
 from ...models.cluster.cluster import Cluster
 from ...models.results.common import Reason
+from ...models.results.comparison import QuotaComparison
 from ...models.results.plan import PlannedWorkload
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
@@ -42,29 +43,12 @@ class QuotaQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class QuotaFigures:
-    """Workloads that have quota, those of them that are placed, and those that are not.
-
-    ``least_share`` is the smallest weighted dominant share of the queues that workloads of the input wait in, counted
-    over what is placed: the largest part of what its tree has of a resource, by weight. ``fairness`` is Jain's index of
-    these shares: 1 if they are equal, and 1 by their number if one queue has everything. None where no queue has any.
-    """
-
-    workloads: int
-    admitted: int
-    placed: int
-    stranded: int
-    least_share: float | None
-    fairness: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class PlacedAdmissions:
     """What first fit makes of Kueue's admissions; ``seconds`` are without the verifier."""
 
     inputs: SchedulingInput
     units: tuple[PlannedUnitOutcome, ...]
-    figures: QuotaFigures
+    figures: QuotaComparison
     in_time: bool
     seconds: float
     notices: tuple[str, ...] = ()
@@ -145,19 +129,21 @@ def _outcomes(
     return tuple(made)
 
 
-def quota_figures(problem: QuotaProblem, workloads: Iterable[PlannedWorkload], admissions: Admissions) -> QuotaFigures:
+def quota_figures(
+    problem: QuotaProblem, workloads: Iterable[PlannedWorkload], admissions: Admissions
+) -> QuotaComparison:
     """Count workloads by what became of them; ``workloads`` are those with pods that wait."""
     listed = list(workloads)
     found = Counter(one.outcome for one in listed)
     shares = _dominant_shares(problem, {one.queue for one in listed if one.queue}, admissions)
     squares = sum(share * share for share in shares)
-    return QuotaFigures(
-        len(listed),
-        found["Admitted"] + found["Stranded"],
-        found["Admitted"],
-        found["Stranded"],
-        round(float(min(shares)), 6) if shares else None,
-        round(float(sum(shares) ** 2 / (len(shares) * squares)), 6) if squares else None,
+    return QuotaComparison(
+        workloads=len(listed),
+        admitted=found["Admitted"] + found["Stranded"],
+        placed=found["Admitted"],
+        stranded=found["Stranded"],
+        least_share=round(float(min(shares)), 6) if shares else None,
+        fairness=round(float(sum(shares) ** 2 / (len(shares) * squares)), 6) if squares else None,
     )
 
 

@@ -12,6 +12,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.results.common import Reason
+from ...models.results.comparison import QuotaComparison
 from ...models.results.plan import PlanStage
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import expand_units
@@ -32,7 +33,7 @@ from ..plan.node_states import AllocationTrials, TimeOverError
 from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, check_plan
 from ..verification.verify import VerificationTimeoutError
 from . import schedulers
-from .admissions import QuotaFigures, QuotaQuestion, place_admissions, quota_figures, with_quota
+from .admissions import QuotaQuestion, place_admissions, quota_figures, with_quota
 from .figures import Figures, FragmentationPoint, SchedulingContext, SchedulingInput, figures, fragmentation_curve
 from .schedulers import ORDERS
 
@@ -57,7 +58,7 @@ class PlannerRun:
     outcome: str = ""
     objective: tuple[PlanStage, ...] = ()
     notices: tuple[str, ...] = ()
-    quota: QuotaFigures | None = None
+    quota: QuotaComparison | None = None
     inputs: SchedulingInput | None = None
 
     @property
