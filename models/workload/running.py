@@ -17,7 +17,7 @@ from ..kubernetes.core import Pod, PodSpec
 from ..kubernetes.extensions import GANG_ANNOTATION, MOVE_COST_ANNOTATION, REPLICAS_ANNOTATION
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.kinds import WORKLOAD_MODELS, kind_of
-from ..kubernetes.meta import KubernetesObject, ObjectKey, OwnerReference, PoolId, key_of, matches_labels
+from ..kubernetes.meta import KubernetesObject, LabelError, ObjectKey, OwnerReference, PoolId, key_of, matches_labels
 from ..kubernetes.workloads import PodDisruptionBudget, default_priority, priority_of
 from .gangs import GangCollector
 from .node_room import remaining_allocatable, running_pods
@@ -262,6 +262,11 @@ def _of_budgets(budgets: list[tuple[ObjectKey, int]]) -> Iterator[str]:
 def _budgets_by_namespace(cluster: Cluster) -> dict[str, dict[ObjectKey, tuple[PodDisruptionBudget, int]]]:
     found: dict[str, dict[ObjectKey, tuple[PodDisruptionBudget, int]]] = defaultdict(dict)
     for key, budget in cluster.objects(PodDisruptionBudget).items():
+        for requirement in budget.spec.selector.requirements if budget.spec.selector else ():
+            try:
+                requirement.check()
+            except LabelError as error:
+                raise ValueError(f"PodDisruptionBudget {'/'.join(key)}: spec.selector: {error}") from None
         found[key[0]][key] = budget, disruptions_allowed(budget)
     return found
 

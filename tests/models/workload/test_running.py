@@ -68,6 +68,13 @@ def test_budgets_are_asked(budgets, said):
     assert (said in stays) if said else stays == ""
 
 
+def test_a_budget_with_a_bad_selector_is_one_line():
+    made = budget()
+    made["spec"]["selector"] = {"matchExpressions": [{"key": "app", "operator": "Foo", "values": ["x"]}]}
+    with pytest.raises(ValueError, match=r"^PodDisruptionBudget default/b: spec.selector: .*Foo"):
+        read(*holder("a", "n1", 0), made)
+
+
 def test_devices_that_others_use_or_reach_stay():
     """MOV-6: a claim that several pods share, and devices that other nodes reach."""
     shared = [
