@@ -6,6 +6,7 @@ from support.kueue_cases import kueue_cases
 from support.kueue_scene import queue, scene, workload
 
 import drasat
+from drasat.integrations.kueue import copy_placement
 from drasat.integrations.kueue.configuration import kueue_configuration, start_errors
 from drasat.integrations.kueue.cycles import KueueState
 from drasat.models.cluster.cluster import Cluster
@@ -213,3 +214,19 @@ def test_what_is_wrong_is_said_in_one_line():
     with pytest.raises(ValueError, match="the input has no ClusterQueue"):
         drasat.queue_capacity(scene({"old": [2]}))
     assert drasat.queue_capacity(given).queues == ()
+
+
+def test_an_interrupt_leaves_the_rows_that_are_known(monkeypatch):
+    real, calls = copy_placement.capacity, []
+
+    def counted(*args, **options):
+        calls.append(options)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*args, **options)
+
+    monkeypatch.setattr(copy_placement, "capacity", counted)
+    jobs = [workload(f"job-{size}", "q", ("main", 1, size)) for size in (1, 2)]
+    with pytest.raises(drasat.QueueCapacityInterrupted) as stopped:
+        drasat.queue_capacity(scene({"old": [4]}, queue("q", old=3), *jobs))
+    assert [(one.workload, one.both.fits) for one in stopped.value.result.queues] == [("job-1", 3)]
