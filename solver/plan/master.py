@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from math import inf
+from math import ceil, inf, log2
 from threading import Event, Thread
 from time import monotonic
 
@@ -75,7 +75,14 @@ class LinearMaster:
         self._model = mathopt.Model()
         self._solver: mathopt.IncrementalSolver | None = None
         self._singles = [self._model.add_variable(lb=0, ub=unit.demand) for unit in instance.units]
-        self._gangs = [self._model.add_variable(lb=0, ub=gang.demand) for gang in instance.gangs]
+        # What only counts usage may be huge: such variables, and rows and stages about them, are scaled.
+        counts = instance.completion is not None
+        self._steps = [1.0 if gang.members or not counts else _step(gang.demand) for gang in instance.gangs]
+        self._goal_step, self._row_steps = 1.0, list[float]()
+        self._gangs = [
+            self._model.add_variable(lb=0, ub=gang.demand / step)
+            for gang, step in zip(instance.gangs, self._steps, strict=True)
+        ]
         self._amounts: list[mathopt.Variable] = []
         self._instance = instance
         self._restricted_gangs: set[int] = set()
@@ -109,16 +116,21 @@ class LinearMaster:
         for row, limit in self._column_rows:
             limit.set_coefficient(variable, row.terms.of_column(column))
         if self._stage:
-            self._model.objective.set_linear_coefficient(variable, self._stage.terms.of_column(column))
+            value = self._stage.terms.of_column(column) / self._goal_step
+            self._model.objective.set_linear_coefficient(variable, value)
         return True
 
     def add_row(self, row: master_problem.CouplingRow) -> None:
         """Add a row over all that is there."""
         lower, upper = (-inf if row.lower is None else row.lower), (inf if row.upper is None else row.upper)
-        limit = self._model.add_linear_constraint(lb=lower, ub=upper)
-        for variable, coefficient in self._coefficients(row.terms):
-            limit.set_coefficient(variable, coefficient)
+        found, step = self._coefficients(row.terms), 1.0
+        if self._instance.completion and not row.terms.nodes and not row.terms.usage:
+            step = _step(max((abs(value) for _, value in found), default=0))
+        limit = self._model.add_linear_constraint(lb=lower / step, ub=upper / step)
+        for variable, coefficient in found:
+            limit.set_coefficient(variable, coefficient / step)
         self.rows.append(row)
+        self._row_steps.append(step)
         self._row_limits.append(limit)
         if row.terms.nodes or row.terms.usage:
             self._column_rows.append((row, limit))
@@ -129,12 +141,16 @@ class LinearMaster:
         objective = self._model.objective
         objective.clear()
         objective.is_maximize = stage.maximise
-        for variable, coefficient in self._coefficients(stage.terms):
-            objective.set_linear_coefficient(variable, coefficient)
+        found = self._coefficients(stage.terms)
+        largest = max((abs(value) for _, value in found), default=0)
+        self._goal_step = _step(largest) if self._instance.completion else 1.0
+        for variable, coefficient in found:
+            objective.set_linear_coefficient(variable, coefficient / self._goal_step)
 
-    def _coefficients(self, terms: master_problem.Terms) -> list[tuple[mathopt.Variable, int]]:
+    def _coefficients(self, terms: master_problem.Terms) -> list[tuple[mathopt.Variable, float]]:
+        found: list[tuple[mathopt.Variable, float]]
         found = [(self._singles[index], coefficient) for index, coefficient in terms.units.items()]
-        found += [(self._gangs[index], coefficient) for index, coefficient in terms.gangs.items()]
+        found += [(self._gangs[index], coefficient * self._steps[index]) for index, coefficient in terms.gangs.items()]
         if not terms.nodes and not terms.usage:
             return found
         amounts = zip(self._amounts, self.columns, strict=True)
@@ -147,8 +163,8 @@ class LinearMaster:
 
     def restrict_gang(self, gang: int, lower: int, upper: int) -> None:
         """Place at least and at most so many gangs of a class."""
-        self._gangs[gang].lower_bound = lower
-        self._gangs[gang].upper_bound = upper
+        self._gangs[gang].lower_bound = lower / self._steps[gang]
+        self._gangs[gang].upper_bound = upper / self._steps[gang]
         self._restricted_gangs.add(gang)
 
     def release(self) -> None:
@@ -157,7 +173,7 @@ class LinearMaster:
             amount.lower_bound, amount.upper_bound = 0, inf
         for gang in self._restricted_gangs:
             self._gangs[gang].lower_bound = 0
-            self._gangs[gang].upper_bound = self._instance.gangs[gang].demand
+            self._gangs[gang].upper_bound = self._instance.gangs[gang].demand / self._steps[gang]
         self._restricted_gangs.clear()
 
     def _solved(self, deadline: float | None) -> mathopt.SolveResult | None:
@@ -177,17 +193,29 @@ class LinearMaster:
         found = self._solved(deadline)
         if found is None or found.termination.reason != mathopt.TerminationReason.OPTIMAL:
             return None
-        sign = 1 if self._model.objective.is_maximize else -1
+        goal = self._goal_step
+        sign = goal if self._model.objective.is_maximize else -goal
+        gangs = zip(found.variable_values(self._gangs), self._steps, strict=True)
+        rows = zip(found.dual_values(self._row_limits), self._row_steps, strict=True)
         return MasterRelaxation(
-            found.objective_value(),
+            goal * found.objective_value(),
             tuple(found.variable_values(self._amounts)),
-            tuple(found.variable_values(self._gangs)),
+            tuple(amount * step for amount, step in gangs),
             tuple(sign * dual for dual in found.dual_values(self._limits)),
             Duals(
                 tuple(-sign * dual for dual in found.dual_values(self._cover)),
-                tuple(sign * dual for dual in found.dual_values(self._row_limits)),
+                tuple(sign * dual / step for dual, step in rows),
             ),
         )
+
+
+# Numbers up to this are left as they are.
+_LARGEST_UNSCALED = 1 << 10
+
+
+def _step(largest: float) -> float:
+    """The power of two by which numbers up to this are divided, so that the linear solver can tell them apart."""
+    return 1.0 if largest <= _LARGEST_UNSCALED else 2.0 ** ceil(log2(largest / _LARGEST_UNSCALED))
 
 
 _IntegerRow = tuple[Sequence[tuple[int, int]], int | None, int | None]

@@ -35,6 +35,8 @@ from .master_problem import (
 
 # Rows about the same few amounts, as those of quota, need presolve and cuts to be bounded well.
 ROWS_OF_QUOTA = SolverConfiguration(symmetry=0)
+# With larger numbers HiGHS goes wrong, and says so on the standard output.
+_LARGEST_NUMBER = 1 << 31
 # The largest price of a capacity row where no small whole numbers have the same ratios, and how near these must be.
 _LARGEST_PRICE = 1 << 16
 _MOST_MULTIPLES = 64
@@ -83,6 +85,9 @@ class WholeGangSolver:
         if stage.terms.nodes or stage.terms.usage:
             return None
         units, rows = len(self.generator.instance.units), self._rows()
+        numbers = (abs(number) for row in rows for number in (*row.terms.units.values(), *row.terms.gangs.values()))
+        if max((*self._most(), *numbers), default=0) > _LARGEST_NUMBER:
+            return None
         values = solve_integer_program(
             self._most(),
             [(self._terms(row.terms), row.lower, row.upper) for row in rows],

@@ -182,3 +182,12 @@ def test_a_linear_solver_that_ends_abnormally_begins_anew_once():
         )
         master.set_objective(gangs_counted(scene))
         assert (master.solve() is not None) == is_solved
+
+
+def test_no_gangs_are_wished_for_where_numbers_are_too_large_for_floating_point():
+    """CP-SAT counts in whole numbers, and bounds them all the same."""
+    row = CouplingRow(Terms(gangs={0: 1 << 40}), upper=1 << 40)
+    scene = eight_devices(9, [MasterGangClass(((3, 1),), 5)], [row])
+    stage, solver = gangs_counted(scene), solver_of(scene)
+    assert solver.wish(stage, 0.0, None) is None
+    assert solver.bound(stage, empty_plan(scene.instance), Limits()) == 1
