@@ -72,6 +72,12 @@ class _Arrival:
         return self.move.running
 
     @property
+    def has_named_claim(self) -> bool:
+        """Whether a claim of it was not made for it alone: the next pod has the same one, once this pod is gone."""
+        claims = (held.ref.claim for held in self.pod.held)
+        return any(claim is not None and not claim.metadata.owner_references for claim in claims)
+
+    @property
     def node(self) -> str:
         """Where it goes."""
         return self.move.unit.node or ""
@@ -126,7 +132,7 @@ class _StepOrder:
         allowed = [one for one in self._left if self._may_leave(one)]
         for one in allowed:
             if self._has_room(one):
-                return one, True
+                return one, not one.has_named_claim
         for one in allowed:
             self._leave(one)
             fits = self._has_room(one)

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 from support.moving import holder, moving
-from support.plan_building import classes, cluster, nodes, obj, of, pod, template, user
+from support.plan_building import classes, cluster, entry, holding, nodes, obj, of, pod, template, user
 
 from drasat.models.results.plan import PlanStep
 from drasat.solver.verification.steps import step_violations
@@ -59,6 +59,14 @@ def test_budgets_are_used_one_after_the_other():
     found = moving(*there, *(one for n in (1, 2, 3) for one in holder(f"r{n}", f"n{n}", 0, **WEB)))
     assert [action for action, *_ in done(found)] == ["move", "move", "place", "place"]
     assert {step.budget for step in found.steps if step.action == "move"} == {"default/b"}
+
+
+def test_a_named_claim_is_free_only_when_its_pod_is_gone():
+    """MOV-6: the next pod has the same claim, so that both cannot run at once."""
+    there = [*nodes("n1", "n2"), template("t4", of(4)), user("big", spec="t4"), *holder("b", "n2", 0, owner=None)]
+    alone = pod("a", entry("s", claim="s"), spec={"nodeName": "n1"}, owner=("ReplicaSet", "web"))
+    found = moving(*there, holding("s", "n1", "gpu-0"), alone)
+    assert done(found) == [("move", "a", False), ("place", "big", False)]
 
 
 def step(action, name, source="", node="", kind="Pod"):
