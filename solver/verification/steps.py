@@ -13,79 +13,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
+from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of, matches_labels
 from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from ...models.kubernetes.workloads import PodDisruptionBudget
+from ...models.results.plan import PlanStep
 from ...models.workload.node_room import running_pods
 from .plans import PlacedUnit
 from .verify import Placement, Violation, verify
 
 
-class CheckedClaim(Protocol):
-    """A claim of a step, with what it gets."""
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the claim."""
-
-    @property
-    def name(self) -> str:
-        """The name of the claim."""
-
-    @property
-    def allocation(self) -> AllocationResult | None:
-        """What it gets."""
-
-
-class CheckedStep(Protocol):
-    """A step of a plan; see the record of the document."""
-
-    @property
-    def action(self) -> str:
-        """What is done: add, place, move, evict or remove."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of the object."""
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the object."""
-
-    @property
-    def name(self) -> str:
-        """The name of the object."""
-
-    @property
-    def source(self) -> str:
-        """The node that is left."""
-
-    @property
-    def node(self) -> str:
-        """The node that is come to."""
-
-    @property
-    def overlap(self) -> bool:
-        """Whether there is room for both at once."""
-
-    @property
-    def claims(self) -> Sequence[CheckedClaim]:
-        """What the claims of a unit get."""
-
-    @property
-    def note(self) -> str:
-        """What else there is to know."""
-
-
 def step_violations(
-    cluster: Cluster, steps: Sequence[CheckedStep], units: Sequence[PlacedUnit], gates: FeatureGates, cel_errors: str
+    cluster: Cluster, steps: Sequence[PlanStep], units: Sequence[PlacedUnit], gates: FeatureGates, cel_errors: str
 ) -> list[Violation]:
     """Replay steps on the cluster before the plan, in which the nodes that are bought are, too.
 
@@ -122,7 +66,7 @@ class _State:
         nodes = self.cluster.nodes.items()
         self._gone = {name for name, one in nodes if NODE_TEMPLATE_ANNOTATION in (one.metadata.annotations or {})}
 
-    def step(self, number: int, step: CheckedStep) -> Iterator[Violation]:
+    def step(self, number: int, step: PlanStep) -> Iterator[Violation]:
         """Carry out a step, and yield what is wrong with it."""
         label = f"step {number}"
         if step.action == "add":
@@ -134,7 +78,7 @@ class _State:
         else:
             yield from self._pod(label, step)
 
-    def _remove(self, label: str, step: CheckedStep) -> Iterator[Violation]:
+    def _remove(self, label: str, step: PlanStep) -> Iterator[Violation]:
         left = [key for key, node in self._nodes.items() if node == step.source and not self._is_of_node(key)]
         if left or step.source in self._gone or step.source not in self.cluster.nodes:
             said = f"still has pod {'/'.join(left[0][1:])}" if left else "is not there"
@@ -148,7 +92,7 @@ class _State:
         static = metadata is not None and "kubernetes.io/config.mirror" in (metadata.annotations or {})
         return static or any(one.controller and one.kind in ("DaemonSet", "Node") for one in owners)
 
-    def _pod(self, label: str, step: CheckedStep) -> Iterator[Violation]:
+    def _pod(self, label: str, step: PlanStep) -> Iterator[Violation]:
         key = step.kind == "Pod", step.namespace, step.name
         unit, name = self.units.get(key), f"{step.kind} {step.namespace}/{step.name}"
         if unit is None:
@@ -165,7 +109,7 @@ class _State:
         if step.node:
             yield from self._arrive(label, step, key, unit, before if step.overlap else self.cluster)
 
-    def _leave(self, label: str, step: CheckedStep, key: _Key, unit: PlacedUnit) -> Iterator[Violation]:
+    def _leave(self, label: str, step: PlanStep, key: _Key, unit: PlacedUnit) -> Iterator[Violation]:
         """Take a pod off its node; its claims are its own, and are empty then."""
         pod = self._given.get(key[1:])
         self._nodes.pop(key, None)
@@ -182,9 +126,7 @@ class _State:
                     said = f"{len(self._away[name])} pods are away, {allowed} may be"
                     yield Violation("STEP-BUDGET", "", f"{label}: PodDisruptionBudget {'/'.join(name)}: {said}")
 
-    def _arrive(
-        self, label: str, step: CheckedStep, key: _Key, unit: PlacedUnit, beside: Cluster
-    ) -> Iterator[Violation]:
+    def _arrive(self, label: str, step: PlanStep, key: _Key, unit: PlacedUnit, beside: Cluster) -> Iterator[Violation]:
         """Put a unit on its node; ``beside`` is what runs then."""
         if step.node in self._gone or step.node not in beside.nodes:
             yield Violation("STEP-NODE", "", f"{label}: node {step.node} is not there")

@@ -13,6 +13,8 @@ MODULES = sorted(path.name for path in PACKAGE.glob("*.py"))
 # are readings of the input.
 MODELS = ("kubernetes.", "workload.", "formats.decode")
 MODELS += ("cluster.cluster", "cluster.node_fit")
+# Steps are read as the document has them.
+MODELS += ("results.plan",)
 
 
 def imported(name):
