@@ -121,7 +121,10 @@ def allocate(
         audit_ends = monotonic() + audit if time_limit is None else min(monotonic() + audit, started + time_limit)
         complete = not placer.rooms.devices.devices
         question = AuditQuestion(cluster, tuple(nodes.values()), gates, policy, given, complete)
-        outcomes = audited_outcomes(question, outcomes, sets, audit_ends)
+        try:
+            outcomes = audited_outcomes(question, outcomes, sets, audit_ends)
+        except KeyboardInterrupt:
+            interrupted = True
         seconds["audit"] = monotonic() - searched - seconds["verify"]
     counts = replace(worker.counts, devices=cluster.device_count)
     statistics = Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import gcd
+from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
@@ -39,7 +40,7 @@ from .requests import ALL, MAX_RESULTS, ClaimReading, is_admin
 from .state import UNKNOWN_KIND, ExpressionTimeoutError, TypedValue, UnitUsage
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, IntVar
+    from ortools.sat.python.cp_model import CpModel, CpSolver, CpSolverStatus, IntVar
 
 Entry: TypeAlias = DeviceConstraint | extensions.Predicate
 
@@ -201,12 +202,14 @@ class NodeAudit:
         parameters = solver.parameters
         parameters.cp_model_presolve, parameters.linearization_level = False, 2
         parameters.num_workers, parameters.random_seed = 1, _SEED
+        # The solver would not give Ctrl-C back.
+        parameters.catch_sigint_signal = False
         while True:
             left = _LONGEST_RUN if self._deadline is None else self._deadline - monotonic()
             if left <= 0:
                 return Audit.UNDECIDED
             parameters.max_time_in_seconds = left
-            status = solver.solve(model)
+            status = _run(solver, model)
             if status == cp_model.INFEASIBLE:
                 return Audit.IMPOSSIBLE
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -323,6 +326,27 @@ class NodeAudit:
                 if members and next(self._entry_rules.findings(entry, members, self._node), None) is not None:
                     return scope
         return None
+
+
+def _run(solver: CpSolver, model: CpModel) -> CpSolverStatus:
+    """Solve in a thread of its own, so that Ctrl-C ends the wait."""
+    found: list[CpSolverStatus] = []
+    done = Event()
+
+    def solve() -> None:
+        try:
+            found.append(solver.solve(model))
+        finally:
+            done.set()
+
+    Thread(target=solve, daemon=True).start()
+    try:
+        while not done.wait(1.0):
+            pass
+    except KeyboardInterrupt:
+        solver.stop_search()
+        raise
+    return found[0]
 
 
 # What results repeat of requests and devices; there is no claim yet that would say it.

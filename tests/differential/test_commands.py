@@ -27,7 +27,7 @@ BEYOND = [
     "torus-topology",
 ]
 # Queues, which are for plans.
-PLANS = ["plan-buy", "plan-controllers", "plan-pools", "plan-queue", "study"]
+PLANS = ["consolidate", "plan-buy", "plan-controllers", "plan-pools", "plan-queue", "study"]
 # For verbs of integrations.
 INTEGRATIONS = ["kueue", "overlays", "provisioning"]
 

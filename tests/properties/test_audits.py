@@ -1,5 +1,7 @@
 """The verifier's own formulation agrees with the engines about what is refused and what is placed."""
 
+import subprocess
+import sys
 from collections import Counter
 from random import Random
 
@@ -121,3 +123,21 @@ def test_no_false_refusal_passes_an_audit(fault, monkeypatch, record_property):
         wrong += 1
     record_property("share without audit", f"{shown} of {len(cases)}")
     assert shown == wrong > 0
+
+
+def test_ctrl_c_is_given_back_after_an_audit():
+    """The solver takes it where it is allowed to, and never gives it back."""
+    code = (
+        "import os, signal, time\n"
+        "import drasat\n"
+        "from drasat.scenarios import one_node\n"
+        "result = drasat.allocate(drasat.load(one_node.too_many(20)), audit=600.0, time_limit=None)\n"
+        "assert result.document.proof == 'audited'\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('given back')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, done.stdout) == (0, "given back\n")

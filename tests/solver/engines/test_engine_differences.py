@@ -117,7 +117,7 @@ def test_whether_it_fits_does_not_depend_on_how_far_auto_goes(visits, register):
 def test_a_search_that_is_cut_off_goes_on_with_the_solver():
     supply = pool(*devices(*(f"d{number:02}" for number in range(24)), a=1))
     answer = ask(supply, claim(want("r", 12), want("s", 12), want("t", 1)), engine="auto")
-    assert (answer.outcome, answer.units[0].proof_kind) == ("Unallocatable", "solver")
+    assert (answer.outcome, answer.units[0].proof_kind) == ("Unallocatable", "witness")
     assert answer.statistics.steps == 0
 
 
