@@ -60,7 +60,7 @@ _WISHES, _WISHING_TIME_SHARE = 12, 1 / 2
 _PARTS_OF_GAP = 4
 _WHOLE_GANGS_WORK = 20.0
 # What a brief stage may take: rounds of pricing, and work of CP-SAT on the columns at the end.
-_BRIEF_ROUNDS = 20
+_BRIEF_ROUNDS, _LEAST_BRIEF_ROUNDS = 20, 5
 _BRIEF_PART = 10
 _FEW_NODE_CLASSES = 8
 _BRIEF_WORK = 0.1
@@ -173,8 +173,10 @@ class _StageSolver:
 
     def _brief_rounds(self) -> int:
         """So many rounds of pricing in a brief stage; with many node classes a tenth of what stages took before it."""
-        before = sum(one.rounds for one in self._results)
-        return _BRIEF_ROUNDS if len(self._instance.nodes) <= _FEW_NODE_CLASSES else before // _BRIEF_PART
+        before, classes = sum(one.rounds for one in self._results), len(self._instance.nodes)
+        # Where arc flow closes stages, few rounds come before.
+        least = _LEAST_BRIEF_ROUNDS if classes <= _MANY_NODE_CLASSES else 0
+        return _BRIEF_ROUNDS if classes <= _FEW_NODE_CLASSES else max(least, before // _BRIEF_PART)
 
     def _generate(self, stage: master_problem.ObjectiveStage, known: int | None) -> None:
         """Generate columns, and make a plan of them; some bound is ``known``."""
