@@ -270,7 +270,8 @@ class _ArcFlowModel:
                 cover[unit].set_coefficient(variable, -size)
         for number, network in self._networks.items():
             there = self._kept_nodes(number)
-            balance = [self._row([], *(2 * (_entering(state, network) * there,))) for state in range(network.states)]
+            entering = [_entering(state, network) * there for state in range(network.states)]
+            balance = [self._row([], nodes, nodes) for nodes in entering]
             balance[0].set_coefficient(self._nodes[number], 1)
             balance[network.sink].set_coefficient(self._nodes[number], -1)
             for variable, arc in zip(self._arcs[number], network.arcs, strict=True):

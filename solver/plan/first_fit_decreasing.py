@@ -147,6 +147,8 @@ class _DecreasingPacking:
         if not len(own.room) or number <= 0:
             return 0
         fitting = node.fitting(unit, own.room)
+        if unit in node.most:
+            fitting = np.minimum(fitting, [node.most[unit] - counts[unit] for counts in own.counts])
         order = np.flatnonzero(fitting)
         if self._fullest and len(order):
             scale = np.array([1 / left if left else 0.0 for left in node.left])

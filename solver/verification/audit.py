@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic
@@ -17,7 +16,6 @@ from ...models.kubernetes.meta import key_of
 from .claims import is_usable_on
 from .existence import Audit, NodeAudit
 from .nodes import node_findings
-from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
 
 
@@ -51,17 +49,9 @@ def audit(
     for step in steps:
         if isinstance(step, Refusal):
             found.append([_audited(replay, step, node, caller_constraints, deadline) for node in step.nodes])
-            continue
-        try:
-            # It was verified before; the next units see it.
-            deque(replay.unit(step), maxlen=0)
-        except ExpressionTimeoutError:
-            deadline = _PAST
+        else:
+            replay.enter(step)
     return found
-
-
-_PAST = 0.0
-"""A reading of ``time.monotonic`` that is over."""
 
 
 def _audited(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -197,11 +198,27 @@ class Replay:
             asked = self.loads.claim_on(claim, placement.node)
             for finding in self._rules.findings(asked, allocation, context, placement.costs.get(key)):
                 yield Violation(finding.rule, "/".join(key), finding.message)
+        self._hold(placement)
+
+    def enter(self, placement: Placement) -> None:
+        """Count a unit as placed without judging it: it was verified before."""
+        deque(self._room_findings(placement), maxlen=0)
+        self._hold(placement)
+
+    def _hold(self, placement: Placement) -> None:
+        """Count the devices of a unit as held."""
         for claim, allocation in placement.claims:
             key = key_of(claim.metadata)
             self._made[key] = allocation
             self._finals[key] = FinalClaim(claim, allocation, placement.node)
             self._ledger.enter(allocation)
+
+    def _room_findings(self, placement: Placement) -> Iterator[Finding]:
+        """What the node has too little of for a pod, which counts as placed then."""
+        if placement.pod is not None and self._counts_rooms:
+            earlier = ((claim, self.allocation(key_of(claim.metadata))) for claim in placement.earlier)
+            held = (*placement.claims, *((claim, made) for claim, made in earlier if made is not None))
+            yield from self.loads.enter(placement.pod, placement.node, held)
 
     def groups(self, cluster: Cluster, requested: Sequence[Unit] | None) -> Iterator[Violation]:
         """Yield what is wrong with groups once all units are placed."""
@@ -220,9 +237,7 @@ class Replay:
         if pod is not None:
             yield from node_findings(pod, node)
             yield from self._members.findings(pod, (*(claim for claim, _ in placement.claims), *placement.earlier))
-            earlier = ((claim, self.allocation(key_of(claim.metadata))) for claim in placement.earlier)
-            held = (*placement.claims, *((claim, made) for claim, made in earlier if made is not None))
-            yield from self.loads.enter(pod, node, held) if self._counts_rooms else ()
+            yield from self._room_findings(placement)
             claims = (*(self.loads.claim_on(claim, node) for claim, _ in placement.claims), *placement.earlier)
             yield from self.loads.device_findings(pod, claims, node) if self._counts_extended else ()
         for claim in placement.earlier:
