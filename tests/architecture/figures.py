@@ -11,13 +11,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("api", "cel", "encoders", "integrations", "models", "peers", "problem", "scenarios", "solver")
 
 LIMITS = {
-    # 300 and 60,000 for what there was when the source was reorganised; the rest is room for integrations and reports.
-    "modules": 440,
-    "lines": 112_000,
+    # 300 and 60,000 for what there was when the source was reorganised; the rest is for integrations, reports,
+    # audits, moves and what pods ask of one another.
+    "modules": 475,
+    "lines": 124_000,
     "import lines in percent": 6.3,
     "lines of the largest module": 500,
-    "modules entered by allocate": 158,
-    "modules entered by plan": 240,
+    "modules entered by allocate": 160,
+    "modules entered by plan": 250,
 }
 # The public result of a verb has the name of the Kubernetes type that it contains.
 SHARED_CLASS_NAMES = {"AllocationResult"}
