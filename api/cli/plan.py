@@ -106,6 +106,12 @@ Replacements = Annotated[
     Literal["none", "one", "any"],
     typer.Option("--replacement", help="With --consolidate: allow no new node, one in all, or any number."),
 ]
+Duals = Annotated[
+    bool,
+    typer.Option(
+        "--duals", help="Add to -o json and -o yaml the duals from which the bound of each stage can be found."
+    ),
+]
 Workers = Annotated[
     int,
     typer.Option("--workers", metavar="N", min=1, help="Use this many threads; the plan is the same with any number."),
@@ -140,6 +146,7 @@ def command(
     time_limit: options.TimeLimit = "300s",
     seed: options.Seed = 0,
     workers: Workers = 1,
+    duals: Duals = False,
     timings: options.Timings = False,
     report: options.Report = None,
     output: options.PlanOutput = "table",
@@ -170,7 +177,7 @@ def command(
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
     ask = partial(ask, natural_gangs=natural_gangs, quota=quota, alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
-    ask = partial(ask, moves=moves, move_bare=move_bare, consolidate=consolidate, replacement=replacement)
+    ask = partial(ask, duals=duals, moves=moves, move_bare=move_bare, consolidate=consolidate, replacement=replacement)
     line = progress_line()
     ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=line and line.report_plan)
     with _thread_pool(workers) as executor:

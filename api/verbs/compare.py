@@ -18,7 +18,8 @@ from ..models.results import comparison as records
 from ..models.results.common import outcome_of
 from ..solver.compare.engines import devices_by_request
 from . import Result
-from .plan import CURVE_SECONDS, made_by_plan, plan_verdict
+from .pictured_plan import CURVE_SECONDS, made_by_plan
+from .plan import plan_verdict
 
 if TYPE_CHECKING:
     import pandas

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
-from functools import cache, partial
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,26 +33,19 @@ from ..models.results.plan import (
     plain_number,
 )
 from . import Interrupted, ResultWithManifests
-from .allocate import EXPLAIN_SECONDS, allocated_manifests, claim_answers
+from .allocate import allocated_manifests, claim_answers
+from .pictured_plan import PicturedPlan
 
 if TYPE_CHECKING:
     import pandas
 
     from ..integrations.karpenter.candidates import NodeMarket
     from ..models.kubernetes.node_templates import PurchaseLimit
-    from ..models.results.explanation import ExplanationDocument
-    from ..models.workload.expansion import QueuedUnit
     from ..models.workload.quota import QuotaProblem
-    from ..models.workload.units import Unit
-    from ..reports.plots import MadeAllocation, PlotSource
-    from ..solver.compare.figures import FragmentationPoint, MoreUnits, SchedulingContext
+    from ..reports.plots import PlotSource
     from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
     from .moves import MovingPods
 
-# The longest time that a picture counts what a plan leaves.
-CURVE_SECONDS = 5.0
-# Sorts of units that are not placed, of which the first one is explained in a report.
-EXPLAINED_SORTS = 5
 PlanWatch = Callable[[str, float, float | None], None]
 
 
@@ -65,7 +58,7 @@ class PlanResult(ResultWithManifests[PlanDocument]):
         manifests: Callable[[], Iterable[dict[str, Any]]] = list,
         cluster: Cluster | None = None,
         progress: Sequence[StageProgress] = (),
-        pictured: _PicturedPlan | None = None,
+        pictured: PicturedPlan | None = None,
     ) -> None:
         super().__init__(document, manifests, cluster)
         self.progress = tuple(progress)
@@ -123,107 +116,13 @@ class PlanResult(ResultWithManifests[PlanDocument]):
         return report.reasons(self.document)
 
     def _plot_source(self) -> PlotSource:
-        return self._pictured.source(self) if self._pictured else super()._plot_source()
+        return self._pictured.source(self.document, self.progress) if self._pictured else super()._plot_source()
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("owners"), self.to_frame("objective"))
 
     def __repr__(self) -> str:
         return f"PlanResult({self.summary()})"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _PicturedPlan:
-    """A plan with what its pictures need beside the document."""
-
-    found: PlanOutcome
-    cluster: Cluster
-    namespace: str | None
-    selector: str
-    natural_gangs: bool
-    seed: int
-    only_new: bool = False
-    constraints: Sequence[Mapping[str, Any] | Predicate] = ()
-
-    def source(self, result: PlanResult) -> PlotSource:
-        from ..reports.plots import PlotSource
-
-        whole = self._whole_cluster()
-        return PlotSource(
-            result.document,
-            whole,
-            progress=result.progress,
-            made=lambda: {"": made_by_plan(self.found.units)},
-            room=lambda: self._room(whole),
-            curves=lambda: {"plan": self._curve(whole)},
-            explanation=cache(partial(self._explanation, whole)),
-            shadow_prices=self.found.shadow_prices,
-        )
-
-    def _explanation(self, whole: Cluster) -> ExplanationDocument | None:
-        """What keeps the first unit of the most frequent sorts from being placed; None where all are placed."""
-        alike: dict[tuple[str, ...], list[Unit]] = {}
-        for one in self.found.units:
-            if one.node is None:
-                alike.setdefault(tuple(reason.message for reason in one.reasons), []).append(one.unit)
-        if not alike:
-            return None
-        from ..models.results.common import Status
-        from ..solver.engines.outcome import UnitOutcome
-        from ..solver.explain.explain import explain_beside
-
-        placed = [
-            UnitOutcome(one.unit, Status.ALLOCATED, one.node, allocations=one.allocations)
-            for one in self.found.units
-            if one.node is not None
-        ]
-        frequent = sorted(alike.values(), key=lambda units: -len(units))[:EXPLAINED_SORTS]
-        new = {node.metadata.name for nodes in self.found.bought.values() for node in nodes}
-        nodes = {name: node for name, node in whole.nodes.items() if name in new or not self.only_new}
-        ask = partial(explain_beside, whole, placed, [units[0] for units in frequent], nodes, gates=self.found.gates)
-        ask = partial(ask, cel_errors=self.found.cel_errors, time_limit=EXPLAIN_SECONDS, seed=self.seed)
-        return ask(constraints=self.constraints)
-
-    def _whole_cluster(self) -> Cluster:
-        """The input with the nodes that are bought."""
-        from ..solver.plan.build.nodes import with_bought_nodes
-
-        counts = {name: len(nodes) for name, nodes in self.found.bought.items() if nodes}
-        return with_bought_nodes(self.cluster, counts)[0] if counts else self.cluster
-
-    def _curve(self, whole: Cluster) -> list[FragmentationPoint]:
-        from ..solver.compare.figures import fragmentation_curve
-
-        context, units = self._context(whole)
-        return fragmentation_curve(context, units, self.found.units, self.found.order)
-
-    def _room(self, whole: Cluster) -> list[MoreUnits]:
-        from ..solver.compare.figures import more_units
-
-        context, units = self._context(whole)
-        return more_units(context, units, self.found.units)
-
-    def _context(self, whole: Cluster) -> tuple[SchedulingContext, tuple[QueuedUnit, ...]]:
-        """The queue, and a place to put it, with nothing placed."""
-        from ..solver.compare.figures import SchedulingContext
-        from ..solver.compare.plans import scheduling_input
-
-        ask = partial(scheduling_input, whole, gates=self.found.gates, cel_errors=self.found.cel_errors, seed=self.seed)
-        ask = partial(ask, namespace=self.namespace, selector=self.selector, natural_gangs=self.natural_gangs)
-        inputs = ask()
-        if [one.unit.name for one in inputs.units] != [one.unit.name for one in self.found.units]:
-            raise ValueError("there is nothing to draw: quota changed the queue of the plan")
-        return SchedulingContext(inputs, monotonic() + CURVE_SECONDS), inputs.units
-
-
-def made_by_plan(units: Iterable[PlannedUnitOutcome]) -> list[MadeAllocation]:
-    """The allocations of a plan with the owners of their units."""
-    return [
-        (f"{unit.kind} {unit.namespace}/{unit.name}", "/".join(ref.key), allocation)
-        for unit in units
-        if unit.node is not None
-        for ref, allocation in unit.allocations
-    ]
 
 
 class PlanInterrupted(Interrupted[PlanResult]):
@@ -254,6 +153,7 @@ def plan(
     replacement: str = "any",
     executor: Executor | None = None,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    duals: bool = False,
     timings: bool = False,
     watch: PlanWatch | None = None,
 ) -> PlanResult:
@@ -320,6 +220,8 @@ def plan(
         share models. Any number of workers has the same plan.
     constraints
         Constraints for every claim of the queue, beside its own, as for ``allocate``.
+    duals
+        Put the duals of the linear program of each stage into the document: what its bound can be found from anew.
     timings
         Put wall times into the document.
     watch
@@ -358,6 +260,7 @@ def plan(
     if limits or market is not None or alternatives != "any":
         ask = partial(ask, purchase_limits=limits, alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
+    ask = partial(ask, duals=True) if duals else ask
     progress: list[StageProgress] = []
     if time_limit is not None and (needed is not None or market is not None):
         time_limit = max(0.0, time_limit - (monotonic() - began))
@@ -373,9 +276,7 @@ def plan(
             document = moving.with_steps(document, answer)
         if market is not None:
             document = _with_offerings(document, market)
-        pictured = _PicturedPlan(
-            answer, cluster, namespace, selector, natural_gangs, seed, only_new, tuple(constraints)
-        )
+        pictured = PicturedPlan(answer, cluster, namespace, selector, natural_gangs, seed, only_new, tuple(constraints))
         return PlanResult(document, partial(_manifests, answer, market), cluster, progress, pictured)
 
     call = moving.asked(cluster, ask) if moving else ask
@@ -466,6 +367,7 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
         notices=found.notices,
         workloads=found.quota.workloads if found.quota else msgspec.UNSET,
         queues=found.quota.queues if found.quota else msgspec.UNSET,
+        duals=msgspec.UNSET if found.duals is None else found.duals,
         timings=dict(found.seconds) if timings else msgspec.UNSET,
     )
 

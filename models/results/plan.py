@@ -9,7 +9,7 @@ import msgspec
 
 from ..formats.decode import Model
 from ..workload.unit_classes import OwnerKind
-from .common import API_VERSION, ClaimAnswer, Reason
+from .common import API_VERSION, ClaimAnswer, ProofKind, Reason
 
 Number = int | float
 PlanVerdict = Literal["Optimal", "Feasible", "Infeasible", "Unknown"]
@@ -19,7 +19,9 @@ class PlanStage(Model, omit_defaults=False):
     """What a stage of the objective came to, in its own unit.
 
     No plan that is as good in the stages before is beyond ``bound``; null: none is known. ``gap`` is the distance of
-    value and bound relative to the bound, null where there is no such number. ``proven``: it is as small as asked for.
+    value and bound relative to the bound, null where there is no such number. ``proven``: it is as small as asked for;
+    ``proof`` is what that rests on, null where it is not proven. A ``witness`` is a value that cannot be better: all
+    units are placed, or nothing is spent.
     """
 
     stage: str
@@ -28,6 +30,7 @@ class PlanStage(Model, omit_defaults=False):
     proven: bool
     gap: float | None
     sense: Literal["max", "min"]
+    proof: ProofKind | None = None
 
 
 class StageProgress(NamedTuple):
@@ -65,8 +68,10 @@ def relative_gap(value: Number, bound: Number | None) -> float | None:
     return abs(bound - value) / abs(bound) if bound else None
 
 
-def plan_stage(stage: str, value: Number, bound: Number | None, proven: bool, maximised: bool) -> PlanStage:
-    """Make the record of a stage with the gap of its value and bound."""
+def plan_stage(
+    stage: str, value: Number, bound: Number | None, proven: bool, maximised: bool, proof: ProofKind = ProofKind.SOLVER
+) -> PlanStage:
+    """Make the record of a stage with the gap of its value and bound; ``proof`` counts where it is proven."""
     return PlanStage(
         stage=stage,
         value=value,
@@ -74,7 +79,41 @@ def plan_stage(stage: str, value: Number, bound: Number | None, proven: bool, ma
         proven=proven,
         gap=relative_gap(value, bound),
         sense="max" if maximised else "min",
+        proof=proof if proven else None,
     )
+
+
+DualKind = Literal[
+    "unit", "node", "device", "counter", "capacity", "stage", "budget", "limit", "gang", "quota", "claim", "home", "row"
+]
+
+
+class DualRow(Model, kw_only=True):
+    """A row of the linear program of a stage, by what it is about, and its exact ``value``: a fraction as in 3/2.
+
+    The value is what one more is worth, in the stage's unit.
+
+    - ``unit``: a place for units like those named, in a gang's ``domain`` where it is bound to one.
+    - ``node``: a node like the one named.
+    - ``device``: a device that several nodes reach, any of those named; ``counter``, ``capacity``: one whole unit of
+      such a counter (driver, pool, counter set and name) or capacity (driver, pool, device and name).
+    - ``stage``: one less of the earlier stage of this name. ``budget``: a unit of money. ``limit``: one more in a limit
+      that templates share.
+    - ``gang``, ``quota``, ``claim``, ``home``, ``row``: other rows, about gangs, quota of Kueue, claims that several
+      units name, running pods that stay, and choices. No bound of an audit rests on them.
+    """
+
+    kind: DualKind
+    names: tuple[str, ...] = ()
+    domain: str = ""
+    value: str
+
+
+class StageDuals(Model, kw_only=True):
+    """The duals with which the bound of a stage was found; rows with a value of zero are left out."""
+
+    stage: str
+    rows: tuple[DualRow, ...]
 
 
 class PlannedUnit(Model, kw_only=True, omit_defaults=False):
@@ -209,7 +248,7 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     """What ``plan -o json`` prints. ``asked`` and ``placed`` are numbers of units, ``gap`` is the one asked for.
 
     ``notices`` say what of the question was left aside. ``workloads`` and ``queues`` are there where quota counts,
-    ``steps`` where running pods may move, ``removed`` where nodes may go.
+    ``steps`` where running pods may move, ``removed`` where nodes may go, ``duals`` where they are asked for.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -231,4 +270,5 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     queues: tuple[QueueUsage, ...] | msgspec.UnsetType = msgspec.UNSET
     steps: tuple[PlanStep, ...] | msgspec.UnsetType = msgspec.UNSET
     removed: tuple[RemovedNode, ...] | msgspec.UnsetType = msgspec.UNSET
+    duals: tuple[StageDuals, ...] | msgspec.UnsetType = msgspec.UNSET
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

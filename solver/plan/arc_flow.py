@@ -20,7 +20,7 @@ import numpy as np
 from . import master_problem
 from .column_generation import ColumnGenerator, value_step
 from .filling_graph import FillingGraph
-from .master import INTEGRALITY_TOLERANCE, Duals, MasterRelaxation, mathopt, run_mixed_integer
+from .master import INTEGRALITY_TOLERANCE, MasterRelaxation, mathopt, run_mixed_integer
 
 # A model with more arcs takes too long, and so does a search with more nodes.
 _MOST_ARCS = 60_000
@@ -159,7 +159,7 @@ class _FlowSearch:
 
     generator: ColumnGenerator
     stage: master_problem.ObjectiveStage
-    duals: Duals
+    duals: master_problem.Duals
     graphs: Mapping[int, FillingGraph]
 
     def run(

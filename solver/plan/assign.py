@@ -16,6 +16,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
+from ...models.results.common import ProofKind
 from ...models.results.plan import PlanStage, plan_stage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import plugin_classes
@@ -419,7 +420,11 @@ def _stage_outcome(
             bound = max(bound, goal.display_value(goal.limit - goal.earlier))
     elif relaxed_bounds is not None:
         bound = (min if goal.stage.maximise else max)(bound, relaxed_bounds)
-    return plan_stage(result.name, value, bound, is_close(value, bound, goal.stage.gap(gap)), goal.stage.maximise)
+    proven = is_close(value, bound, goal.stage.gap(gap))
+    # All units are placed, or nothing is spent.
+    everything = goal.weigh is not None and value == goal.display_value(goal.limit - goal.earlier)
+    proof = ProofKind.WITNESS if everything or not (goal.stage.maximise or value) else ProofKind.SOLVER
+    return plan_stage(result.name, value, bound, proven, goal.stage.maximise, proof)
 
 
 def _plan_status(

@@ -15,8 +15,8 @@ from math import gcd
 from typing import Protocol
 
 from .filling_graph import FillingGraph, VectorNode
-from .master import Duals, LinearMaster, MasterRelaxation
-from .master_problem import Column, CouplingRow, MasterProblem, ObjectiveStage, Terms, is_past
+from .master import LinearMaster, MasterRelaxation
+from .master_problem import Column, CouplingRow, Duals, MasterProblem, ObjectiveStage, Terms, is_past
 
 # How much of the last duals is in the prices.
 _CURRENT_DUAL_WEIGHT = 0.25
@@ -43,12 +43,13 @@ class GenerationLimits:
 
 @dataclass(frozen=True, slots=True)
 class GenerationResult:
-    """The last relaxation, the best bound in 1 / ``scale`` (None for none), and the rounds it took."""
+    """The last relaxation, the best bound in 1 / ``scale`` (None for none) with its duals, and the rounds it took."""
 
     relaxation: MasterRelaxation | None
     bound: int | None
     scale: int
     rounds: int
+    duals: Duals | None = None
 
     def rounded(self, instance: MasterProblem, stage: ObjectiveStage) -> int | None:
         """The bound as the next value that a plan can have."""
@@ -144,7 +145,7 @@ class _GenerationRun:
 
     def known(self) -> GenerationResult:
         """Return the result by now; the bound has the scale at which it was found."""
-        return GenerationResult(self.relaxation, self.bound, self.scale, self.rounds)
+        return GenerationResult(self.relaxation, self.bound, self.scale, self.rounds, self.center)
 
     def to_the_end(self) -> None:
         relaxation = self._relaxed()

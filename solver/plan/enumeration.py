@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..engines.cp_sat import Limits, SolverStatus
 from . import column_generation, master_problem
-from .master import ColumnBounds, Duals, solve_restricted_master
+from .master import ColumnBounds, solve_restricted_master
 
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
 _MOST_ENUMERATED_COLUMNS = 3000
@@ -29,7 +29,7 @@ class EnumerationProof:
 def prove_by_enumeration(
     generator: column_generation.ColumnGenerator,
     stage: master_problem.ObjectiveStage,
-    duals: Duals,
+    duals: master_problem.Duals,
     plan: master_problem.IntegerPlan,
     deadline: float | None,
 ) -> EnumerationProof:
@@ -52,7 +52,7 @@ def prove_by_enumeration(
 def _enumerate_columns(
     generator: column_generation.ColumnGenerator,
     stage: master_problem.ObjectiveStage,
-    duals: Duals,
+    duals: master_problem.Duals,
     plan: master_problem.IntegerPlan,
     deadline: float | None,
 ) -> Sequence[master_problem.Column] | None:

@@ -31,22 +31,6 @@ _SOLVER_ERRORS = (ValueError, RuntimeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
-class Duals:
-    """What one more unit of each class is worth (never below zero), and one more of each row's upper side."""
-
-    units: tuple[float, ...]
-    rows: tuple[float, ...]
-
-    def mixed(self, other: Duals, part: float) -> Duals:
-        """Mix with this part of ``other`` (Wentges 1997)."""
-        return Duals(_weighted_mean(self.units, other.units, part), _weighted_mean(self.rows, other.rows, part))
-
-
-def _weighted_mean(one: Sequence[float], other: Sequence[float], part: float) -> tuple[float, ...]:
-    return tuple((1 - part) * mine + part * theirs for mine, theirs in zip(one, other, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
 class MasterRelaxation:
     """An optimum of the linear program: nodes for each column, gangs, and duals, all in floating point."""
 
@@ -54,7 +38,7 @@ class MasterRelaxation:
     columns: tuple[float, ...]
     gangs: tuple[float, ...]
     nodes: tuple[float, ...]
-    duals: Duals
+    duals: master_problem.Duals
 
 
 class LinearMaster:
@@ -202,7 +186,7 @@ class LinearMaster:
             tuple(found.variable_values(self._amounts)),
             tuple(amount * step for amount, step in gangs),
             tuple(sign * dual for dual in found.dual_values(self._limits)),
-            Duals(
+            master_problem.Duals(
                 tuple(-sign * dual for dual in found.dual_values(self._cover)),
                 tuple(sign * dual / step for dual, step in rows),
             ),

@@ -291,14 +291,36 @@ class PlanLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class Duals:
+    """What one more unit of each class is worth (never below zero), and one more of each row's upper side."""
+
+    units: tuple[float, ...]
+    rows: tuple[float, ...]
+
+    def mixed(self, other: Duals, part: float) -> Duals:
+        """Mix with this part of ``other`` (Wentges 1997)."""
+        return Duals(_weighted_mean(self.units, other.units, part), _weighted_mean(self.rows, other.rows, part))
+
+
+def _weighted_mean(one: Sequence[float], other: Sequence[float], part: float) -> tuple[float, ...]:
+    return tuple((1 - part) * mine + part * theirs for mine, theirs in zip(one, other, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
 class StageResult:
-    """The value of a stage, the bound on all plans (None: unknown), and whether the gap is small enough."""
+    """The value of a stage, the bound on all plans (None: unknown), and whether the gap is small enough.
+
+    ``duals`` are those of the linear program at its bound; None where it was not solved. Its rows are those of the
+    instance, and one for each stage that is ``kept``, by name.
+    """
 
     name: str
     value: int
     bound: int | None
     proven: bool
     rounds: int
+    duals: Duals | None = None
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,15 @@ from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import PoolId
 from ...models.results.common import Reason
-from ...models.results.plan import PlannedNode, PlannedWorkload, PlanStage, PlanStep, QueueUsage, ShadowPrice
+from ...models.results.plan import (
+    PlannedNode,
+    PlannedWorkload,
+    PlanStage,
+    PlanStep,
+    QueueUsage,
+    ShadowPrice,
+    StageDuals,
+)
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.quota import Admissions, QuotaProblem
@@ -198,7 +206,7 @@ class PlanOutcome:
     ``quota`` is there where quota counts. ``shadow_prices`` say what one more unit, node or unit of budget changes;
     there are none where nothing can be bought, or no linear program was solved in time. ``moves`` are the running pods
     among the units, and ``steps`` an order in which all that the plan says can be carried out; ``removed`` are nodes
-    that go, with their prices.
+    that go, with their prices. ``duals`` are there where they are asked for.
     """
 
     outcome: str
@@ -218,6 +226,7 @@ class PlanOutcome:
     moves: tuple[PlannedMove, ...] = ()
     steps: tuple[PlanStep, ...] = ()
     removed: tuple[tuple[str, Fraction], ...] = ()
+    duals: tuple[StageDuals, ...] | None = None
 
     @property
     def asked(self) -> int:

@@ -91,6 +91,7 @@ def plan(
     purchase_limits: Sequence[PurchaseLimit] = (),
     alternatives: str = "any",
     lifted: LiftedPods | None = None,
+    duals: bool = False,
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 
@@ -190,6 +191,10 @@ def plan(
     answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds)
     said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
     answer = replace(answer, shadow_prices=prices, notices=(*dropped, *(quota.notices if quota else ()), *said))
+    if duals:
+        from .duals import named_duals
+
+        answer = replace(answer, duals=named_duals(request, instance, solution))
     cluster = assignment.cluster
     if lifted:
         answer, cluster = lifted.settled(answer, cluster)

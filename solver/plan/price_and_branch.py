@@ -122,6 +122,8 @@ class _StageSolver:
         self._whole_gangs = WholeGangSolver(self._generator, self._most())
         self._results: list[master_problem.StageResult] = []
         self._reached: list[tuple[master_problem.ObjectiveStage, int | None]] = []
+        # Names of the stages that have rows of their own.
+        self._kept: list[str] = []
 
     def result(self, interrupted: bool = False) -> master_problem.PlanSolution:
         """Return the solution by now."""
@@ -157,6 +159,7 @@ class _StageSolver:
         if not self._is_close(stage, known):
             self._generate(stage, known)
         self.master.add_row(stage.kept_at(self._plan.value(stage.terms)))
+        self._kept.append(stage.name)
 
     def _lighten(self, stage: master_problem.ObjectiveStage) -> None:
         """Give the units of the plan at hand, and no others, devices that count least, where they are found soon."""
@@ -200,10 +203,15 @@ class _StageSolver:
             generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage, known))
         except column_generation.GenerationInterrupted as interrupted:
             bound = interrupted.generated.rounded(self._instance, stage)
+            self._keep_duals(interrupted.generated)
             self._note(stage, stage.tightest(known, bound), interrupted.generated.rounds)
             raise
+        self._keep_duals(generated)
         self._note(stage, stage.tightest(known, generated.rounded(self._instance, stage)), generated.rounds)
         return generated
+
+    def _keep_duals(self, generated: column_generation.GenerationResult) -> None:
+        self._results[-1] = replace(self._results[-1], duals=generated.duals, kept=tuple(self._kept))
 
     def _most(self) -> tuple[int, ...]:
         """Limits of units in a column. With many unit classes only the node limits it: then one replaces another.
@@ -454,7 +462,8 @@ class _StageSolver:
 
     def _note(self, stage: master_problem.ObjectiveStage, bound: int | None, rounds: int) -> None:
         value = self._plan.value(stage.terms)
-        self._results[-1] = master_problem.StageResult(stage.name, value, bound, self._is_close(stage, bound), rounds)
+        proven = self._is_close(stage, bound)
+        self._results[-1] = replace(self._results[-1], value=value, bound=bound, proven=proven, rounds=rounds)
         if self._watch:
             self._watch(stage.name, value, bound)
 

@@ -14,6 +14,7 @@ from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
 from ....models.results.common import Reason
+from ....models.results.plan import DualKind
 from ....models.workload.expansion import QueuedUnit
 from ....models.workload.node_room import missing_resources, remaining_allocatable
 from ....models.workload.quota import QuotaQueue
@@ -100,7 +101,8 @@ class PlanInstance:
     ``unplaceable`` says by position in the queue why a unit cannot be placed; ``is_narrowed``: the instance leaves out
     some plans, so that its bounds do not hold for all; ``busy`` are the nodes in use whatever is planned. ``objective``
     are the stages by name, with those that follow; ``consumption`` weighs devices where a stage asks for it.
-    ``admissions`` reads from a plan what is admitted. ``homes`` say which running pods stay.
+    ``admissions`` reads from a plan what is admitted. ``homes`` say which running pods stay; ``row_kinds`` what rows
+    of the problem are about.
     """
 
     problem: MasterProblem
@@ -120,6 +122,7 @@ class PlanInstance:
     consumption: ConsumptionSurvey | None
     admissions: PlannedAdmissions | None = None
     homes: HomeSlots | None = None
+    row_kinds: tuple[DualKind, ...] = ()
 
 
 def build_plan_instance(request: PlanRequest, deadline: float | None = None) -> PlanInstance:
@@ -224,11 +227,14 @@ class _PlanInstanceBuilder:
         first = len(shared.limits) + len(self._apart.refs)
         on_one_node = [CouplingRow(Terms(usage={meter: 1}), upper=1) for meter in range(len(shared.limits), first)]
         catalogue = self._request.catalogue
-        limits = catalogue.limit_rows(node_classes) if catalogue else ()
-        residual, at_home = goals.residual_workload, homes.rows() if homes else ()
+        limits = list(catalogue.limit_rows(node_classes)) if catalogue else []
+        residual, at_home = goals.residual_workload, list(homes.rows()) if homes else []
+        kinds: tuple[DualKind, ...]
+        kinds = ("quota" if quota else "gang", "row", "device", "claim", "budget", "limit", "home")
+        rows = (gangs.rows, self._rows, shared.rows, on_one_node, goals.budget(first), limits, at_home)
         instance = replace(
             residual.instance(instance) if residual else instance,
-            rows=(*gangs.rows, *self._rows, *shared.rows, *on_one_node, *goals.budget(first), *limits, *at_home),
+            rows=tuple(row for own in rows for row in own),
             meters=first + len(goals.measures),
             sizes=((1,) * first + goals.sizes),
         )
@@ -253,6 +259,7 @@ class _PlanInstanceBuilder:
             survey,
             admissions,
             homes.slots() if homes else None,
+            tuple(kind for kind, own in zip(kinds, rows, strict=True) for _ in own),
         )
 
     def _goals(
@@ -489,7 +496,5 @@ def unit_key(planned: QueuedUnit) -> ObjectKey:
 
 def no_earlier_placements(session: Session) -> EarlierPlacements:
     """Return the state of a cluster before any placement."""
-    return EarlierPlacements(
-        AllocatedState(session.cluster.usage(session.gates)),
-        dict(remaining_allocatable(session.cluster, session.gates)),
-    )
+    cluster, gates = session.cluster, session.gates
+    return EarlierPlacements(AllocatedState(cluster.usage(gates)), dict(remaining_allocatable(cluster, gates)))

@@ -69,10 +69,13 @@ class NodeReach:
 class SharedDevices:
     """The rows, and by node class the meters and measures that they are about.
 
-    ``classes`` are devices of which any may stand for any other, one class for each of the first meters.
+    ``classes`` are devices of which any may stand for any other, one class for each of the first meters. ``counters``
+    and ``capacities`` have the meters that follow, each with the step in which it is counted.
     """
 
     classes: tuple[tuple[DeviceId, ...], ...]
+    counters: tuple[tuple[CounterName, int], ...]
+    capacities: tuple[tuple[CapacityName, int], ...]
     limits: tuple[int, ...]
     meters: Mapping[int, tuple[Mapping[int, int], ...]]
     measures: Mapping[int, tuple[Measure, ...]]
@@ -105,6 +108,8 @@ class _SharedDeviceBuilder:
     def found(self) -> SharedDevices:
         return SharedDevices(
             tuple(self._classes),
+            tuple((name, self._steps[name]) for name in self._counters),
+            tuple((name, self._capacity_steps[name]) for name in self._capacities),
             self._limits,
             {reach.node.index: tuple(self._meters(reach)) for reach in self._reaches},
             {reach.node.index: tuple(self._measures(reach)) for reach in self._reaches},
