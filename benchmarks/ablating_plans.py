@@ -15,11 +15,11 @@ from typing import Any
 from unittest.mock import patch
 
 from ablating import Part, Row, chosen, in_turns, noted
-from openb_objects import manifests, openb
 from tables import show
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.reports.comparison import display_duration
+from drasat.scenarios.openb import manifests, openb
 from drasat.scenarios.queues import GANG_MEMBERS, WORKLOADS, fleet, gang_queue
 from drasat.solver.allocate.load import load
 from drasat.solver.plan import plan as planning

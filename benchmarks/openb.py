@@ -12,12 +12,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter, process_time
 
-from arrivals import Arrivals, FragmentationGradient, LinearBestFit, LinearFirstFit, LinearPolicy, in_random_order
-from openb_objects import QUEUES, WHOLE, Openb, Pods, manifests, openb
 from tables import machine, show
 
 from drasat.models.results.plan import PlanStage
 from drasat.reports.comparison import display_duration
+from drasat.scenarios.openb import (
+    QUEUES,
+    WHOLE,
+    Arrivals,
+    FragmentationGradient,
+    LinearBestFit,
+    LinearFirstFit,
+    LinearPolicy,
+    Openb,
+    Pods,
+    in_random_order,
+    manifests,
+    openb,
+)
 from drasat.solver.allocate.load import load as read
 from drasat.solver.plan.master_problem import MasterNodeClass, MasterUnitClass
 from drasat.solver.plan.outcome import PlanOutcome
@@ -125,8 +137,8 @@ def _policies(sums: Sums) -> list[LinearPolicy]:
 def _arrived(trace: Openb, sums: Sums, policy: LinearPolicy, seeds: int) -> tuple[str, str]:
     started, values = process_time(), []
     for seed in range(seeds):
-        arrivals = Arrivals(sums.units, sums.nodes, sums.classes, policy)
-        found = arrivals.run(in_random_order(sums.demand, seed))
+        arrivals = Arrivals(sums.units, sums.nodes, [node.count for node in sums.classes], policy)
+        found = arrivals.run(in_random_order([unit.demand for unit in sums.demand], seed))
         values.append(sum(placed * unit.weight for placed, unit in zip(found.placed, sums.demand, strict=True)))
     placed = " to ".join(dict.fromkeys([_share(trace, min(values)), _share(trace, max(values))]))
     return placed, display_duration((process_time() - started) / seeds)

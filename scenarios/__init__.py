@@ -10,6 +10,8 @@ smaller one.
 - Pods and claims: ``requests``.
 - Clusters with a queue to plan: ``queues.fleet``, ``queues.gang_queue``, ``queues.WORKLOADS``; teams with quota of
   Kueue: ``quota.quota``.
+- Clusters that filled up and were partly left, with what waits for room: ``fragmented``, by a kind of
+  ``fragmented.GENERATORS`` (``openb``, ``partitions``, ``racks``).
 - Catalogues of Karpenter's instance types, with pools and pods that wait: ``machines.machines``.
 - Questions about one node that are hard for a search: ``one_node.QUESTIONS``, about expressions over devices
   ``lattices.RELATED_QUESTIONS``, and random ones: ``full_nodes.full_node``.

@@ -4,10 +4,10 @@ from dataclasses import replace
 from random import Random
 
 import openb as program
-import openb_objects as objects
 import pytest
 from msgspec import structs
 
+from drasat.scenarios import openb as objects
 from drasat.solver.allocate.load import load as read
 from drasat.solver.plan.master_problem import MasterProblem, PlanLimits
 from drasat.solver.plan.plan import plan

@@ -9,7 +9,7 @@ Where what a unit takes is one vector, and its graph is small, pricing is exact 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
@@ -259,11 +259,20 @@ class LinearNodes:
         return Bundle(tuple(tuple(copies[unit.index]) for unit in question.units))
 
     def column(self, node_class: int, bundle: Bundle) -> Column:
-        """The column of a node that takes a bundle of whole devices."""
-        pairs = list(zip(self.questions[node_class].units, bundle.copies, strict=True))
-        groups = [(unit.index,) for unit, copies in pairs for picks in copies if picks]
-        rest = tuple(unit.index for unit, copies in pairs for picks in copies if not picks)
-        return self.pricer.column(node_class, (*groups, rest))
+        """The column of a node that takes a bundle: units that share a device are one group."""
+        groups: list[tuple[int, ...]] = []
+        sharing: dict[int, list[int]] = defaultdict(list)
+        rest: list[int] = []
+        units = self.pricer.units_on(node_class)
+        for unit, copies in zip(self.questions[node_class].units, bundle.copies, strict=True):
+            for picks in copies:
+                if not picks:
+                    rest.append(unit.index)
+                elif units[unit.index].share:
+                    sharing[picks[0].device].append(unit.index)
+                else:
+                    groups.append((unit.index,))
+        return self.pricer.column(node_class, (*groups, *map(tuple, sharing.values()), tuple(rest)))
 
     def _matched(self, node_class: int, groups: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], list[int]]]:
         """The fullest groups get the devices with most left: if there is any way, this is one."""

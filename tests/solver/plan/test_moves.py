@@ -2,7 +2,20 @@
 
 import pytest
 from support.moving import Scene, holder, moving, priced_scene, random_scene
-from support.plan_building import classes, cluster, node, nodes, of, template, to_buy, user, values, where
+from support.plan_building import (
+    classes,
+    cluster,
+    device,
+    node,
+    nodes,
+    of,
+    published,
+    template,
+    to_buy,
+    user,
+    values,
+    where,
+)
 
 import drasat
 
@@ -143,6 +156,31 @@ def test_many_equal_pods_on_many_nodes_move_as_few_as_possible():
     found = moving(*given)
     assert (values(found)["admitted"], values(found)["moves"], found.outcome) == (2, 10, "Optimal")
     assert (len(found.moves), len(found.steps), found.verified) == (10, 12, True)
+
+
+def test_pods_that_share_a_device_move_one_by_one():
+    """Two devices with 400 of 1000 free each: one of the pods on them makes room for 700."""
+
+    def share(amount):
+        return of(1, capacity={"requests": {"share": str(amount)}})
+
+    def holding_a_share(name, where):
+        pod, claim = holder(name, where, 0, spec="t300", wanted=share(300))
+        more = {"shareID": f"{name * 8}-0000-4000-8000-000000000000", "consumedCapacity": {"share": "300"}}
+        claim["status"]["allocation"]["devices"]["results"][0] |= more
+        return [pod, claim]
+
+    whole = device("gpu-0", capacity={"share": {"value": "1000"}}, allowMultipleAllocations=True)
+    given = [one for name in ("n1", "n2") for one in (node(name, cpu="8"), published(name, whole))]
+    given += [
+        one
+        for name, where in zip("abcd", ("n1", "n1", "n2", "n2"), strict=True)
+        for one in holding_a_share(name, where)
+    ]
+    given += [template("t300", share(300)), template("t700", share(700))]
+    assert moving(*given).moves == ()
+    found = moving(*given, user("big", spec="t700"))
+    assert (values(found)["admitted"], len(found.moves), found.outcome, found.verified) == (1, 1, "Optimal", True)
 
 
 def test_scenes_without_pods_have_nothing_to_move():
