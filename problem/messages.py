@@ -5,13 +5,16 @@ A Problem is shared by equal nodes and claims, so that names are filled into tex
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from time import monotonic
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from ..models.kubernetes.meta import DeviceId, ObjectKey, PoolId
+
+T = TypeVar("T")
+_ITEMS_BETWEEN_LOOKS = 64
 
 
 class Placeholder(Enum):
@@ -104,6 +107,14 @@ def check_deadline(deadline: float | None) -> None:
     """Raise ``DeadlineExceededError`` if it has passed; a reading of ``time.monotonic``, None: no limit (SRCH-10)."""
     if deadline is not None and monotonic() >= deadline:
         raise DeadlineExceededError("filter operation aborted: the time limit passed")
+
+
+def until(items: Iterable[T], deadline: float | None) -> Iterator[T]:
+    """Yield the items; look at the deadline before every few of them. Raises ``DeadlineExceededError``."""
+    for number, one in enumerate(items):
+        if number % _ITEMS_BETWEEN_LOOKS == 0:
+            check_deadline(deadline)
+        yield one
 
 
 KUBE = "kube"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
@@ -17,11 +16,10 @@ from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
 from ..models.kubernetes import karpenter
 from ..models.kubernetes.claims import AllocationResult
-from ..models.kubernetes.core import Node, Pod
+from ..models.kubernetes.core import Node
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.kubernetes.meta import ObjectKey
-from ..models.kubernetes.node_templates import is_pool_of_node
 from ..models.results.plan import (
     BoughtNodes,
     PlanDocument,
@@ -249,9 +247,10 @@ def plan(
     most = None if budget is None else _decimal_budget(budget)
     market: NodeMarket | None = None
     if buy and cluster.objects(karpenter.NodePool):
-        from ..integrations.karpenter.candidates import node_market
+        from ..integrations.karpenter.purchase import market_in_time, with_offerings
 
-        market = node_market(cluster, gates_of(feature_gates), [mix] if mix else ())
+        ends = None if time_limit is None else began + time_limit
+        market = market_in_time(cluster, gates_of(feature_gates), [mix] if mix else (), ends)
         cluster = market.cluster
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
     ask = partial(ask, natural_gangs=natural_gangs, **({"quota": needed} if needed else {}))
@@ -275,7 +274,7 @@ def plan(
         if moving is not None:
             document = moving.with_steps(document, answer)
         if market is not None:
-            document = _with_offerings(document, market)
+            document = with_offerings(document, market)
         pictured = PicturedPlan(answer, cluster, namespace, selector, natural_gangs, seed, only_new, tuple(constraints))
         return PlanResult(document, partial(_manifests, answer, market), cluster, progress, pictured)
 
@@ -306,35 +305,9 @@ def _manifests(answer: PlanOutcome, market: NodeMarket | None) -> Iterable[dict[
     made = allocated_manifests(answer)
     if market is None:
         return made
-    from ..integrations.karpenter.node_claims import node_claim_manifests
+    from ..integrations.karpenter.purchase import node_claims_of_plan
 
-    pods: dict[str, list[Pod]] = defaultdict(list)
-    drivers: dict[str, set[str]] = defaultdict(set)
-    for unit in answer.units:
-        if unit.node is not None:
-            pods[unit.node] += [unit.unit.pod] if unit.unit.pod is not None else []
-            results = (result for _, allocation in unit.allocations for result in allocation.devices.results or ())
-            drivers[unit.node] |= {result.driver for result in results if is_pool_of_node(result.pool, unit.node)}
-    return [*node_claim_manifests(market, answer.bought, pods, drivers), *made]
-
-
-def _with_offerings(document: PlanDocument, market: NodeMarket) -> PlanDocument:
-    """Say of bought nodes what they are in Karpenter's words."""
-    pairs = [(one, market.candidates.get(one.template)) for one in document.bought]
-    bought = tuple(
-        one
-        if made is None
-        else msgspec.structs.replace(
-            one,
-            pool=made.pool,
-            instance_type=made.kind.type.name,
-            zone=made.zone,
-            capacity_type=made.capacity_type,
-            overlay=made.priced.overlay,
-        )
-        for one, made in pairs
-    )
-    return msgspec.structs.replace(document, bought=bought, notices=(*market.notices, *document.notices))
+    return [*node_claims_of_plan(market, answer), *made]
 
 
 def _decimal_budget(budget: Decimal | float | str) -> Decimal:

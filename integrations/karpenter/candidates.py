@@ -8,26 +8,25 @@ room is never bought.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice, product
+from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes import karpenter
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectMeta, parse_int64
 from ...models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec, PooledSlice, PurchaseLimit
 from ...models.kubernetes.quantity import Quantity
+from ...problem.messages import until
 from .bindings import with_unknown_values
-from .instance_types import price_text
-from .overlay import evaluate
-from .overlays import PooledType, PricedOffering, pool_requirements
+from .instance_types import Amounts, CatalogueOffering, price_text
+from .overlays import OverlayEvaluation, PooledType, PricedOffering, pool_requirements
 from .requirements import WELL_KNOWN_LABELS, LabelValues, NodeRequirements
 
 NODES_LIMIT = "nodes"
@@ -51,8 +50,8 @@ class NodeCandidate:
     kind: PooledType
     priced: PricedOffering
     labels: Mapping[str, str]
-    allocatable: Mapping[str, Quantity]
-    capacity: Mapping[str, Quantity]
+    allocatable: Amounts
+    capacity: Amounts
 
     @property
     def pool(self) -> str:
@@ -94,24 +93,90 @@ class NodeCandidate:
 
 @dataclass(frozen=True)
 class NodeMarket:
-    """What can be launched: candidates by name, as a cluster with their templates, with the limits that they share."""
+    """What can be launched: candidates by name, as a cluster with their templates, with the limits that they share.
+
+    ``complete``: all offerings were looked at.
+    """
 
     candidates: Mapping[str, NodeCandidate]
     cluster: Cluster
     limits: tuple[PurchaseLimit, ...]
     notices: tuple[str, ...]
+    complete: bool = True
 
 
 def node_market(
-    cluster: Cluster, gates: FeatureGates, others: Iterable[Cluster] = (), *, every: bool = False
+    cluster: Cluster,
+    evaluation: OverlayEvaluation,
+    others: Iterable[Cluster] = (),
+    *,
+    only: Collection[tuple[str, str]] | None = None,
+    deadline: float | None = None,
 ) -> NodeMarket:
     """Make NodeTemplates of a cluster's pools; those that it has stay beside them.
 
-    ``others`` hold more that will be placed. Of nodes that are equal for the question the cheapest are kept, with
-    ``every`` all. Raises ``ValueError`` for a bad instance type, and where the labels of a pool may have too many
-    values.
+    ``others`` hold more that will be placed. Of nodes that are equal for the question the cheapest are kept; with
+    ``only``, pairs of a pool and a type, all nodes of these and no others. Raises ``ValueError`` for a bad instance
+    type, and where the labels of a pool may have too many values, and ``DeadlineExceededError``.
     """
-    return _MarketBuilder(cluster, gates, ReadLabels.of([cluster, *others])).build(every=every)
+    return _MarketBuilder(cluster, evaluation, ReadLabels.of([cluster, *others]), deadline).build(only)
+
+
+class _ReadCandidate(NamedTuple):
+    """A candidate with those of its labels that something in the input reads."""
+
+    candidate: NodeCandidate
+    read: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class _NodeLabels:
+    """What is known of the labels of a type's nodes in a pool, before it is said how they are bought.
+
+    ``single`` are labels of one value, ``named`` those among them that the input reads, ``several`` labels that it
+    reads and that may have more values.
+    """
+
+    known: NodeRequirements
+    single: Mapping[str, str]
+    named: Mapping[str, str]
+    several: Mapping[str, LabelValues]
+
+    @classmethod
+    def of(cls, known: NodeRequirements, read: ReadLabels) -> _NodeLabels:
+        single = known.single_values()
+        several = {label: known[label] for label in known if label in read and label not in single}
+        return cls(known, single, {label: value for label, value in single.items() if label in read}, several)
+
+    def takes(self, offering: CatalogueOffering) -> bool:
+        """The offering is one of such nodes."""
+        return self.known.accepts(offering.requirements, frozenset(offering.requirements))
+
+    def variants(
+        self, offering: CatalogueOffering, read: ReadLabels, pool: str
+    ) -> Iterator[tuple[dict[str, str], tuple[tuple[str, str], ...]]]:
+        """The labels of a node, and what is read of them: of what has several values, each that makes a difference."""
+        labels, named, several = dict(self.single), dict(self.named), dict(self.several)
+        for label, values in offering.requirements.by_label.items():
+            both = self.known[label] & values
+            for found in (labels, named, several):
+                found.pop(label, None)
+            if not both.excludes and len(both.values) == 1:
+                (labels[label],) = both.values
+                if label in read:
+                    named[label] = labels[label]
+            elif label in read:
+                several[label] = both
+        possible = {label: values for label, values in sorted(several.items()) if values.operator != "DoesNotExist"}
+        chosen = {label: read.variants(label, values) for label, values in possible.items()}
+        if prod(map(len, chosen.values())) > _VARIANTS_MAX:
+            raise ValueError(
+                f"NodePool {pool}: its labels {', '.join(sorted(chosen))} have more than {_VARIANTS_MAX} combinations "
+                "of values that the input names"
+            )
+        for combination in product(*chosen.values()):
+            more = dict(zip(chosen, combination, strict=True))
+            yield {**labels, **more}, tuple(sorted({**named, **more}.items()))
 
 
 @dataclass
@@ -187,23 +252,32 @@ def _reading_parts(cluster: Cluster) -> Iterator[object]:
 
 
 class _MarketBuilder:
-    def __init__(self, cluster: Cluster, gates: FeatureGates, read: ReadLabels) -> None:
+    def __init__(
+        self, cluster: Cluster, evaluation: OverlayEvaluation, read: ReadLabels, deadline: float | None
+    ) -> None:
         self._cluster = cluster
-        self._gates = gates
+        self._evaluation = evaluation
         self._read = read
         self._notices: dict[str, None] = {}
-        self._slices: dict[tuple[str, str], tuple[PooledSlice, ...]] = {}
-        self._signatures: dict[tuple[str, str], Hashable] = {}
+        self._deadline = deadline
+        # Parts of the catalogue stand by their identity; the evaluation holds them.
+        self._slices: dict[tuple[int, int], tuple[PooledSlice, ...]] = {}
+        self._signatures: dict[tuple[str, int, int], Hashable] = {}
+        self._allowed: dict[tuple[int, int, frozenset[str]], bool] = {}
         self._names: set[str] = set(cluster.node_templates)
 
-    def build(self, *, every: bool) -> NodeMarket:
+    def build(self, only: Collection[tuple[str, str]] | None = None) -> NodeMarket:
         """Take the cheapest first, then by pool's weight and name, as Karpenter tries them."""
-        found = list(islice((one for kind in self._kinds() for one in self._candidates(kind)), _CANDIDATES_MAX + 1))
-        if len(found) > _CANDIDATES_MAX:
-            raise ValueError(f"pools, offerings and labels make more than {_CANDIDATES_MAX} kinds of nodes")
-        found.sort(key=_order)
-        kept = [replace(one, name=self._unused(one.name)) for one in (found if every else self._needed(found))]
-        templates = {one.name: one.template(self._slices_of(one.kind)) for one in kept}
+        found: list[_ReadCandidate] = []
+        for kind in until(self._kinds(), self._deadline):
+            if only is None or (kind.pool.metadata.name, kind.type.name) in only:
+                found += self._candidates(kind, every=only is not None)
+            if len(found) > _CANDIDATES_MAX:
+                raise ValueError(f"pools, offerings and labels make more than {_CANDIDATES_MAX} kinds of nodes")
+        found.sort(key=lambda one: _order(one.candidate))
+        needed = self._needed(found) if only is None else (one.candidate for one in found)
+        kept = [replace(one, name=self._unused(one.name)) for one in needed]
+        templates = {one.name: one.template(self._slices_of(one.kind)) for one in until(kept, self._deadline)}
         merged = dict(sorted({**self._cluster.node_templates, **templates}.items()))
         by_name = {one.name: one for one in kept}
         limits = (*self._pool_limits(kept), *_reservation_limits(kept))
@@ -218,7 +292,7 @@ class _MarketBuilder:
         return found
 
     def _kinds(self) -> Iterator[PooledType]:
-        evaluation = evaluate(self._cluster, self._gates)
+        evaluation = self._evaluation
         for verdict in evaluation.verdicts:
             if verdict.reason:
                 self._note(f"NodeOverlay {verdict.overlay.metadata.name} does not count: {verdict.message}")
@@ -247,40 +321,45 @@ class _MarketBuilder:
         pools = self._cluster.objects(karpenter.NodePool)
         return {name: pool_requirements(pool) for name, pool in pools.items()}
 
-    def _candidates(self, kind: PooledType) -> Iterator[NodeCandidate]:
-        """The offerings of a type that the pool allows, with their labels (R2, R5)."""
+    def _candidates(self, kind: PooledType, every: bool) -> list[_ReadCandidate]:
+        """The offerings of a type that the pool allows, with their labels (R2, R5).
+
+        Of those with the same amounts that look the same, the cheapest alone, unless ``every``; a reservation stays.
+        """
         pool, own = self._pools[kind.pool.metadata.name], kind.type.requirements
         if not pool.accepts(own, frozenset(own)):
-            return
-        both = pool & own
-        known = WELL_KNOWN_LABELS.union(own)
+            return []
+        node = _NodeLabels.of(pool & own, self._read)
+        found: dict[Hashable, _ReadCandidate] = {}
         for priced in kind.offerings:
-            asked = priced.offering.requirements
-            provided = known.union(label for label in asked if _is_providers(label))
-            if priced.offering.launchable and pool.accepts(asked, provided) and both.accepts(asked, frozenset(asked)):
-                merged = both & asked
-                capacity, allocatable = kind.capacity_of(priced.offering), kind.allocatable_of(priced.offering)
-                for labels in self._label_variants(kind, merged):
-                    name = _candidate_name(kind, labels)
-                    yield NodeCandidate(name, kind, priced, labels, allocatable, capacity)
+            offering = priced.offering
+            if not offering.launchable or not self._allows(pool, own, offering) or not node.takes(offering):
+                continue
+            capacity, allocatable = kind.capacity_of(offering), kind.allocatable_of(offering)
+            reserved = offering.number if every or offering.reserved is not None else None
+            for labels, read in node.variants(offering, self._read, kind.pool.metadata.name):
+                name = _candidate_name(kind, labels)
+                made = NodeCandidate(name, kind, priced, labels, allocatable, capacity)
+                key = read, id(offering.allocatable), id(offering.capacity), reserved
+                if key not in found or _order(made) < _order(found[key].candidate):
+                    found[key] = _ReadCandidate(made, read)
+        return list(found.values())
 
-    def _label_variants(self, kind: PooledType, known: NodeRequirements) -> Iterator[dict[str, str]]:
-        """The labels of a node: what has one value, and of what is read every value that may make a difference."""
-        plain = known.single_values()
-        several = [label for label in known if label not in plain and label in self._read]
-        possible = {label: known[label] for label in several if known[label].operator != "DoesNotExist"}
-        chosen = {label: self._read.variants(label, values) for label, values in possible.items()}
-        if prod(map(len, chosen.values())) > _VARIANTS_MAX:
-            raise ValueError(
-                f"NodePool {kind.pool.metadata.name}: its labels {', '.join(sorted(chosen))} have more than "
-                f"{_VARIANTS_MAX} combinations of values that the input names"
-            )
-        for values in product(*chosen.values()):
-            yield {**plain, **dict(zip(chosen, values, strict=True))}
+    def _allows(self, pool: NodeRequirements, own: NodeRequirements, offering: CatalogueOffering) -> bool:
+        """The pool takes the offering; most types share the requirements of theirs, and then the answer."""
+        asked = offering.requirements
+        key = id(pool), id(asked), frozenset(label for label in asked if label in own)
+        if key not in self._allowed:
+            known = WELL_KNOWN_LABELS.union(key[2], filter(_is_providers, asked))
+            self._allowed[key] = pool.accepts(asked, known)
+        return self._allowed[key]
 
     def _slices_of(self, kind: PooledType) -> tuple[PooledSlice, ...]:
-        """The devices of a node of its own, with values that are equal but unknown (R6, R10)."""
-        key = kind.pool.metadata.name, kind.type.name
+        """The devices of a node of its own, with values that are equal but unknown (R6, R10).
+
+        Pools without overlays share those of the type.
+        """
+        key = id(kind.slices), id(kind.bindings)
         if key not in self._slices:
             local = []
             for one in kind.slices:
@@ -295,7 +374,7 @@ class _MarketBuilder:
         return self._slices[key]
 
     def _signature(self, kind: PooledType) -> Hashable:
-        key = kind.pool.metadata.name, kind.type.name
+        key = kind.pool.metadata.name, id(kind.slices), id(kind.bindings)
         if key not in self._signatures:
             slices = self._slices_of(kind)
             self._signatures[key] = (
@@ -306,11 +385,10 @@ class _MarketBuilder:
             )
         return self._signatures[key]
 
-    def _needed(self, candidates: Sequence[NodeCandidate]) -> Iterator[NodeCandidate]:
+    def _needed(self, candidates: Sequence[_ReadCandidate]) -> Iterator[NodeCandidate]:
         """Leave out what is no cheaper and has no more than one that is there in any number."""
         kept: defaultdict[Hashable, list[NodeCandidate]] = defaultdict(list)
-        for one in candidates:
-            read = tuple(sorted((label, value) for label, value in one.labels.items() if label in self._read))
+        for one, read in until(candidates, self._deadline):
             signature = self._signature(one.kind)
             names = frozenset(name for name in one.allocatable if self._matters(name, signature))
             better = kept[read, signature, names]

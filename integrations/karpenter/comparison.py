@@ -6,8 +6,9 @@ kube-scheduler. What these refuse is told, for Karpenter knows neither taints of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from time import monotonic
 
@@ -30,6 +31,7 @@ from .candidates import NodeCandidate, NodeMarket, node_market
 from .defects import DecidedAnswer, deciding_defects
 from .greedy import greedy_round
 from .overlay import evaluate
+from .overlays import OverlayEvaluation
 from .replay import replay_nodes
 from .simulation import LaunchedNode, ProvisioningRound, simulate_round
 
@@ -119,8 +121,10 @@ def compare_purchases(
     for name in sorted(names, key=lambda name: name == PLAN):
         try:
             runs[name] = whole.ask(name, _REPLAY_SHARE if KARPENTER in runs else 0.0)
-        except (PeerError, DeadlineExceededError) as error:
+        except PeerError as error:
             skipped[name] = str(error)
+        except DeadlineExceededError:
+            skipped[name] = "the time limit left no time for an answer"
     if not runs:
         raise PeerError("; ".join(skipped.values()))
     if KARPENTER in runs and PLAN in runs:
@@ -168,14 +172,22 @@ class _PurchaseQuestion:
         if run.planner == PLAN:
             return run
         possible = run.round.unplaced.keys() - least.round.unplaced.keys() if least else frozenset[str]()
-        types = evaluate(self.cluster, self.gates).types
         units = [one.unit for one in self.units]
-        answer = DecidedAnswer(self.cluster, units, types, run.round, possible, run.refused)
         try:
+            types = self._evaluation.types
+            answer = DecidedAnswer(self.cluster, units, types, run.round, possible, run.refused)
             told = list(map(str, deciding_defects(answer, self.ends)))
         except DeadlineExceededError:
             told = ["the time limit left no time to look for known defects of Karpenter"]
         return replace(run, notices=(*run.notices, *told))
+
+    @cached_property
+    def _evaluation(self) -> OverlayEvaluation:
+        """Pools and types with overlays applied. Raises ``DeadlineExceededError``."""
+        return evaluate(self.cluster, self.gates, self.ends)
+
+    def _market(self, only: Collection[tuple[str, str]] | None = None) -> NodeMarket:
+        return node_market(self.cluster, self._evaluation, only=only, deadline=self.ends)
 
     def _left(self, share: float = 1.0) -> float | None:
         return None if self.ends is None else max(0.0, self.ends - monotonic()) * share
@@ -190,13 +202,13 @@ class _PurchaseQuestion:
     def _greedy(self) -> PurchaseRun:
         limit = self._left(_ROUND_SHARE)
         deadline = None if limit is None else monotonic() + limit
-        types = evaluate(self.cluster, self.gates).types
-        found = greedy_round(self.cluster, [one.unit for one in self.units], types, deadline)
+        units = [one.unit for one in self.units]
+        found = greedy_round(self.cluster, units, self._evaluation.types, deadline)
         notices = ("spread, affinity between pods and volumes do not count",)
         return self._replayed(GREEDY, found, notices)
 
     def _plan(self, share: float) -> PurchaseRun:
-        market = node_market(self.cluster, self.gates)
+        market = self._market()
         began = monotonic()
         found = plan(
             market.cluster,
@@ -228,7 +240,7 @@ class _PurchaseQuestion:
 
     def _refused(self, found: ProvisioningRound) -> tuple[tuple[str, ...], bool]:
         """Pods that do not get their place when nodes are filled one by one, and whether all were tried."""
-        market = node_market(self.cluster, self.gates, every=True)
+        market = self._market({(node.pool, node.instance_type) for node in found.nodes})
         cluster, homes = _with_launched(self.cluster, found, market)
         session = Session(cluster, self.gates, "kube", self.seed)
         positions = {f"{one.unit.namespace}/{one.unit.name}": place for place, one in enumerate(self.units)}

@@ -38,7 +38,8 @@ class RemovableNodes:
 
 def removable_nodes(cluster: Cluster) -> RemovableNodes:
     """Find the nodes that may go, with what they cost. Raises ``ValueError`` if no price is known."""
-    kinds = evaluate(cluster, FeatureGates.all_on()).types if cluster.objects(karpenter.NodePool) else ()
+    types = evaluate(cluster, FeatureGates.all_on()).types if cluster.objects(karpenter.NodePool) else ()
+    kinds = {(kind.pool.metadata.name, kind.type.name): kind for kind in types}
     crowded = _nodes_with_pods(cluster)
     prices: dict[str, Fraction] = {}
     reasons: dict[str, list[str]] = {}
@@ -73,18 +74,18 @@ def _nodes_with_pods(cluster: Cluster) -> frozenset[str]:
     return frozenset(pod.spec.node_name or "" for pod in pods if not goes_with_its_node(pod))
 
 
-def _price(node: Node, kinds: Sequence[PooledType], templates: Mapping[str, NodeTemplate]) -> Fraction | None:
+def _price(
+    node: Node, kinds: Mapping[tuple[str, str], PooledType], templates: Mapping[str, NodeTemplate]
+) -> Fraction | None:
     """What a node costs: by the offering that its labels name, overlays applied, or by its template."""
     labels = node.metadata.labels or {}
     template = templates.get(labels.get(TEMPLATE_LABEL, ""))
     if template is not None and template.spec.price is not None:
         return Fraction(str(template.spec.price))
-    pool, type_ = labels.get(karpenter.NODE_POOL_LABEL), labels.get(karpenter.INSTANCE_TYPE_LABEL)
+    kind = kinds.get((labels.get(karpenter.NODE_POOL_LABEL, ""), labels.get(karpenter.INSTANCE_TYPE_LABEL, "")))
     found = [
         Fraction(priced.price.nano, 10**9)
-        for kind in kinds
-        if kind.pool.metadata.name == pool and kind.type.name == type_
-        for priced in kind.offerings
+        for priced in (kind.offerings if kind else ())
         if all(labels.get(key) == value for key, value in priced.offering.requirements.single_values().items())
     ]
     # Of offerings that differ in nothing that the node tells, the cheapest is taken, so that no saving is made up.

@@ -211,14 +211,14 @@ class GreedyRound:
             if left.get("nodes", 1) <= 0:
                 problems.append(f"NodePool {name}: its limit of nodes is reached")
                 continue
-            types = [one for one in self._types[name] if _within(one, left)]
+            types = [one for one in self._types[name] if _is_within(one, left)]
             node = _NewNode(len(self._nodes) + 1, pool, pool_requirements(pool), types)
             if not types:
                 problems.append(f"NodePool {name}: all instance types exceed its limits")
             elif self._fits(node, pod):
                 self._nodes.append(node)
                 for resource in left:
-                    most = max(_capacity(one).get(resource, 0) for one in node.types)
+                    most = max(one.counted_capacity.get(resource, 0) for one in node.types)
                     left[resource] -= 0 if resource == "nodes" else most
                 return ""
             else:
@@ -321,7 +321,7 @@ class GreedyRound:
         return any(
             way.offering.available
             and requirements.accepts(way.offering.requirements, _open_labels(way.offering))
-            and _has_room(requests, _allocatable(one, way.offering))
+            and _has_room(requests, one.counted_allocatable[way.offering.number])
             for way in one.offerings
         )
 
@@ -447,16 +447,9 @@ def _limits_left(cluster: Cluster, pool: NodePool) -> Requests:
     return left
 
 
-def _capacity(one: PooledType) -> Requests:
-    return integer_amounts({name: str(amount) for name, amount in one.capacity.items()})
-
-
-def _allocatable(one: PooledType, offering: CatalogueOffering) -> Requests:
-    return integer_amounts({name: str(amount) for name, amount in one.allocatable_of(offering).items()})
-
-
-def _within(one: PooledType, left: Mapping[str, int]) -> bool:
-    capacity = _capacity(one)
+def _is_within(one: PooledType, left: Mapping[str, int]) -> bool:
+    """The limits of the pool leave room for such a node; ``nodes`` counts apart."""
+    capacity = one.counted_capacity
     return all(capacity.get(resource, 0) <= amount for resource, amount in left.items() if resource != "nodes")
 
 

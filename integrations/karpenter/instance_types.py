@@ -6,18 +6,19 @@ DRAConfig objects say which devices its nodes publish (karpenter-dra 3.1, 4.1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, TypeVar
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.decode import QuantityText
 from ...models.formats.errors import Unreadable
 from ...models.formats.json import read_json
 from ...models.kubernetes import karpenter
-from ...models.kubernetes.core import NodeSelectorTerm
+from ...models.kubernetes.core import NodeSelectorRequirement, NodeSelectorTerm
 from ...models.kubernetes.quantity import NANO, Quantity
+from ...problem.messages import until
 from .requirements import NodeRequirements
 
 Amounts = Mapping[str, Quantity]
@@ -27,6 +28,7 @@ _KWOK_PODS = "110"
 _KWOK_SIZE = 64 << 20
 _KWOK_RESERVED = {"cpu": "100m", "memory": "10Mi"}
 _NO_AMOUNT = Quantity(0)
+_REMEMBERED = 1 << 12
 T = TypeVar("T")
 
 
@@ -59,6 +61,18 @@ class CatalogueOffering:
         return self.available and self.reserved != 0
 
 
+class _Room(NamedTuple):
+    """What a node has, what pods may use of it, and what it keeps."""
+
+    capacity: Amounts
+    allocatable: Amounts
+    overhead: Amounts
+
+    @classmethod
+    def of(cls, capacity: Amounts, overhead: Amounts) -> _Room:
+        return cls(capacity, allocatable_amounts(capacity, overhead), overhead)
+
+
 @dataclass(frozen=True)
 class CatalogueType:
     """An instance type as its object or its provider says, before overlays."""
@@ -76,24 +90,50 @@ class Catalogue:
     """All instance types, by name."""
 
     cluster: Cluster
+    deadline: float | None = None
 
     @cached_property
     def types(self) -> tuple[CatalogueType, ...]:
-        """Types by name, with the devices that DRAConfigs give them. Raises ``ValueError`` with the type's name."""
-        written = self.cluster.objects(karpenter.InstanceType).values()
-        return tuple(self._read(one) for one in sorted(written, key=lambda one: one.metadata.name))
+        """Types by name, with the devices that DRAConfigs give them.
+
+        Raises ``ValueError`` with the type's name, and ``DeadlineExceededError``.
+        """
+        written = sorted(self.cluster.objects(karpenter.InstanceType).values(), key=lambda one: one.metadata.name)
+        return tuple(self._read(one) for one in until(written, self.deadline))
 
     def _read(self, written: karpenter.InstanceType) -> CatalogueType:
         name, spec = written.metadata.name, written.spec
+        room = _Room.of(_amounts(spec.capacity), _total(spec.overhead))
         try:
             requirements = NodeRequirements.of(spec.requirements or ())
             requirements &= NodeRequirements.of_labels({karpenter.INSTANCE_TYPE_LABEL: name})
-            offerings = tuple(_offering(number, one, spec) for number, one in enumerate(spec.offerings or ()))
+            offerings = tuple(self._offering(number, one, room) for number, one in enumerate(spec.offerings or ()))
         except ValueError as error:
             raise ValueError(f"InstanceType {name}: {error}") from None
         slices = (*(spec.slices or ()), *self._configured_slices(requirements))
         bindings = spec.attribute_bindings or ()
-        return CatalogueType(name, requirements, _amounts(spec.capacity), offerings, slices, bindings)
+        return CatalogueType(name, requirements, room.capacity, offerings, slices, bindings)
+
+    def _offering(self, number: int, written: karpenter.Offering, room: _Room) -> CatalogueOffering:
+        """Offerings without amounts of their own share those of the type."""
+        if written.capacity or written.overhead is not None:
+            capacity = {**room.capacity, **_amounts(written.capacity)}
+            room = _Room.of(capacity, {**room.overhead, **_total(written.overhead)})
+        return CatalogueOffering(
+            number,
+            self._offered(written.requirements or ()),
+            Quantity.parse(written.price if written.price is not None else 0),
+            written.available,
+            written.reservation_capacity,
+            room.capacity,
+            room.allocatable,
+            room.overhead,
+        )
+
+    @cached_property
+    def _offered(self) -> Callable[[tuple[NodeSelectorRequirement, ...]], NodeRequirements]:
+        """Read the requirements of offerings; those of most types are the same few."""
+        return lru_cache(_REMEMBERED)(NodeRequirements.of)
 
     def _configured_slices(self, known: NodeRequirements) -> Iterator[karpenter.ResourceSliceTemplate]:
         """Slices of DRAConfigs, for types whose labels pass one of the terms of a pool."""
@@ -108,21 +148,6 @@ class Catalogue:
 
 def _term(term: NodeSelectorTerm) -> NodeRequirements:
     return NodeRequirements.of(term.match_expressions or ())
-
-
-def _offering(number: int, written: karpenter.Offering, spec: karpenter.InstanceTypeSpec) -> CatalogueOffering:
-    capacity = {**_amounts(spec.capacity), **_amounts(written.capacity)}
-    reserved = {**_total(spec.overhead), **_total(written.overhead)}
-    return CatalogueOffering(
-        number,
-        NodeRequirements.of(written.requirements or ()),
-        Quantity.parse(written.price if written.price is not None else 0),
-        written.available,
-        written.reservation_capacity,
-        capacity,
-        allocatable_amounts(capacity, reserved),
-        reserved,
-    )
 
 
 def allocatable_amounts(capacity: Amounts, reserved: Amounts) -> dict[str, Quantity]:

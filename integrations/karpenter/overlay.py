@@ -19,20 +19,20 @@ from .overlays import OverlayEvaluation, OverlayVerdict, PooledType, evaluate_ov
 _VALIDATED, _READY = "ValidationSucceeded", "Ready"
 
 
-def evaluate(cluster: Cluster, gates: FeatureGates) -> OverlayEvaluation:
+def evaluate(cluster: Cluster, gates: FeatureGates, deadline: float | None = None) -> OverlayEvaluation:
     """Evaluate the cluster's overlays, with their devices if the gate for them is on.
 
-    Raises ``ValueError`` for a bad instance type, or if there is no pool or type.
+    Raises ``ValueError`` for a bad instance type, or if there is no pool or type, and ``DeadlineExceededError``.
     """
     pools = [pool for _, pool in sorted(cluster.objects(karpenter.NodePool).items())]
-    types = Catalogue(cluster).types
+    types = Catalogue(cluster, deadline).types
     for found, kind in ((pools, "NodePool"), (types, "InstanceType")):
         if not found:
             raise ValueError(f"there is no {kind} in the input")
     overlays = list(cluster.objects(karpenter.NodeOverlay).values())
     if not gates.node_overlay_devices:
         overlays = [structs.replace(one, spec=structs.replace(one.spec, dynamic_resources=None)) for one in overlays]
-    return evaluate_overlays(pools, types, overlays)
+    return evaluate_overlays(pools, types, overlays, deadline)
 
 
 def overlay_document(evaluation: OverlayEvaluation) -> records.OverlayDocument:

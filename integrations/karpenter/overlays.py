@@ -7,8 +7,9 @@ resource or the devices of a driver wins. An overlay that meets another of its o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from ...models.kubernetes.karpenter import (
@@ -21,7 +22,9 @@ from ...models.kubernetes.karpenter import (
 )
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.overlay import OverlayReason
-from .instance_types import CatalogueOffering, CatalogueType, allocatable_amounts
+from ...models.workload.requests import Requests, integer_amounts
+from ...problem.messages import until
+from .instance_types import Amounts, CatalogueOffering, CatalogueType, allocatable_amounts
 from .requirements import NodeRequirements
 
 CONFLICT_MESSAGE = "conflict with another overlay"
@@ -69,13 +72,33 @@ class PooledType:
     bindings: tuple[AttributeBinding, ...]
     driver_sources: Mapping[str, str]
 
-    def capacity_of(self, offering: CatalogueOffering) -> dict[str, Quantity]:
+    def capacity_of(self, offering: CatalogueOffering) -> Amounts:
         """What a node that is bought so has: resources that overlays set replace those of the offering, too."""
+        if not self.capacity_sources:
+            return offering.capacity
         return {**offering.capacity, **{name: self.capacity[name] for name in self.capacity_sources}}
 
-    def allocatable_of(self, offering: CatalogueOffering) -> dict[str, Quantity]:
+    def allocatable_of(self, offering: CatalogueOffering) -> Amounts:
         """What pods have of such a node."""
+        if not self.capacity_sources:
+            return offering.allocatable
         return allocatable_amounts(self.capacity_of(offering), offering.overhead)
+
+    @cached_property
+    def counted_capacity(self) -> Requests:
+        """What a node has, in the integers of the scheduler."""
+        return _counted(self.capacity)
+
+    @cached_property
+    def counted_allocatable(self) -> tuple[Requests, ...]:
+        """What pods have of a node of each offering, in the integers of the scheduler."""
+        amounts = [self.allocatable_of(way.offering) for way in self.offerings]
+        made = {id(one): _counted(one) for one in amounts}
+        return tuple(made[id(one)] for one in amounts)
+
+
+def _counted(amounts: Amounts) -> Requests:
+    return integer_amounts({name: str(amount) for name, amount in amounts.items()})
 
 
 class MissedConflict(NamedTuple):
@@ -117,10 +140,15 @@ class _Match(NamedTuple):
 
 
 def evaluate_overlays(
-    pools: Sequence[NodePool], types: Sequence[CatalogueType], overlays: Iterable[NodeOverlay]
+    pools: Sequence[NodePool],
+    types: Sequence[CatalogueType],
+    overlays: Sequence[NodeOverlay],
+    deadline: float | None = None,
 ) -> OverlayEvaluation:
-    """Apply overlays to the types of every pool (R1)."""
-    known = {(pool.metadata.name, one.name): pool_labels(pool) & one.requirements for pool in pools for one in types}
+    """Apply overlays to the types of every pool (R1). Raises ``DeadlineExceededError``."""
+    known: dict[tuple[str, str], NodeRequirements] = {}
+    for name, labels in ((pool.metadata.name, pool_labels(pool)) for pool in pools if overlays):
+        known.update(((name, one.name), labels & one.requirements) for one in until(types, deadline))
     slots: defaultdict[tuple[str, str], _Slots] = defaultdict(_Slots)
     verdicts: list[OverlayVerdict] = []
     missed: list[MissedConflict] = []
@@ -131,7 +159,7 @@ def evaluate_overlays(
         except ValueError as error:
             verdicts.append(OverlayVerdict(overlay, "RuntimeValidation", str(error), "", 0, 0))
             continue
-        matches = list(_matches(known, types, asked))
+        matches = list(until(_matches(known, types, asked), deadline))
         counts = len(matches), sum(len(match.offerings) for match in matches)
         other = next(
             filter(None, (_conflict(slots[match.pool, match.type.name], overlay, match) for match in matches)), ""
@@ -142,7 +170,14 @@ def evaluate_overlays(
         verdicts.append(OverlayVerdict(overlay, "", "", "", *counts))
         for match in matches:
             missed += _write(slots[match.pool, match.type.name], overlay, match)
-    made = tuple(_pooled(pool, one, slots[pool.metadata.name, one.name]) for pool in pools for one in types)
+    plain = {one.name: tuple(PricedOffering(way, way.price, "") for way in one.offerings) for one in types}
+    made = tuple(
+        _pooled(pool, one, changed)
+        if (changed := slots.get((pool.metadata.name, one.name)))
+        else PooledType(pool, one, plain[one.name], one.capacity, {}, one.slices, one.bindings, {})
+        for pool in pools
+        for one in until(types, deadline)
+    )
     return OverlayEvaluation(made, tuple(verdicts), tuple(dict.fromkeys(missed)))
 
 
@@ -171,16 +206,20 @@ def _matches(
 ) -> Iterator[_Match]:
     """The types that the overlay is about: all its labels are known, and at least one offering is compatible."""
     by_name = {one.name: one for one in types}
+    # Most types share the requirements of their offerings, which have answers by their identity.
+    answers: dict[int, bool] = {}
+
+    def offers(offered: NodeRequirements) -> bool:
+        """The overlay's requirements accept the offering's, labels of which it says nothing included."""
+        if id(offered) not in answers:
+            answers[id(offered)] = asked.accepts(offered, frozenset(offered))
+        return answers[id(offered)]
+
     for (pool, name), requirements in known.items():
         if requirements.accepts(asked):
-            found = tuple(one for one in by_name[name].offerings if _offers(asked, one))
+            found = tuple(one for one in by_name[name].offerings if offers(one.requirements))
             if found:
                 yield _Match(pool, by_name[name], found)
-
-
-def _offers(asked: NodeRequirements, offering: CatalogueOffering) -> bool:
-    """The overlay's requirements accept the offering's, labels of which it says nothing included."""
-    return asked.accepts(offering.requirements, frozenset(offering.requirements))
 
 
 def _conflict(slots: _Slots, overlay: NodeOverlay, match: _Match) -> str:

@@ -75,8 +75,10 @@ class LabelValues:
 
     def __and__(self, other: LabelValues) -> LabelValues:
         """Give the values that both allow; the greater ``min_values`` stays."""
-        least, most = _greater(self.least, other.least), _smaller(self.most, other.most)
         min_values = _greater(self.min_values, other.min_values)
+        if not self.excludes and not other.excludes:
+            return LabelValues(self.values & other.values, min_values=min_values)
+        least, most = _greater(self.least, other.least), _smaller(self.most, other.most)
         if least is not None and most is not None and least > most:
             return LabelValues(min_values=min_values)
         if self.excludes and other.excludes:
@@ -88,6 +90,8 @@ class LabelValues:
 
     def meets(self, other: LabelValues) -> bool:
         """Tell whether a value exists that both allow."""
+        if not self.excludes and not other.excludes:
+            return not self.values.isdisjoint(other.values)
         both = self & other
         return bool(both.values) or both.excludes
 

@@ -61,8 +61,11 @@ class DeviceUse:
         made = cls()
         for one in uses:
             made.exclusive |= one.exclusive
-            made.capacity |= one.capacity
-            made.counters |= one.counters
+            # Most are empty, and joining counters is slow.
+            if one.capacity:
+                made.capacity |= one.capacity
+            if one.counters:
+                made.counters |= one.counters
         return made
 
 

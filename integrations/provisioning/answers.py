@@ -27,11 +27,13 @@ from ...models.kubernetes.node_templates import NodeTemplate, PurchaseLimit
 from ...models.results import provision as records
 from ...models.results.common import Reason
 from ...models.results.plan import BoughtNodes, plain_number
+from ...problem.messages import DeadlineExceededError
 from ...solver.engines.engine import TIME_LIMIT_RULE
 from ...solver.engines.outcome import SearchInterrupted
 from ...solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 from ...solver.plan.plan import GAP, plan
 from ..karpenter.candidates import node_market
+from ..karpenter.overlay import evaluate
 from .bookings import (
     PRESENT_LABEL,
     Booking,
@@ -120,9 +122,14 @@ class RequestAnswerer:
         self._deadline, self._clock = deadline, clock
         self._limits: tuple[PurchaseLimit, ...] = ()
         if cluster.objects(NodePool):
-            market = node_market(cluster, gates_of(options.gates))
-            cluster, self._limits = market.cluster, market.limits
-            self.notices += market.notices
+            try:
+                market = node_market(cluster, evaluate(cluster, gates_of(options.gates), deadline), deadline=deadline)
+            except DeadlineExceededError:
+                # Nothing is answered from now on.
+                self.complete = False
+            else:
+                cluster, self._limits = market.cluster, market.limits
+                self.notices += market.notices
         self._templates = cluster.node_templates
         self._times = provisioning_times(self._templates, options.provisioning_time)
         self._book = CapacityBook(cluster)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import monotonic
 
 import pytest
 from support.pools import (
@@ -23,11 +24,13 @@ from support.pools import (
 )
 
 import drasat
-from drasat.integrations.karpenter.candidates import node_market
+from drasat.integrations.karpenter.candidates import NodeMarket, node_market
 from drasat.integrations.karpenter.instance_types import read_kwok_types
+from drasat.integrations.karpenter.overlay import evaluate
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from drasat.models.kubernetes.slices import UnknownValue
+from drasat.problem.messages import DeadlineExceededError
 from drasat.scenarios.machines import machines
 from drasat.solver.plan.build.nodes import with_bought_nodes
 from drasat.solver.verification.plans import purchase_findings
@@ -36,6 +39,10 @@ PCIE = "resource.k8s.io/pcieRoot"
 TYPE = "node.kubernetes.io/instance-type"
 PAIR = (requesting("gpu", name="g"), requesting("nic", name="n"))
 ALIGNED = [{"requests": ["g", "n"], "matchAttribute": PCIE}]
+
+
+def market_of(cluster: drasat.Cluster) -> NodeMarket:
+    return node_market(cluster, evaluate(cluster, FeatureGates.all_on()))
 
 
 def binding(*names: str, attribute: str = PCIE) -> dict[str, object]:
@@ -100,7 +107,7 @@ def test_selectors_do_not_see_unknown_values(expression, placed):
 def test_every_node_has_unknown_values_of_its_own():
     """2.3: two nodes of one type have different ones."""
     loaded = drasat.load([node_pool(), paired({}, {}, binding("g0", "n0"))])
-    market = node_market(loaded, FeatureGates.all_on())
+    market = market_of(loaded)
     cluster, _ = with_bought_nodes(market.cluster, dict.fromkeys(market.candidates, 2))
     tokens = [
         value.token
@@ -217,7 +224,7 @@ def test_the_verifier_knows_limits_and_reservations_itself():
     """PLAN-LIMIT: R16 and R17, from the manifests alone."""
     kind = machine("plain", offering("0.5", kind="reserved", reservationCapacity=1))
     loaded = drasat.load([node_pool(limits={"cpu": "10"}), kind])
-    (name,) = (market := node_market(loaded, FeatureGates.all_on())).candidates
+    (name,) = (market := market_of(loaded)).candidates
     assert list(purchase_findings(with_bought_nodes(market.cluster, {name: 1})[0])) == []
     bought, _ = with_bought_nodes(market.cluster, {name: 2})
     assert {one.metadata.annotations[NODE_TEMPLATE_ANNOTATION] for one in bought.nodes.values() if one.metadata.name}
@@ -239,12 +246,38 @@ def test_alike_candidates_are_one_and_a_reservation_is_followed_by_a_dearer_one(
 
 
 def _candidates(*objects: dict[str, object]) -> dict[str, object]:
-    return dict(node_market(drasat.load([node_pool(), *objects]), FeatureGates.all_on()).candidates)
+    return dict(market_of(drasat.load([node_pool(), *objects])).candidates)
 
 
 def test_a_large_catalogue_becomes_few_candidates():
-    market = node_market(drasat.load(machines(400, 2000)), FeatureGates.all_on())
+    market = market_of(drasat.load(machines(400, 2000)))
     assert len(market.candidates) <= 300
+
+
+def test_offerings_without_a_difference_are_one_candidate_and_reservations_stay():
+    """R2: zones that nothing reads make no difference; a cheaper reservation is for some nodes alone."""
+    kind = machine(
+        "plain",
+        *(offering(price, zone) for price, zone in (("1.2", "z1"), ("1.0", "z2"), ("1.1", "z3"))),
+        offering("0.5", "z3", "reserved", reservationCapacity=1),
+        offering("0.6", "z1", "reserved", reservationCapacity=2),
+    )
+    assert sorted(_candidates(kind)) == [
+        "general-plain-z1-reserved",
+        "general-plain-z2-on-demand",
+        "general-plain-z3-reserved",
+    ]
+
+
+def test_offerings_that_are_not_seen_in_time_prove_nothing():
+    """Nothing is bought, and nothing is said of what could be."""
+    result = buying(node_pool(), machine("plain", offering("1.0")), waiting("p"), time_limit=1e-9)
+    assert (result.placed, result.outcome, nodes_bought(result)) == (0, "Unknown", {})
+    assert not any(one.proven or one.bound is not None for one in result.document.objective)
+    assert "the time limit left no time to look at all offerings of the NodePools" in " ".join(result.document.notices)
+    loaded = drasat.load([node_pool(), machine("plain", offering("1.0"))])
+    with pytest.raises(DeadlineExceededError):
+        evaluate(loaded, FeatureGates.all_on(), deadline=monotonic())
 
 
 def test_node_claims_say_what_karpenter_would_ask_for():
