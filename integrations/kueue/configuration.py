@@ -52,6 +52,12 @@ class KueueConfiguration:
             manage_jobs_without_queue_name=read.manage_jobs_without_queue_name,
         )
 
+    @property
+    def source_drivers(self) -> frozenset[str]:
+        """The drivers whose devices sources of mappings look at."""
+        sources = (source for mapping in self.device_class_mappings for source in mapping.sources or ())
+        return frozenset(one.driver for source in sources for one in (source.counter, source.capacity) if one)
+
 
 def kueue_configuration(cluster: Cluster) -> KueueConfiguration:
     """The configuration of the cluster; of several the one read last. ``start_errors`` says whether Kueue takes it."""

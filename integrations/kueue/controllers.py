@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.core import LimitRange, RuntimeClass
 from ...models.kubernetes.kueue import AdmissionCheck, ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceFlavor
 from ...models.kubernetes.kueue_configuration import OBSERVABILITY
 from ...models.kubernetes.meta import key_of
@@ -18,9 +19,10 @@ from ...problem.messages import DeadlineExceededError
 from . import workload_state as reasons
 from .configuration import KueueConfiguration
 from .counting import CountingFailure, WorkloadCharge, count_workload
+from .limit_ranges import PodDefaults
 from .queues import ClusterQueueState, node_quota
 from .quota_tree import QuotaNode, QuotaTree
-from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, SchedulingRules, requests_above_limits
+from .scheduling import NAMESPACE_MISMATCH, SchedulingRules
 from .workload_state import WorkloadCondition, WorkloadState
 from .workloads import kueue_workloads
 
@@ -72,8 +74,8 @@ class KueueControllers:
         self._cluster = Cluster.of(())
         self._count = count
         self._now = 0.0
-        # Whether classes have changed, by which workloads are charged (kueue-dra 3.8).
-        self._recount = False
+        # Keys of workloads that are counted again, even though they are charged (kueue-dra 3.8).
+        self._recount: set[str] = set()
         self._evicted: list[EvictionRecord] = []
         # The queue in which a workload waits.
         self._place: dict[str, ClusterQueueState] = {}
@@ -104,12 +106,11 @@ class KueueControllers:
             for kind in (ClusterQueue, Cohort, ResourceFlavor, AdmissionCheck)
         ):
             self._rebuild(before)
-        self._recount = before.classes != cluster.classes
         if before.namespaces != cluster.namespaces:
             self._wake(self.queues.values())
-        self._update_workloads()
+        self._update_workloads(before)
         self._reconcile()
-        self._recount = False
+        self._recount.clear()
 
     def finish(self, key: str) -> None:
         """The workload is done; it gives its quota back. A workload that does not exist is ignored."""
@@ -188,7 +189,22 @@ class KueueControllers:
             return None
         return found[0][0], f"Can't admit new workloads: {', '.join(text for _, text in found)}."
 
-    def _update_workloads(self) -> None:
+    def _has_other_devices(self, before: Cluster) -> bool:
+        """Whether classes have changed, or slices of the drivers of sources, by which workloads are charged."""
+        drivers = self.configuration.source_drivers
+        then, now = ([one for one in each.slices if one.spec.driver in drivers] for each in (before, self._cluster))
+        return before.classes != self._cluster.classes or then != now
+
+    def _changed_queue(self, workload: WorkloadState, before: Cluster) -> bool:
+        """Whether the LocalQueue or ClusterQueue that the workload waits in has changed."""
+        key = workload.namespace, workload.object.spec.queue_name
+        local = self._local.get(key)
+        if local is None or local != before.objects(LocalQueue).get(key):
+            return local is not None
+        name = local.spec.cluster_queue
+        return self._cluster.objects(ClusterQueue).get(name) != before.objects(ClusterQueue).get(name)
+
+    def _update_workloads(self, before: Cluster) -> None:
         objects = {"/".join(key_of(one.metadata)): one for one in kueue_workloads(self._cluster)}
         for key in self.workloads.keys() - objects.keys():
             workload = self.workloads.pop(key)
@@ -209,9 +225,17 @@ class KueueControllers:
                     self._dequeue(known)
                     known.charge = known.tried = None
                 known.update(one)
+                self._recount.add(key)
                 if known.grant is not None and known.grant.cluster_queue in self.queues:
                     self.queues[known.grant.cluster_queue].reserved.changed()
-        for workload in self.workloads.values():
+        defaults = PodDefaults.of(self._cluster)
+        limited = any(before.objects(kind) != self._cluster.objects(kind) for kind in (LimitRange, RuntimeClass))
+        everything = limited or self._has_other_devices(before)
+        for key, workload in self.workloads.items():
+            if workload.complete(defaults) and limited:
+                self._dequeue(workload)
+            if everything or self._changed_queue(workload, before):
+                self._recount.add(key)
             self._hold(workload)
 
     def _hold(self, workload: WorkloadState) -> None:
@@ -309,7 +333,8 @@ class KueueControllers:
             self._dequeue(workload)
 
     def _count_and_queue(self, workload: WorkloadState, queue: ClusterQueueState) -> None:
-        changed = self._recount and workload.charge is not None and self._counted(workload) != workload.charge
+        again = workload.key in self._recount and workload.charge is not None
+        changed = again and self._counted(workload) != workload.charge
         if self._place.get(workload.key) is not queue or changed:
             self._dequeue(workload)
             workload.charge = None if changed else workload.charge
@@ -322,8 +347,8 @@ class KueueControllers:
             workload.wait(reasons.SUSPENDED, f"ClusterQueue {queue.name} is inactive", self._now)
         elif not queue.takes(self._namespaces.get(workload.namespace, {})):
             workload.wait(reasons.MISCONFIGURED, NAMESPACE_MISMATCH, self._now)
-        elif problems := requests_above_limits(workload.pod_sets):
-            workload.wait(reasons.MISCONFIGURED, f"{ABOVE_LIMITS}{problems}", self._now)
+        elif workload.refusal:
+            workload.wait(reasons.MISCONFIGURED, workload.refusal, self._now)
         elif workload.suspended:
             workload.wait(reasons.PENDING_EVALUATION, _PENDING, self._now)
         restarted = self._restart(workload, queue)

@@ -29,6 +29,7 @@ from .configuration import KueueConfiguration
 from .device_requests import ClassMappings, DeviceRequestCounter
 from .devices import NOT_FOUND, CountingError, CountingProblem, SelectorEvaluator, internal
 from .extended_resources import ExtendedResources
+from .limit_ranges import PodDefaults
 
 _POD_SETS: Path = ("spec", "podSets")
 _POD_SPEC: Path = ("template", "spec")
@@ -107,6 +108,7 @@ class WorkloadCounter:
         self._evaluator = SelectorEvaluator(cluster.classes)
         self._devices = DeviceRequestCounter(cluster, self._mappings, self._gates, self._evaluator)
         self._extended = ExtendedResources(cluster.classes if self._gates[EXTENDED_RESOURCE] else {}, self._mappings)
+        self._defaults = PodDefaults.of(cluster)
         self._transformations = {one.input: one for one in configuration.transformations}
         self._known: dict[bytes, Requests | CountingError] = {}
 
@@ -128,7 +130,8 @@ class WorkloadCounter:
             devices = [self._claims_charge(namespace, *placed) if counted else {} for placed in enumerate(pod_sets)]
             for index, pod_set in enumerate(pod_sets):
                 count = max(0, pod_set.count - finished.get(pod_set.name, 0))
-                each = dict(self._pod_charge(index, pod_set.template.spec, counted))
+                spec = self._defaults.spec(namespace, pod_set.template.spec)
+                each = dict(self._pod_charge(index, spec, counted))
                 add_requests(each, devices[index])
                 requests = {name: min(max(0, amount) * count, INT64_MAX) for name, amount in each.items()}
                 charges.append(PodSetCharge(pod_set.name, count, requests))

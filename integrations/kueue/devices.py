@@ -51,13 +51,18 @@ class CountingProblem:
         return ": ".join(filter(None, (render_path(self.path), self.kind, value, self.detail)))
 
 
+def joined(problems: Iterable[CountingProblem]) -> str:
+    """All texts in one, as Kueue joins them."""
+    texts = list(dict.fromkeys(map(str, problems)))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
 class CountingError(Exception):
     """Why a workload cannot be counted (kueue-dra 3.7); the text is what Kueue says of all the problems."""
 
     def __init__(self, *problems: CountingProblem) -> None:
         self.problems = problems
-        texts = list(dict.fromkeys(map(str, problems)))
-        super().__init__(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        super().__init__(joined(problems))
 
     @property
     def retried(self) -> bool:

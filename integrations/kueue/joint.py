@@ -35,7 +35,7 @@ from .flavors import PODS, flavor_misfit
 from .pod_domains import PodDomains, UnplannedTopologyError, check_notices, rejected_check
 from .queues import STRICT_FIFO, ClusterQueueState, ResourceGroup
 from .quota_tree import FlavorResource, QuotaNode
-from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, requests_above_limits
+from .scheduling import NAMESPACE_MISMATCH
 from .workload_state import QUOTA_RESERVED, QuotaGrant, WorkloadState
 from .workloads import kueue_workloads, without_pods_of
 
@@ -248,8 +248,8 @@ class _QuotaReader:
             problem = f"ClusterQueue {queue.name} is inactive: {queue.inactive[1]}"
         elif not queue.takes(self._namespaces.get(workload.namespace, {})):
             problem = NAMESPACE_MISMATCH
-        elif above := requests_above_limits(workload.pod_sets):
-            problem = f"{ABOVE_LIMITS}{above}"
+        elif workload.refusal:
+            problem = workload.refusal
         elif rejected := rejected_check(workload, queue):
             problem = rejected
         if problem:

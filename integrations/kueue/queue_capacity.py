@@ -27,10 +27,11 @@ from .counting import CountingFailure, count_workload
 from .cycles import KueueState
 from .flavors import Assignment, AssignmentMode, FlavorAssigner, FlavorMode, tried_flavors
 from .joint import workload_copies
+from .limit_ranges import PodDefaults
 from .queues import ClusterQueueState
 from .quota_changes import missing_quota, quota_ways
 from .quota_tree import FlavorResource
-from .scheduling import ABOVE_LIMITS, NAMESPACE_MISMATCH, requests_above_limits
+from .scheduling import NAMESPACE_MISMATCH
 from .workload_state import WorkloadState
 
 
@@ -160,6 +161,7 @@ def _trouble(
 ) -> str:
     """Why a copy would wait whatever quota there is; it is counted on the way."""
     name = copy.object.spec.queue_name
+    copy.complete(PodDefaults.of(cluster))
     counted = count_workload(copy.object, cluster, state.configuration)
     copy.charge = counted
     if described is None:
@@ -175,8 +177,7 @@ def _trouble(
     known = cluster.namespaces.get(copy.namespace)
     if not queue.takes((known.metadata.labels if known is not None else None) or {}):
         return NAMESPACE_MISMATCH
-    above = requests_above_limits(copy.pod_sets)
-    return f"{ABOVE_LIMITS}{above}" if above else ""
+    return copy.refusal
 
 
 class _NobodyGoes:

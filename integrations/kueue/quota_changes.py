@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.core import LimitRange, RuntimeClass
 from ...models.kubernetes.kueue import (
     AdmissionCheck,
     ClusterQueue,
@@ -104,7 +105,7 @@ class _Judge:
             if any(named):
                 workloads[key] = one
         objects: dict[type[Any], Mapping[Any, Any]] = {
-            kind: cluster.objects(kind) for kind in (ResourceFlavor, AdmissionCheck, Cohort)
+            kind: cluster.objects(kind) for kind in (ResourceFlavor, AdmissionCheck, Cohort, LimitRange, RuntimeClass)
         }
         own = {key: one for key, one in cluster.objects(ClusterQueue).items() if one.metadata.name in queues}
         objects |= {LocalQueue: local, KueueWorkload: workloads, ClusterQueue: own}

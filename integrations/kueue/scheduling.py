@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ...models.kubernetes.core import Container
-from ...models.kubernetes.kueue import KueuePodSet, ResourceFlavor
+from ...models.kubernetes.kueue import ResourceFlavor
 from . import workload_state as reasons
-from .amounts import amount_of
 from .fair_sharing import FairPreemption, tournament_order
 from .flavors import Assignment, AssignmentMode, FlavorAssigner, FlavorMode, tried_flavors
 from .preemption import CandidateLists, ClassicalPreemption, PreemptionRequest, Victim, preemption_message
@@ -19,7 +17,6 @@ from .quota_tree import FlavorResource, Usage
 from .workload_state import PodSetGrant, QuotaGrant, WorkloadState
 
 NAMESPACE_MISMATCH = "workload namespace doesn't match ClusterQueue selector"
-ABOVE_LIMITS = "resources validation failed: "
 _NO_LONGER_FITS = "Workload no longer fits after processing another workload"
 _WILL_FIT = (
     "Workload has overlapping preemption targets with another workload, but will fit after these preemptions complete"
@@ -137,8 +134,8 @@ class SchedulingCycle:
                 NAMESPACE_MISMATCH,
                 Requeue.NAMESPACE_MISMATCH,
             )
-        elif problems := requests_above_limits(workload.pod_sets):
-            head.reason, head.message = reasons.MISCONFIGURED, f"{ABOVE_LIMITS}{problems}"
+        elif workload.refusal:
+            head.reason, head.message = reasons.MISCONFIGURED, workload.refusal
         else:
             self._judge(head)
 
@@ -306,30 +303,3 @@ def _reserve(head: QueueHead) -> Usage | None:
         else:
             held[pair] = min(amount, unused + limits.borrowing)
     return held
-
-
-def requests_above_limits(pod_sets: Sequence[KueuePodSet]) -> str:
-    """What the scheduler says of containers that ask for more than their limits; empty if none does."""
-    found = [
-        f"spec.podSets[{number}].template.spec.{field_name}[{index}]: Invalid value: "
-        f"[{', '.join(quoted)}]: requests must not exceed its limits"
-        for number, one in enumerate(pod_sets)
-        for field_name, containers in (
-            ("initContainers", one.template.spec.init_containers),
-            ("containers", one.template.spec.containers),
-        )
-        for index, container in enumerate(containers or ())
-        if (quoted := [f'"{name}"' for name in _above_limits(container)])
-    ]
-    return found[0] if len(found) == 1 else f"[{', '.join(found)}]" if found else ""
-
-
-def _above_limits(container: Container) -> list[str]:
-    resources = container.resources
-    limits = (resources.limits or {}) if resources else {}
-    requests = (resources.requests or {}) if resources else {}
-    return sorted(
-        name
-        for name, written in requests.items()
-        if name in limits and amount_of(name, written) > amount_of(name, limits[name])
-    )

@@ -12,6 +12,7 @@ from ...models.kubernetes.meta import Condition, key_of
 from ...models.results.quota import QuotaState
 from .amounts import amount_of
 from .counting import CountingFailure, PodSetCharge, WorkloadCharge
+from .limit_ranges import PodDefaults
 from .quota_tree import FlavorResource
 
 QUOTA_RESERVED, ADMITTED, EVICTED = "QuotaReserved", "Admitted", "Evicted"
@@ -129,12 +130,21 @@ class WorkloadState:
         """Take over a new specification; the status stays."""
         self.object = workload
         self.pod_sets = workload.spec.pod_sets or ()
+        # Why Kueue does not admit the pod sets, whatever quota there is.
+        self.refusal = ""
         self.priority = workload.spec.priority or 0
         self.created = seconds_of(workload.metadata.creation_timestamp)
         # Why the nodes of a flavor do not do for a pod set, by its index and the flavor.
         self.misfits: dict[tuple[int, str], str | None] = {}
         self.shape: object = None
         self._rank: tuple[bool, int, float, str] | None = None
+
+    def complete(self, defaults: PodDefaults) -> bool:
+        """Add to the pod sets what a cluster adds, and judge them; return whether anything changed."""
+        before = self.pod_sets, self.refusal
+        self.pod_sets = defaults.pod_sets(self.namespace, self.object.spec.pod_sets or ())
+        self.refusal = defaults.refusal(self.namespace, self.pod_sets)
+        return (self.pod_sets, self.refusal) != before
 
     @property
     def reclaimed(self) -> dict[str, int]:

@@ -46,7 +46,7 @@ _KEPT_NAMES = frozenset({"", "true", "false", *BUILT_IN_PRIORITIES})
 _OTHER_FIELDS = frozenset(
     [
         *("basic", "list", "image", "env", "command", "args", "value", "volumes", "persistentVolumeClaim", "claimName"),
-        *("ephemeral", "csi", "ports", "hostPort", "hostNetwork", "runtimeClassName", "schedulingGates", "podAffinity"),
+        *("ephemeral", "csi", "ports", "hostPort", "hostNetwork", "schedulingGates", "podAffinity"),
         *("podAntiAffinity", "topologySpreadConstraints", "topologyKey", "weight", "preference", "preemptionPolicy"),
         *("preferredDuringSchedulingIgnoredDuringExecution", "podGroupTemplates", "compositePodGroupTemplates"),
         *("labelSelector", "namespaceSelector", "namespaces", "priorityClassName"),
@@ -289,6 +289,17 @@ def _resources(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     return pass_.struct(value) if isinstance(value, Mapping) else pass_.other(value)
 
 
+def _bound(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
+    """Amounts of a LimitRange; or one amount of a policy or of replicas."""
+    return pass_.quantities(value) if isinstance(value, Mapping) else pass_.each(value, pass_.quantity)
+
+
+def _parts_or_amounts(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
+    """The items of a LimitRange, the overhead of a RuntimeClass; or amounts of a container, a pod or a NodePool."""
+    nested = not isinstance(value, Mapping) or isinstance(value.get("podFixed"), Mapping)
+    return pass_.other(value) if nested else pass_.quantities(value)
+
+
 def _derived(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     """Derived attributes, whose names are those of attributes."""
     listed = [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
@@ -358,7 +369,9 @@ _RULES: dict[str, Rule] = {
         (_keep, "attribute nodes priceAdjustment medium"),
         (_each(lambda pass_: pass_.keyed.opaque), "message description valueFromProvisioningClassDetail path"),
         (_each(lambda pass_: pass_.quantity), "nominalQuota borrowingLimit lendingLimit weight"),
-        (_each(lambda pass_: pass_.quantity), "default min max step validValues price allocationMultiplier"),
+        (_each(lambda pass_: pass_.quantity), "step validValues price allocationMultiplier"),
+        (_bound, "default defaultRequest min max"),
+        (_parts_or_amounts, "limits overhead"),
         (_each(lambda pass_: pass_.keyed.uuid), "uid shareID"),
         (_each(lambda pass_: pass_.published), "string strings version versions"),
         (_each(lambda pass_: pass_.label_key), "key topologyKey sameNodeLabel required preferred"),
@@ -392,7 +405,7 @@ _RULES: dict[str, Rule] = {
         (_each(lambda pass_: pass_.name), "containers"),
         (_each(lambda pass_: pass_.quantity), "quantity perPod perContainer deviceMultiplier capacityMultiplier"),
         (lambda pass_, value, _: pass_.quantities(value), "resourceUsage outputs"),
-        (lambda pass_, value, _: pass_.quantities(value), "limits allocatable overhead consumedCapacity counters"),
+        (lambda pass_, value, _: pass_.quantities(value), "allocatable consumedCapacity counters podFixed"),
         (lambda pass_, value, _: pass_.quantities(value), "kubeReserved systemReserved evictionThreshold"),
         (lambda pass_, value, _: pass_.quantities(value), "nodeAllocatableResources"),
         (_attributes, "attributes"),

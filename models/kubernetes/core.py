@@ -149,6 +149,7 @@ class PodSpec(Model):
     init_containers: tuple[Container, ...] | None = None
     overhead: dict[str, QuantityText] | None = None
     resources: ResourceRequirements | None = None
+    runtime_class_name: str | None = None
     priority_class_name: str = ""
     priority: Int64 | None = None
     workload_ref: PodGroupReference | None = None
@@ -204,6 +205,40 @@ class Pod(KubernetesObject):
 
 class Namespace(KubernetesObject):
     """A namespace; its labels allow admin access (CLM-5)."""
+
+
+class LimitRangeItem(Model):
+    """What pods, or containers, of a namespace must ask for at least and at most, and what they get by default."""
+
+    type: str = ""
+    max: dict[str, QuantityText] | None = None
+    min: dict[str, QuantityText] | None = None
+    default: dict[str, QuantityText] | None = None
+    default_request: dict[str, QuantityText] | None = None
+
+
+class LimitRangeSpec(Model):
+    """``spec`` of a LimitRange."""
+
+    limits: tuple[LimitRangeItem, ...] | None = None
+
+
+class LimitRange(KubernetesObject):
+    """Limits of a namespace. Pods of the API server have its defaults already; templates of pods have not."""
+
+    spec: LimitRangeSpec = LimitRangeSpec()
+
+
+class RuntimeOverhead(Model):
+    """What each pod takes beside its containers."""
+
+    pod_fixed: dict[str, QuantityText] | None = None
+
+
+class RuntimeClass(KubernetesObject):
+    """A way to run containers, which pods name by ``runtimeClassName``."""
+
+    overhead: RuntimeOverhead | None = None
 
 
 class ContainerClaim(Model):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from . import karpenter, kueue, operators, provisioning, serving, workloads
 from .claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
-from .core import Namespace, Node, Pod
+from .core import LimitRange, Namespace, Node, Pod, RuntimeClass
 from .extensions import ConstraintGroup, DeviceTopology
 from .kueue import KUEUE_GROUP
 from .kueue_configuration import CONFIGURATION_GROUP, Configuration
@@ -22,8 +22,9 @@ from .workloads import PodGroup, PriorityClass, Workload
 
 RESOURCE_GROUP = "resource.k8s.io"
 SCHEDULING_GROUP = "scheduling.k8s.io"
+NODE_GROUP = "node.k8s.io"
 OWN_GROUP = "drasat.dev"
-_BUILT_IN_GROUPS = frozenset({"", "apps", "batch", "policy", RESOURCE_GROUP, SCHEDULING_GROUP, OWN_GROUP})
+_BUILT_IN_GROUPS = frozenset({"", "apps", "batch", "policy", RESOURCE_GROUP, SCHEDULING_GROUP, NODE_GROUP, OWN_GROUP})
 KUBEFLOW_GROUP = "kubeflow.org"
 TRAINER_GROUP = "trainer.kubeflow.org"
 RAY_GROUP = "ray.io"
@@ -64,9 +65,11 @@ WorkloadObject = (
     | serving.CoschedulingPodGroup
     | serving.VolcanoPodGroup
 )
-# Objects of neighbouring systems; ``Cluster.integration_objects`` has them by model.
+# Objects of neighbouring systems, or that only these read; ``Cluster.integration_objects`` has them by model.
 IntegrationObject = (
-    kueue.ResourceFlavor
+    LimitRange
+    | RuntimeClass
+    | kueue.ResourceFlavor
     | kueue.ClusterQueue
     | kueue.Cohort
     | kueue.LocalQueue
@@ -212,6 +215,8 @@ _WORKLOAD_KINDS = (
 )
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 _INTEGRATION_KINDS = (
+    Kind(LimitRange, group="", versions=("v1",), namespaced=True),
+    Kind(RuntimeClass, group=NODE_GROUP, versions=("v1", "v1beta1")),
     Kind(kueue.ResourceFlavor, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
     Kind(kueue.ClusterQueue, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),
     Kind(kueue.Cohort, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),

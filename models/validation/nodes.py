@@ -289,6 +289,42 @@ def check_controller(findings: Findings, made: KubernetesObject) -> None:
                     findings.invalid(where, count, "must be greater than or equal to 0", STRUCTURE)
 
 
+# Fields of a LimitRange of which the first must not be above the second, with their names in Kubernetes' message.
+_RANGE_ORDER = (
+    (("min", "min"), ("max", "max")),
+    (("min", "min"), ("default_request", "default request")),
+    (("default_request", "default request"), ("max", "max")),
+    (("default_request", "default request"), ("default", "default limit")),
+    (("min", "min"), ("default", "default")),
+    (("default", "default"), ("max", "max")),
+)
+
+
+def check_limit_range(findings: Findings, limits: core.LimitRange) -> None:
+    """Check a LimitRange: its amounts can be read, and minima, defaults and maxima are in this order."""
+    findings.check_metadata(limits.metadata, namespaced=True)
+    for index, item in enumerate(limits.spec.limits or ()):
+        path: Path = (*_SPEC_PATH, "limits", index)
+        if not item.type:
+            findings.required((*path, "type"), category=STRUCTURE)
+        for field in ("max", "min", "default", "default_request"):
+            check_amounts(findings, (*path, api_name(field)), getattr(item, field))
+        for (first, its_name), (last, name_of_last) in _RANGE_ORDER:
+            low, high = getattr(item, first) or {}, getattr(item, last) or {}
+            for name in sorted(low.keys() & high.keys()):
+                least, most = parse_nano(low[name]), parse_nano(high[name])
+                if least is not None and most is not None and least > most:
+                    detail = f"{its_name} value {low[name]} is greater than {name_of_last} value {high[name]}"
+                    findings.invalid((*path, api_name(first), MapKey(name)), low[name], detail)
+
+
+def check_runtime_class(findings: Findings, runtime: core.RuntimeClass) -> None:
+    """Check a RuntimeClass: the amounts of its overhead."""
+    findings.check_metadata(runtime.metadata, namespaced=False)
+    if runtime.overhead is not None:
+        check_amounts(findings, ("overhead", "podFixed"), runtime.overhead.pod_fixed)
+
+
 def check_workload(findings: Findings, workload: workloads.Workload) -> None:
     """Check a Workload: the names of its groups are unique."""
     findings.check_metadata(workload.metadata, namespaced=True)

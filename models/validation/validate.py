@@ -20,7 +20,7 @@ from ..kubernetes.claims import (
     ResourceClaim,
     ResourceClaimTemplate,
 )
-from ..kubernetes.core import Namespace, Node, Pod
+from ..kubernetes.core import LimitRange, Namespace, Node, Pod, RuntimeClass
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.karpenter import DRAConfig, InstanceType, NodeClaim, NodeOverlay, NodePool
@@ -58,6 +58,8 @@ _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
     **dict.fromkeys(WORKLOAD_MODELS, nodes.check_controller),
     **dict.fromkeys(INTEGRATION_MODELS, check_quota_object),
     PodTemplate: nodes.check_controller,
+    LimitRange: nodes.check_limit_range,
+    RuntimeClass: nodes.check_runtime_class,
     NodePool: check_node_pool,
     NodeClaim: check_node_claim,
 }

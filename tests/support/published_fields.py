@@ -18,8 +18,8 @@ TABLE = Path(__file__).resolve().parents[2] / "models" / "kubernetes" / "publish
 NEWEST = 37
 OLDEST = 31
 # The kinds whose fields are wanted; of all other kinds only the names are.
-GROUPS = ("", "apps", "batch", "policy", "resource.k8s.io", "scheduling.k8s.io")
-CORE_KINDS = ("Namespace", "Node", "Pod", "PodTemplate", "ReplicationController")
+GROUPS = ("", "apps", "batch", "policy", "node.k8s.io", "resource.k8s.io", "scheduling.k8s.io")
+CORE_KINDS = ("LimitRange", "Namespace", "Node", "Pod", "PodTemplate", "ReplicationController")
 _NO_OBJECTS = ("DeleteOptions", "WatchEvent")
 # The schemas since the first are looked through for names of kinds, so that old ones are known as such.
 NAMED_SINCE = 25

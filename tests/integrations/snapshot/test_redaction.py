@@ -132,6 +132,18 @@ def test_our_own_annotation_keeps_its_meaning():
     assert "alice" not in json.dumps(found)
 
 
+def test_amounts_of_limit_ranges_and_runtime_classes_stay():
+    item = {"type": "Container", "max": {"cpu": "2"}, "default": {"memory": "1Gi"}, "defaultRequest": {"cpu": "1"}}
+    overhead = {"podFixed": {"cpu": "250m"}}
+    limits, runtime = redact(
+        made("v1", "LimitRange", "l", "n", spec={"limits": [item]}),
+        {**made("node.k8s.io/v1", "RuntimeClass", "alice"), "handler": "alice", "overhead": overhead},
+    )
+    assert limits["spec"]["limits"] == [item]
+    assert runtime["overhead"] == overhead
+    assert "alice" not in json.dumps(runtime)
+
+
 def test_fields_that_drasat_does_not_read_are_left_out():
     (found,) = redact(made("v1", "Pod", "p", "n", spec={"hostname": "alice", "alice": 1, "nodeName": "x"}))
     assert list(found["spec"]) == ["nodeName"]
