@@ -95,10 +95,11 @@ class DualRow(Model, kw_only=True):
 
     - ``unit``: a place for units like those named, in a gang's ``domain`` where it is bound to one.
     - ``node``: a node like the one named.
-    - ``device``: a device that several nodes reach, any of those named; ``counter``, ``capacity``: one whole unit of
-      such a counter (driver, pool, counter set and name) or capacity (driver, pool, device and name).
-    - ``stage``: one less of the earlier stage of this name. ``budget``: a unit of money. ``limit``: one more in a limit
-      that templates share.
+    - ``device``: a device that several nodes reach, any of those named (driver/pool/device).
+    - ``counter``, ``capacity``: one whole unit of what several nodes reach (driver/pool, counter set, counter; or
+      driver/pool/device, capacity).
+    - ``stage``: one less of the earlier stage of this name. ``budget``: a unit of money.
+    - ``limit``: one more in a limit that templates share.
     - ``gang``, ``quota``, ``claim``, ``home``, ``row``: other rows, about gangs, quota of Kueue, claims that several
       units name, running pods that stay, and choices. No bound of an audit rests on them.
     """

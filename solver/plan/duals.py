@@ -78,12 +78,12 @@ class _StageDualNames:
         number -= len(shared.classes)
         if number < len(shared.counters):
             (pool, counters, name), step = shared.counters[number]
-            yield from self._row("counter", ["/".join((*pool, counters, name))], worth * NANO / step)
+            yield from self._row("counter", ["/".join(pool), counters, name], worth * NANO / step)
             return
         number -= len(shared.counters)
         if number < len(shared.capacities):
             (device, name), step = shared.capacities[number]
-            yield from self._row("capacity", ["/".join((*device, name))], worth * NANO / step)
+            yield from self._row("capacity", ["/".join(device), name], worth * NANO / step)
         else:
             yield from self._row("row", [], worth)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
+from typing import TypeAlias
 
 from ...models.kubernetes.claims import ConstraintSemantics, DeviceConstraint, RequestSpec, SemanticsOptions
 from ...models.kubernetes.extensions import Predicate
@@ -14,8 +15,11 @@ from ...models.kubernetes.gates import FeatureGates
 from .published import Finding, PublishedDevice
 from .state import UNKNOWN_KIND, TypedValue, VerifierExpressions, published_value
 
+Entry: TypeAlias = DeviceConstraint | Predicate
+"""An entry of a claim about several devices."""
 
-def covers(constraint: DeviceConstraint | Predicate, request: str) -> bool:
+
+def covers(constraint: Entry, request: str) -> bool:
     """CON-1: whether the constraint applies to results of ``request`` (``name`` or ``name/sub``)."""
     named = constraint.requests or ()
     return not named or request in named or request.partition("/")[0] in named

@@ -82,7 +82,7 @@ class NodeLoads:
 
     def enter(self, pod: Pod, node: Node, claims: Iterable[HeldClaim] = ()) -> Iterator[Finding]:
         """Count a pod with all its claims as placed, and say what the node has too little of for it."""
-        needs, claims = self._needs(pod, node), tuple(claims)
+        needs, claims = self.needs(pod, node), tuple(claims)
         drawn = self._draws.of_pod(pod, claims)
         yield from self._draws.findings(pod, claims, drawn)
         named = named_for_the_pod(pod.spec)
@@ -96,13 +96,13 @@ class NodeLoads:
         """Count pods as placed; return resources of which they together take too much, and how much, in words."""
         needs = Counter[str]()
         for pod in pods:
-            needs.update(self._needs(pod, node))
+            needs.update(self.needs(pod, node))
         self._taken_of(node).update(needs)
         yield from self._excess(node, needs)
 
     def has_room(self, pod: Pod, node: Node) -> bool:
         """Whether the node has room for one more pod, whatever its devices take; the pod is not counted as placed."""
-        needs = self._needs(pod, node)
+        needs = self.needs(pod, node)
         return next(self._excess(node, needs, needs), None) is None
 
     def _excess(
@@ -150,7 +150,20 @@ class NodeLoads:
             what = f"pod {'/'.join(key_of(pod.metadata))} has {claimed} devices for {wanted} of extended resources"
             yield Finding(POD_DEVICES, f"node {node.metadata.name}: {what}")
 
-    def _needs(self, pod: Pod, node: Node) -> Counter[str]:
+    def has_pods(self, node: Node) -> bool:
+        """Whether a pod of the cluster runs on the node."""
+        return any(self._runs(pod) for pod in self._pods.get(node.metadata.name, ()))
+
+    def left(self, node: Node) -> Counter[str] | None:
+        """What pods leave of the node, below zero where they take too much; None: it tells no amounts."""
+        offered = self._offer_of(node)
+        if offered is None:
+            return None
+        taken = self._taken_of(node)
+        return Counter({name: amount - taken[name] for name, amount in offered.items()})
+
+    def needs(self, pod: Pod, node: Node) -> Counter[str]:
+        """What a pod takes of the node, but for devices."""
         takes, offered = self._takes(pod), self._offer_of(node) or Counter()
         as_devices = [name for name in takes if name in self._backed and offered[name] <= 0]
         return Counter({name: amount for name, amount in takes.items() if name not in as_devices})

@@ -1,0 +1,496 @@
+"""Bounds of a plan's stages, found anew in exact arithmetic from the duals that its document has.
+
+Any numbers are a bound: where each unit is paid for its place and each node takes what it is paid most for, no plan is
+worth more than all payments together (Lagrangian relaxation). The duals of the planner's linear program are good ones.
+The queue and the nodes are read from the manifests, and what a node takes at most is decided by ``bundles``. Gangs are
+paid whole, in their best domain. What an earlier stage reached is a row with its own dual. Quota, ConstraintGroups,
+claims that several units name, and limits that NodePools have are left aside: they could only make less possible.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import count
+from math import floor, gcd, lcm
+from time import monotonic
+
+from msgspec.structs import replace
+
+from ...models.cluster.cluster import Cluster
+from ...models.formats.decode import QuantityText
+from ...models.kubernetes.core import Node, NodeStatus
+from ...models.kubernetes.extensions import VALUE_ANNOTATION, CallerConstraint
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.kubernetes.node_templates import NodeTemplate, node_from_template, slices_from_template
+from ...models.kubernetes.quantity import NANO
+from ...models.results.plan import DualRow, Number, PlanStage, StageDuals
+from ...models.workload.controller_kinds import daemon_specs
+from ...models.workload.expansion import UnitExpander
+from ...models.workload.queue import read_queue
+from ...models.workload.unit_classes import Gang, UnitShape
+from .bundles import NodeBundles, NodeFace, SharedPrices, UnitKind, most_valuable
+from .devices import CounterStock
+from .pod_amounts import pod_takes, whole_amounts
+from .published import PoolView, nano
+from .state import ExpressionTimeoutError
+from .verify import Placement, Replay
+
+_ZERO = Fraction(0)
+FEWEST_NODES = "fewest-nodes"
+_Role = tuple[bytes, str]
+"""The signature of a unit's shape, and the domain of its gang as label and value; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuestion:
+    """What a plan was asked, as its bounds need it.
+
+    ``cluster`` is what was read, without nodes that are bought. ``before`` are units that have their place whatever is
+    planned, such as pods of DaemonSets.
+    """
+
+    cluster: Cluster
+    gates: FeatureGates
+    cel_errors: str = "strict"
+    namespace: str | None = None
+    selector: str = ""
+    natural_gangs: bool = False
+    caller_constraints: Sequence[CallerConstraint] = ()
+    buy: bool = False
+    only_new: bool = False
+    budget: Fraction | None = None
+    before: Sequence[Placement] = ()
+
+
+def audited_bounds(
+    question: BoundQuestion, stages: Sequence[PlanStage], duals: Sequence[StageDuals], deadline: float | None = None
+) -> Iterator[Fraction | None]:
+    """Yield a bound of each stage, in its own unit, for all plans that are as good in the stages before it.
+
+    None: the stage is of a kind that is not read here, or there is no time until ``deadline``, a reading of
+    ``time.monotonic``. Raises ``ValueError`` for duals that are no fractions.
+    """
+    rows = {one.stage: one.rows for one in duals}
+    try:
+        audit = _PlanBounds(question, [stage.stage for stage in stages], deadline)
+    except ExpressionTimeoutError:
+        yield from (None for _ in stages)
+        return
+    found: list[tuple[PlanStage, Fraction | None]] = []
+    for stage in stages:
+        bound = audit.bound(stage, found, rows.get(stage.stage, ()))
+        found.append((stage, bound))
+        yield bound
+
+
+@dataclass(frozen=True, slots=True)
+class _QueuedKind:
+    """Units of one shape: how many there are in all, and how many of them are in no gang."""
+
+    kind: UnitKind
+    shape: UnitShape
+    units: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
+class _NodeKind:
+    """A node, or one of those that could be bought of a template, of which there are so many at most."""
+
+    bundles: NodeBundles
+    number: int
+    price: Fraction = _ZERO
+    opens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A linear form over plans: what a placed unit of a shape counts, and what a node in use costs."""
+
+    units: Mapping[bytes, Fraction] = field(default_factory=dict)
+    price: Fraction = _ZERO
+    opened: Fraction = _ZERO
+
+    def plus(self, other: _Form, factor: Fraction) -> _Form:
+        """The sum with so many times another form."""
+        units = {
+            key: self.units.get(key, _ZERO) + factor * other.units.get(key, _ZERO)
+            for key in {*self.units, *other.units}
+        }
+        return _Form(units, self.price + factor * other.price, self.opened + factor * other.opened)
+
+    def of_node(self, node: _NodeKind) -> Fraction:
+        """What the node counts when it is in use."""
+        return self.price * node.price + (self.opened if node.opens else _ZERO)
+
+
+class _PlanBounds:
+    """The queue and the nodes of one question, with what nodes are known to take."""
+
+    def __init__(self, question: BoundQuestion, names: Sequence[str], deadline: float | None) -> None:
+        self._question = question
+        self._deadline = deadline
+        annotations = (name.partition("annotation:")[2] for name in names)
+        self._value = next(filter(None, annotations), VALUE_ANNOTATION)
+        offers = _offers(question) if question.buy else []
+        cluster = question.cluster
+        if offers:
+            slices = [made for template, node in offers for made in slices_from_template(template, node.metadata.name)]
+            cluster = cluster.with_nodes([node for _, node in offers], slices)
+        gates, errors = question.gates, question.cel_errors
+        replay = Replay(cluster, gates, errors, question.caller_constraints, True, True, deadline)
+        there = [
+            node
+            for name, node in question.cluster.nodes.items()
+            if not question.only_new and (name or not question.buy)
+        ]
+        busy = _busy_nodes(replay, there) if FEWEST_NODES in names else frozenset()
+        for placement in question.before:
+            replay.enter(placement)
+        self._context = replay.context
+        bundles = partial(
+            NodeBundles, replay.context, replay.loads, caller_constraints=question.caller_constraints, deadline=deadline
+        )
+        self._kinds, self._gangs, self._names = self._queue()
+        total = sum(kind.units for kind in self._kinds.values())
+        self._total = total
+        self._nodes = [_NodeKind(bundles(node), 1, opens=node.metadata.name not in busy) for node in there]
+        for template, node in offers:
+            limit = template.spec.limit
+            number = total if limit is None else min(limit, total)
+            self._nodes.append(_NodeKind(bundles(node), number, Fraction(str(template.spec.price or 0)), opens=True))
+        self._known: dict[tuple[NodeFace, tuple[Fraction, ...]], Fraction | None] = {}
+
+    def _queue(self) -> tuple[dict[bytes, _QueuedKind], list[tuple[Gang, Counter[bytes]]], dict[str, bytes]]:
+        """The kinds of units by signature, the gangs with what they have of each, and the signatures by unit."""
+        question = self._question
+        sets = read_queue(
+            question.cluster,
+            namespace=question.namespace,
+            selector=question.selector,
+            gates=question.gates,
+            value=self._value,
+            natural_gangs=question.natural_gangs,
+        )
+        expander = UnitExpander(question.cluster, question.gates)
+        kinds: dict[bytes, UnitKind] = {}
+        shapes: dict[bytes, UnitShape] = {}
+        units, free, names = Counter[bytes](), Counter[bytes](), dict[str, bytes]()
+        gangs: dict[Gang, Counter[bytes]] = defaultdict(Counter)
+        for one in sets:
+            if not one.numbers or one.shape.problems:
+                continue
+            signature = one.shape.signature
+            if signature not in kinds:
+                unit = expander.unit(one, one.numbers[0])
+                if unit.problems:
+                    continue
+                shared = {claim.key for claim in one.shape.claims if claim.key is not None and not claim.allocated}
+                kinds[signature] = UnitKind(
+                    unit.pod,
+                    tuple(
+                        ref.claim for ref in unit.claims if ref.claim and not ref.allocated and ref.key not in shared
+                    ),
+                    tuple(ref.claim for ref in unit.claims if ref.claim and ref.allocated),
+                )
+                shapes[signature] = one.shape
+            units[signature] += one.replicas
+            names.update((f"{one.namespace}/{one.unit_name(number)}", signature) for number in one.numbers)
+            if one.gang is None:
+                free[signature] += one.replicas
+            else:
+                gangs[one.gang][signature] += one.replicas
+        found = {key: _QueuedKind(kind, shapes[key], units[key], free[key]) for key, kind in kinds.items()}
+        return found, list(gangs.items()), names
+
+    def bound(
+        self, stage: PlanStage, earlier: Sequence[tuple[PlanStage, Fraction | None]], rows: Sequence[DualRow]
+    ) -> Fraction | None:
+        """Bound a stage by its duals, by what there is at all, and by the bounds of stages that it is the sum of."""
+        form = self._form(stage.stage)
+        if form is None:
+            return None
+        sign = 1 if stage.sense == "max" else -1
+        bounds = [self._implied(stage, form, earlier)]
+        with suppress(ExpressionTimeoutError):
+            bounds += [self._at(stage, form, earlier, given) for given in ([rows, ()] if rows else [()])]
+        known = [sign * one for one in bounds if one is not None]
+        if not known:
+            return None
+        step = _step([*form.units.values(), *(form.of_node(node) for node in self._nodes)])
+        return sign * floor(min(known) / step) * step
+
+    def _form(self, name: str) -> _Form | None:
+        """What a stage counts; None for one that is not read here."""
+        head, _, rest = name.partition("=")
+        if head == "priority":
+            weights = {key: Fraction(str(one.shape.priority) == rest) for key, one in self._kinds.items()}
+        elif head == "admitted" and rest in ("", "count"):
+            weights = dict.fromkeys(self._kinds, Fraction(1))
+        elif head == "admitted" and rest == "devices":
+            weights = {key: _requested_devices(one.shape) for key, one in self._kinds.items()}
+        elif head == "admitted" and rest.startswith("annotation:"):
+            weights = {key: Fraction(one.shape.value) for key, one in self._kinds.items()}
+        elif head == "cost":
+            return _Form(price=Fraction(1))
+        elif head == FEWEST_NODES and not self._question.cluster.constraint_groups:
+            return _Form(opened=Fraction(1))
+        else:
+            return None
+        return _Form({key: weight for key, weight in weights.items() if weight})
+
+    def _implied(
+        self, stage: PlanStage, form: _Form, earlier: Sequence[tuple[PlanStage, Fraction | None]]
+    ) -> Fraction | None:
+        """The sum of the bounds of earlier stages that together count what this one does."""
+        left, total = dict(form.units), _ZERO
+        for one, bound in earlier:
+            own = self._form(one.stage)
+            if (
+                own
+                and own.units
+                and bound is not None
+                and one.sense == stage.sense
+                and own.units.items() <= left.items()
+            ):
+                left = {key: weight for key, weight in left.items() if key not in own.units}
+                total += bound
+        return total if form.units and not left else None
+
+    def _at(
+        self,
+        stage: PlanStage,
+        form: _Form,
+        earlier: Sequence[tuple[PlanStage, Fraction | None]],
+        rows: Sequence[DualRow],
+    ) -> Fraction | None:
+        """Bound a stage at these duals."""
+        sign = 1 if stage.sense == "max" else -1
+        payments = _Payments(self._names)
+        for row in rows:
+            payments.read(row)
+        whole, constant = _Form().plus(form, Fraction(sign)), _ZERO
+        for one, _ in earlier:
+            factor = payments.stages.get(one.stage, _ZERO)
+            own = self._form(one.stage) if factor > 0 else None
+            if own is not None:
+                side = 1 if one.sense == "max" else -1
+                whole = whole.plus(own, factor * side)
+                constant -= factor * side * _reached(one.value, side)
+        if self._question.budget is not None and payments.budget > 0:
+            whole = whole.plus(_Form(price=Fraction(1)), -payments.budget)
+            constant += payments.budget * self._question.budget
+        constant += self._left(payments.shared)
+        nodes = self._nodes_worth(whole, payments)
+        return None if nodes is None else sign * (constant + self._units_worth(whole, payments) + nodes)
+
+    def _units_worth(self, whole: _Form, payments: _Payments) -> Fraction:
+        """What units and gangs are worth beyond the payments for their places."""
+        total = _ZERO
+        for key, one in self._kinds.items():
+            total += one.free * max(_ZERO, whole.units.get(key, _ZERO) - payments.places.get((key, ""), _ZERO))
+        for gang, members in self._gangs:
+            if gang.problem or gang.too_small(members.total()):
+                continue
+            domains = self._domains.get(gang.domain, ()) if gang.domain is not None else ("",)
+            worths = (self._gang_worth(gang, members, domain, whole, payments) for domain in domains)
+            total += max(worths, default=_ZERO)
+        return total
+
+    @staticmethod
+    def _gang_worth(
+        gang: Gang, members: Mapping[bytes, int], domain: str, whole: _Form, payments: _Payments
+    ) -> Fraction:
+        """What a gang is worth in a domain: all members, or the best of those that are enough; at least nothing."""
+        worths = {key: whole.units.get(key, _ZERO) - payments.places.get((key, domain), _ZERO) for key in members}
+        if gang.minimum is None:
+            return max(_ZERO, sum((worths[key] * number for key, number in members.items()), _ZERO))
+        enough, total = max(0, gang.minimum - len(gang.running_nodes)), _ZERO
+        for key in sorted(members, key=lambda key: -worths[key]):
+            taken = members[key] if worths[key] > 0 else min(members[key], enough)
+            total += taken * worths[key]
+            enough = max(0, enough - taken)
+        return max(_ZERO, total)
+
+    @cached_property
+    def _domains(self) -> Mapping[str, Sequence[str]]:
+        """The values of each label that a gang is bound to, as payments name them."""
+        labels = {gang.domain for gang, _ in self._gangs if gang.domain is not None}
+        found: dict[str, dict[str, None]] = {label: {} for label in labels}
+        for node in self._nodes:
+            for domain in self._domains_of(node.bundles.node):
+                found[domain.partition("=")[0]][domain] = None
+        return {label: tuple(values) for label, values in found.items()}
+
+    def _domains_of(self, node: Node) -> list[str]:
+        labels = node.metadata.labels or {}
+        own = dict.fromkeys(gang.domain for gang, _ in self._gangs if gang.domain is not None)
+        return [f"{label}={labels[label]}" for label in own if label in labels]
+
+    def _nodes_worth(self, whole: _Form, payments: _Payments) -> Fraction | None:
+        """What all nodes take at most; no more of them than there are units."""
+        worths: list[tuple[Fraction, int]] = []
+        for node in self._nodes:
+            worth = self._node_worth(node, payments)
+            if worth is None:
+                return None
+            worths.append((worth + whole.of_node(node), node.number))
+        left, total = self._total, _ZERO
+        for worth, number in sorted(worths, reverse=True):
+            taken = min(number, left) if worth > 0 else 0
+            total, left = total + taken * worth, left - taken
+        return total
+
+    def _node_worth(self, node: _NodeKind, payments: _Payments) -> Fraction | None:
+        domains = ["", *self._domains_of(node.bundles.node)]
+        paid = {}
+        for key, one in self._kinds.items():
+            most = max(payments.places.get((key, domain), _ZERO) for domain in domains)
+            if most > 0:
+                paid[one.kind, one.units] = most
+        if not paid:
+            return _ZERO
+        if self._deadline is not None and monotonic() > self._deadline:
+            return None
+        face, taken = node.bundles.face(list(paid), payments.shared)
+        prices = list(paid.values())
+        worth = tuple(prices[number] for number in taken)
+        if (face, worth) not in self._known:
+            self._known[face, worth] = most_valuable(face, worth, self._deadline) if taken else _ZERO
+        return self._known[face, worth]
+
+    def _left(self, prices: SharedPrices) -> Fraction:
+        """What all that several nodes reach is worth at its prices."""
+        context = self._context
+        held, total = context.held_devices, _ZERO
+        total += sum((price for device, price in prices.devices.items() if not held.dedicates(device)), _ZERO)
+        views: dict[PoolId, PoolView] = {}
+        pools = {name[0] for name in prices.counters} | {name[0][:2] for name in prices.capacities}
+        for node in self._nodes if pools else ():
+            seen = ((pool, context.inventory.view(pool, node.bundles.node)) for pool in pools if pool not in views)
+            views.update((pool, view) for pool, view in seen if view is not None)
+        for (pool, counters, name), price in prices.counters.items():
+            view = views.get(pool)
+            if view is not None:
+                left = CounterStock(view.id, view.generation, held).left() or {}
+                total += price * max(0, left.get((counters, name), 0)) / NANO
+        for (device, name), price in prices.capacities.items():
+            view = views.get(device[:2])
+            entry = view.devices.get(device[2]) if view is not None else None
+            capacity = (entry.device.capacity or {}).get(name) if entry is not None else None
+            if capacity is not None:
+                total += price * max(0, nano(capacity.value) - held.consumed(device, name)) / NANO
+        return total
+
+
+@dataclass
+class _Payments:
+    """Duals by what they are paid for; those that could not be a payment are left out."""
+
+    names: Mapping[str, bytes]
+    places: dict[_Role, Fraction] = field(default_factory=dict)
+    stages: dict[str, Fraction] = field(default_factory=dict)
+    budget: Fraction = _ZERO
+    shared: SharedPrices = field(default_factory=SharedPrices)
+
+    def read(self, row: DualRow) -> None:
+        """Add a row of a document."""
+        value = Fraction(row.value)
+        if value <= 0:
+            return
+        if row.kind == "unit":
+            # Units that go together share the payment for their place.
+            roles = [(self.names[name], row.domain) for name in row.names if name in self.names]
+            self.places.update(
+                (role, value / len(row.names)) for role in roles if len(roles) == 1 or role not in self.places
+            )
+        elif row.kind == "stage":
+            self.stages.update(dict.fromkeys(row.names, value))
+        elif row.kind == "budget":
+            self.budget = value
+        elif row.kind == "device":
+            self.shared.devices.update(dict.fromkeys(map(_device_id, row.names), value))
+        elif row.kind == "counter" and len(row.names) == 3:
+            pool, counters, name = row.names
+            self.shared.counters[_split(pool), counters, name] = value
+        elif row.kind == "capacity" and len(row.names) == 2:
+            device, name = row.names
+            self.shared.capacities[_device_id(device), name] = value
+
+
+def _split(pool: str) -> PoolId:
+    """Driver and pool of a name; names of drivers have no slash."""
+    driver, _, name = pool.partition("/")
+    return driver, name
+
+
+def _device_id(name: str) -> DeviceId:
+    """Driver, pool and device of a name; those of devices have no slash either."""
+    pool, _, device = name.rpartition("/")
+    return *_split(pool), device
+
+
+def _offers(question: BoundQuestion) -> list[tuple[NodeTemplate, Node]]:
+    """A node of each template, as it is with the pods of DaemonSets."""
+    found = []
+    for name, template in question.cluster.node_templates.items():
+        numbered = (f"{name}-{number}" for number in count(1))
+        node = node_from_template(template, next(one for one in numbered if one not in question.cluster.nodes))
+        offered = (node.status.allocatable or node.status.capacity) if node.status else None
+        specs = list(daemon_specs(question.cluster, node)) if offered else []
+        if offered and specs:
+            taken = sum(map(pod_takes, specs), Counter[str]())
+            left: dict[str, QuantityText] = {
+                resource: f"{max(0, amount - taken[resource])}{'m' if resource == 'cpu' else ''}"
+                for resource, amount in whole_amounts(offered).items()
+            }
+            node = replace(node, status=NodeStatus(allocatable=left))
+        found.append((template, node))
+    return found
+
+
+def _requested_devices(shape: UnitShape) -> Fraction:
+    """How many devices the requests of a unit ask for: of alternatives the fewest, and all devices are one."""
+    total = 0
+    for claim in shape.claims:
+        for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
+            specs = (*([request.exactly] if request.exactly else ()), *(request.first_available or ()))
+            total += min((1 if one.count is None else one.count for one in specs), default=0)
+    return Fraction(total)
+
+
+def _reached(value: Number, side: int) -> Fraction:
+    """The value of a stage that plans keep; one that floating point rounds is a little less far."""
+    exact = Fraction(str(value))
+    return exact if len(str(value)) <= _EXACT_DIGITS else exact - side * abs(exact) / _ROUNDED_PART
+
+
+_EXACT_DIGITS, _ROUNDED_PART = 15, 10**12
+
+
+def _step(amounts: Iterable[Fraction]) -> Fraction:
+    """The step of all sums of such amounts."""
+    positive = {abs(amount) for amount in amounts if amount}
+    if not positive:
+        return Fraction(1)
+    denominator = lcm(*(amount.denominator for amount in positive))
+    return Fraction(gcd(*(int(amount * denominator) for amount in positive)), denominator)
+
+
+def _busy_nodes(replay: Replay, nodes: Sequence[Node]) -> frozenset[str]:
+    """Nodes where a pod runs, or a device is held that none other of these nodes reaches."""
+    reached, holding = Counter[DeviceId](), defaultdict[str, set[DeviceId]](set)
+    held = replay.context.held_devices
+    for node in nodes:
+        for view in replay.context.inventory.views(node):
+            ids = {entry.id for entry in view.devices.values() if held.holds(entry.id)}
+            reached.update(ids)
+            holding[node.metadata.name] |= ids
+    alone = {name for name, ids in holding.items() if any(reached[id_] == 1 for id_ in ids)}
+    return frozenset(alone.union(node.metadata.name for node in nodes if replay.loads.has_pods(node)))
