@@ -38,6 +38,13 @@ class AllocatedState:
         self._in_use: dict[str, tuple[NodeView, int, InUse]] = {}
         self._baselines: dict[tuple[PoolId, int], tuple[int, tuple[int, ...]]] = {}
 
+    def copied(self) -> AllocatedState:
+        """Return the same state, with what is known of it; changes of either do not touch the other."""
+        copy = AllocatedState(self.usage)
+        copy._log, copy._changed = list(self._log), dict(self._changed)
+        copy._in_use, copy._baselines = dict(self._in_use), dict(self._baselines)
+        return copy
+
     def commit(self, allocations: Iterable[tuple[ObjectKey, AllocationResult]]) -> None:
         """Take what was allocated out of what is free."""
         made = list(allocations)

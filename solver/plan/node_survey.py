@@ -99,6 +99,7 @@ class NodeScreening:
         given: Sequence[CallerConstraint] = (),
     ) -> None:
         self.deadline = deadline
+        self.devices_are_local = all(slice_.spec.node_name for slice_ in cluster.slices)
         nodes = cluster.nodes.items()
         self.nodes: Sequence[Node] = [node for name, node in nodes if usable is None or name in usable]
         policy = effective_policy("auto", cel_errors)
@@ -232,13 +233,30 @@ class RemainingResources:
 
     allocated_state: AllocatedState
     room_by_node: RoomByNode
-    equivalence: Mapping[str, Hashable] = field(default_factory=dict)
+    equivalence: dict[str, Hashable] = field(default_factory=dict)
     keys: dict[VisibleAttributes, dict[Hashable, Hashable]] = field(default_factory=dict)
     open: dict[Hashable, list[int]] = field(default_factory=dict)
 
     def lacks(self, node: str, requests: Requests) -> dict[str, int]:
         """Return the missing amounts of a node for these requests."""
         return missing_resources(requests, self.room_by_node.get(node))
+
+    def copied(self, room_by_node: RoomByNode, *, devices_are_local: bool) -> RemainingResources:
+        """Return the same state, beside which more is placed; ``changed`` is called for the nodes that take it.
+
+        Where nodes share devices, a change of one is a change of others: then nodes are looked at one by one.
+        """
+        state = self.allocated_state.copied()
+        if not devices_are_local:
+            return RemainingResources(state, room_by_node)
+        keys = {visible: dict(known) for visible, known in self.keys.items()}
+        return RemainingResources(state, room_by_node, dict(self.equivalence), keys)
+
+    def changed(self, node: str) -> None:
+        """Look at a node again, and by itself."""
+        self.equivalence.pop(node, None)
+        for known in self.keys.values():
+            known.pop(node, None)
 
     def without(self, claims: Iterable[ObjectKey]) -> RemainingResources:
         """With what these claims hold free again."""

@@ -135,7 +135,7 @@ class UnplacedExplainer:
         self._gates = gates
         self._screening = NodeScreening(cluster, gates, cel_errors, seed, usable, deadline, given)
         self._uncounted = device_resources(cluster, gates)
-        self._equivalence = equivalence or {}
+        self._equivalence = dict(equivalence or {})
         self._before = RemainingResources(
             AllocatedState(cluster.usage(gates)), remaining_allocatable(cluster, gates), self._equivalence
         )
@@ -377,7 +377,7 @@ class _FirstFitPlacement:
         self._room_by_node = dict(state.room_by_node)
         # A node that failed for a unit fails for equal ones: room and devices only become fewer.
         self._waiting: dict[Hashable, list[int]] = {}
-        self.state = RemainingResources(AllocatedState(state.allocated_state.usage), self._room_by_node)
+        self.state = state.copied(self._room_by_node, devices_are_local=screening.devices_are_local)
         self.made: dict[ObjectKey, AllocationResult] = {}
         self.placed = 0
 
@@ -404,6 +404,7 @@ class _FirstFitPlacement:
         made = dict(zip((ref.key for ref in demand.unit.requested_claims), attempt.allocations, strict=True))
         self.made.update(made)
         self.state.allocated_state.commit(made.items())
+        self.state.changed(name)
         self._room_by_node[name] = remaining_after(self._room_by_node[name], demand.requests)
         self.placed += 1
         return True
