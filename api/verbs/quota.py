@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from ..models.cluster.cluster import Cluster
+from ..models.formats.gc import gc_young_only
 from ..models.results import quota as records
 from . import Interrupted, ResultWithManifests
 
@@ -76,6 +77,7 @@ class QuotaInterrupted(Interrupted[QuotaResult]):
     """Ctrl-C during ``quota``; ``result`` holds what the cycles that ended by then came to."""
 
 
+@gc_young_only()
 def quota(
     cluster: Cluster,
     *,

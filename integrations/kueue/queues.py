@@ -114,7 +114,9 @@ class ReservedWorkloads:
     def __init__(self) -> None:
         self._workloads: dict[str, WorkloadState] = {}
         self._holding: dict[AbstractSet[FlavorResource], tuple[WorkloadState, ...]] = {}
-        self._held: dict[FlavorResource, Mapping[int, int]] | None = None
+        # What is held of each pair, by priority, and as what each workload counts in it; None as long as nobody asked.
+        self._held: dict[FlavorResource, Counter[int]] | None = None
+        self._counted: dict[str, tuple[int, Usage]] = {}
 
     def __contains__(self, key: str) -> bool:
         return key in self._workloads
@@ -124,18 +126,22 @@ class ReservedWorkloads:
 
     def add(self, workload: WorkloadState) -> None:
         """The workload got its quota."""
+        self._holding.clear()
+        self._discount(workload.key)
         self._workloads[workload.key] = workload
-        self.changed()
+        self._count(workload)
 
     def remove(self, key: str) -> bool:
         """The workload gave its quota back; False if it held none here."""
-        self.changed()
+        self._holding.clear()
+        self._discount(key)
         return self._workloads.pop(key, None) is not None
 
     def changed(self) -> None:
         """Forget what was derived."""
         self._holding.clear()
         self._held = None
+        self._counted.clear()
 
     def holding(self, pairs: AbstractSet[FlavorResource]) -> tuple[WorkloadState, ...]:
         """Those that hold something of one of the pairs, in order."""
@@ -149,12 +155,29 @@ class ReservedWorkloads:
     def held(self, pair: FlavorResource, below: float) -> int:
         """What those of a priority below a limit hold of a pair."""
         if self._held is None:
-            by_pair: dict[FlavorResource, Counter[int]] = defaultdict(Counter)
+            self._held = {}
             for workload in self._workloads.values():
-                for each, amount in workload.held.items():
-                    by_pair[each][workload.priority] += max(0, amount)
-            self._held = dict(by_pair)
-        return sum(amount for priority, amount in self._held.get(pair, {}).items() if priority < below)
+                self._count(workload)
+        found = self._held.get(pair)
+        if not found:
+            return 0
+        return sum([amount for priority, amount in found.items() if priority < below])
+
+    def _count(self, workload: WorkloadState) -> None:
+        if self._held is None:
+            return
+        self._counted[workload.key] = workload.priority, workload.held
+        for pair, amount in workload.held.items():
+            if pair not in self._held:
+                self._held[pair] = Counter()
+            self._held[pair][workload.priority] += max(0, amount)
+
+    def _discount(self, key: str) -> None:
+        if self._held is None or key not in self._counted:
+            return
+        priority, held = self._counted.pop(key)
+        for pair, amount in held.items():
+            self._held[pair][priority] -= max(0, amount)
 
 
 def _checks(described: ClusterQueue) -> Sequence[AdmissionCheckRule]:
