@@ -118,6 +118,7 @@ class CandidateLists:
         self._of_queue: dict[object, Sequence[WorkloadState]] = {}
         self._borrowers: dict[object, Mapping[QuotaNode, ClusterQueueState]] = {}
         self._held: dict[object, int] = {}
+        self._under: dict[object, int] = {}
 
     def of_queue(self, request: PreemptionRequest, queue: ClusterQueueState, policy: str) -> Sequence[WorkloadState]:
         """The candidates of a queue that the policy allows, in the order in which they go."""
@@ -167,6 +168,37 @@ class CandidateLists:
             found = self._held[key] = sum(queue.reserved.held(pair, below) for queue in queues.values())
         return found
 
+    def held_by_borrowers(
+        self,
+        cohort: QuotaNode,
+        skip: QuotaNode,
+        contested: AbstractSet[FlavorResource],
+        pair: FlavorResource,
+        below: float,
+    ) -> int:
+        """What ``held`` says of the ``borrowers`` of a cohort, added up part by part."""
+        total = self._held_under(cohort, contested, pair, below)
+        return total - self._held_in(skip, contested, pair, below) if total else 0
+
+    def _held_under(
+        self, cohort: QuotaNode, contested: AbstractSet[FlavorResource], pair: FlavorResource, below: float
+    ) -> int:
+        key = cohort, contested, pair, below
+        found = self._under.get(key)
+        if found is None:
+            parts = (*cohort.queues, *cohort.cohorts)
+            found = self._under[key] = sum([self._held_in(part, contested, pair, below) for part in parts])
+        return found
+
+    def _held_in(
+        self, part: QuotaNode, contested: AbstractSet[FlavorResource], pair: FlavorResource, below: float
+    ) -> int:
+        if part.within_quota(contested):
+            return 0
+        if part.is_queue:
+            return self.queues[part.name].reserved.held(pair, below)
+        return self._held_under(part, contested, pair, below)
+
 
 def _allowed(request: PreemptionRequest, policy: str) -> tuple[object, ...]:
     """What a policy looks at in the request."""
@@ -195,7 +227,7 @@ class ClassicalPreemption:
     def victims(self, request: PreemptionRequest) -> list[Victim]:
         """The workloads that have to go so that the request fits; none if that cannot be reached."""
         levels = list(_levels(request))
-        hopeful = [borrowing for borrowing in (True, False) if self._could_fit(request, levels, borrowing)]
+        hopeful = self._hopeful(request, levels)
         if not hopeful:
             return []
         rules = request.queue.spec.preemption
@@ -213,35 +245,38 @@ class ClassicalPreemption:
                 return victims
         return []
 
-    def _could_fit(self, request: PreemptionRequest, levels: Iterable[_Level], borrowing: bool) -> bool:
-        """Whether an attempt might succeed; False is certain.
+    def _hopeful(self, request: PreemptionRequest, levels: Sequence[_Level]) -> list[bool]:
+        """The attempts, with borrowing or without, that might succeed; that others cannot is certain.
 
         Candidates hold no more than all workloads of the priorities that the policies allow.
         """
-        rules, workload, own = request.queue.spec.preemption, request.workload, request.queue.reserved
+        rules, workload, queue = request.queue.spec.preemption, request.workload, request.queue
         own_limit = priority_limit(rules.within_cluster_queue, workload)
         limit = priority_limit(rules.reclaim_within_cohort, workload)
-        counted = []
-        for level in levels:
-            if level.advantage or not borrowing:
-                counted.append((self._candidates.borrowers(level.cohort, level.skip, request.contested), limit))
-            elif _may_borrow(request.queue):
-                borrowers = self._candidates.borrowers(level.cohort, level.skip, request.contested)
-                counted.append((borrowers, min(limit, workload.priority)))
-        if not borrowing and any(
-            request.queue.node.borrows(pair, amount - own.held(pair, own_limit))
-            for pair, amount in request.usage.items()
-        ):
-            return False
-        return all(
-            could_fit(
-                request,
-                pair,
-                own.held(pair, own_limit),
-                sum(self._candidates.held(queues, pair, below) for queues, below in counted),
-            )
-            for pair in request.contested
-        )
+        own = {pair: queue.reserved.held(pair, own_limit) for pair in {*request.usage, *request.contested}}
+        limits = {False: dict.fromkeys(levels, limit), True: {one: limit for one in levels if one.advantage}}
+        if _may_borrow(queue):
+            lower = min(limit, workload.priority)
+            limits[True] |= {one: lower for one in levels if not one.advantage}
+        hopeful = []
+        for borrowing in (True, False):
+            if not borrowing and any(
+                queue.node.borrows(pair, amount - own[pair]) for pair, amount in request.usage.items()
+            ):
+                continue
+            counted = limits[borrowing].items()
+            if all(
+                could_fit(request, pair, own[pair], self._held_by_others(request, pair, counted))
+                for pair in request.contested
+            ):
+                hopeful.append(borrowing)
+        return hopeful
+
+    def _held_by_others(
+        self, request: PreemptionRequest, pair: FlavorResource, counted: Iterable[tuple[_Level, float]]
+    ) -> int:
+        held, contested = self._candidates.held_by_borrowers, request.contested
+        return sum([held(level.cohort, level.skip, contested, pair, below) for level, below in counted])
 
 
 def _attempt(request: PreemptionRequest, groups: Sequence[Sequence[_Candidates]], borrowing: bool) -> list[Victim]:

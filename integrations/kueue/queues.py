@@ -6,7 +6,7 @@ Workloads of one shape are parked together: what one of them failed at, the othe
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from fractions import Fraction
 from ...models.kubernetes.kueue import AdmissionCheckRule, ClusterQueue, Cohort, QuotaResourceGroup
 from ...models.kubernetes.quantity import NANO, Quantity
 from .amounts import amount_of
-from .quota_tree import FlavorResource, NodeQuota, QuotaLimits, QuotaNode
+from .quota_tree import FlavorResource, NodeQuota, QuotaLimits, QuotaNode, Usage
 from .workload_state import WorkloadState
 
 STRICT_FIFO = "StrictFIFO"
