@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
     from .moves import MovingPods
 
+# The part of the time that a plan has where other types are looked for afterwards.
+_SHARE_BEFORE_OTHER_TYPES = 0.9
 PlanWatch = Callable[[str, float, float | None], None]
 
 
@@ -247,10 +249,11 @@ def plan(
     most = None if budget is None else _decimal_budget(budget)
     market: NodeMarket | None = None
     if buy and cluster.objects(karpenter.NodePool):
-        from ..integrations.karpenter.purchase import market_in_time, with_offerings
+        from ..integrations.karpenter.purchase import market_in_time, types_beside, with_offerings
 
         ends = None if time_limit is None else began + time_limit
         market = market_in_time(cluster, gates_of(feature_gates), [mix] if mix else (), ends)
+        beside = partial(types_beside, cluster, market, gates=gates_of(feature_gates), deadline=ends)
         cluster = market.cluster
     ask = partial(solve, cluster, namespace=namespace, selector=selector, objective=objective, gap=gap, mix=mix)
     ask = partial(ask, natural_gangs=natural_gangs, **({"quota": needed} if needed else {}))
@@ -262,7 +265,8 @@ def plan(
     ask = partial(ask, duals=True) if duals else ask
     progress: list[StageProgress] = []
     if time_limit is not None and (needed is not None or market is not None):
-        time_limit = max(0.0, time_limit - (monotonic() - began))
+        left = max(0.0, time_limit - (monotonic() - began))
+        time_limit = left * _SHARE_BEFORE_OTHER_TYPES if market is not None and market.is_flexible else left
 
     def record(stage: str, value: float, bound: float | None) -> None:
         progress.append(StageProgress(monotonic() - began, stage, value, bound))
@@ -274,7 +278,7 @@ def plan(
         if moving is not None:
             document = moving.with_steps(document, answer)
         if market is not None:
-            document = with_offerings(document, market)
+            document = with_offerings(document, market, beside(answer))
         pictured = PicturedPlan(answer, cluster, namespace, selector, natural_gangs, seed, only_new, tuple(constraints))
         return PlanResult(document, partial(_manifests, answer, market), cluster, progress, pictured)
 

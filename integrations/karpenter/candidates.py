@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import term_matches
 from ...models.kubernetes import karpenter
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectMeta, parse_int64
@@ -26,7 +27,14 @@ from ...models.kubernetes.quantity import Quantity
 from ...problem.messages import until
 from .bindings import with_unknown_values
 from .instance_types import Amounts, CatalogueOffering, price_text
-from .overlays import OverlayEvaluation, PooledType, PricedOffering, pool_requirements
+from .overlays import (
+    NOTHING_EVALUATED,
+    OverlayEvaluation,
+    PooledType,
+    PricedOffering,
+    has_min_values,
+    pool_requirements,
+)
 from .requirements import WELL_KNOWN_LABELS, LabelValues, NodeRequirements
 
 NODES_LIMIT = "nodes"
@@ -95,14 +103,20 @@ class NodeCandidate:
 class NodeMarket:
     """What can be launched: candidates by name, as a cluster with their templates, with the limits that they share.
 
-    ``complete``: all offerings were looked at.
+    ``complete``: all offerings were looked at. ``evaluation`` is what they were made of.
     """
 
     candidates: Mapping[str, NodeCandidate]
     cluster: Cluster
     limits: tuple[PurchaseLimit, ...]
     notices: tuple[str, ...]
+    evaluation: OverlayEvaluation = NOTHING_EVALUATED
     complete: bool = True
+
+    @property
+    def is_flexible(self) -> bool:
+        """A pool wants several types for a node (R18), which are looked for after the plan."""
+        return any(has_min_values(kind.pool) for kind in self.evaluation.types)
 
 
 def node_market(
@@ -241,6 +255,11 @@ def _reading_parts(cluster: Cluster) -> Iterator[object]:
     for model, found in cluster.integration_objects.items():
         if model not in _KARPENTER_KINDS:
             yield from found.values()
+    for written in cluster.objects(karpenter.InstanceType).values():
+        yield from filter(None, (one.node_selector for one in written.spec.slices or ()))
+    for overlay in cluster.objects(karpenter.NodeOverlay).values():
+        given = overlay.spec.dynamic_resources
+        yield from filter(None, (one.node_selector for one in (given.resource_slice_templates or () if given else ())))
     for slice_ in cluster.slices:
         yield slice_.spec.node_selector
         if slice_.spec.per_device_node_selection:
@@ -261,8 +280,8 @@ class _MarketBuilder:
         self._notices: dict[str, None] = {}
         self._deadline = deadline
         # Parts of the catalogue stand by their identity; the evaluation holds them.
-        self._slices: dict[tuple[int, int], tuple[PooledSlice, ...]] = {}
-        self._signatures: dict[tuple[str, int, int], Hashable] = {}
+        self._slices: dict[Hashable, tuple[PooledSlice, ...]] = {}
+        self._signatures: dict[Hashable, Hashable] = {}
         self._allowed: dict[tuple[int, int, frozenset[str]], bool] = {}
         self._names: set[str] = set(cluster.node_templates)
 
@@ -277,11 +296,13 @@ class _MarketBuilder:
         found.sort(key=lambda one: _order(one.candidate))
         needed = self._needed(found) if only is None else (one.candidate for one in found)
         kept = [replace(one, name=self._unused(one.name)) for one in needed]
-        templates = {one.name: one.template(self._slices_of(one.kind)) for one in until(kept, self._deadline)}
+        templates = {
+            one.name: one.template(self._slices_of(one.kind, one.labels)) for one in until(kept, self._deadline)
+        }
         merged = dict(sorted({**self._cluster.node_templates, **templates}.items()))
         by_name = {one.name: one for one in kept}
         limits = (*self._pool_limits(kept), *_reservation_limits(kept))
-        return NodeMarket(by_name, self._cluster.with_templates(merged), limits, tuple(self._notices))
+        return NodeMarket(by_name, self._cluster.with_templates(merged), limits, tuple(self._notices), self._evaluation)
 
     def _unused(self, name: str) -> str:
         number, found = 1, name
@@ -298,19 +319,9 @@ class _MarketBuilder:
                 self._note(f"NodeOverlay {verdict.overlay.metadata.name} does not count: {verdict.message}")
         for kind in evaluation.types:
             if kind.pool.spec.replicas is None:
-                self._note_min_values(kind)
                 yield kind
             else:
                 self._note(f"NodePool {kind.pool.metadata.name} has a fixed number of nodes; none are bought from it")
-
-    def _note_min_values(self, kind: PooledType) -> None:
-        """A node of one type has one value of each label (R18)."""
-        for one in kind.pool.spec.template.spec.requirements or ():
-            if one.min_values is not None:
-                self._note(
-                    f"NodePool {kind.pool.metadata.name}: minValues of {one.key} are not looked at, for each node is "
-                    "bought of one type"
-                )
 
     def _note(self, text: str) -> None:
         self._notices[text] = None
@@ -354,29 +365,30 @@ class _MarketBuilder:
             self._allowed[key] = pool.accepts(asked, known)
         return self._allowed[key]
 
-    def _slices_of(self, kind: PooledType) -> tuple[PooledSlice, ...]:
-        """The devices of a node of its own, with values that are equal but unknown (R6, R10).
+    def _slices_of(self, kind: PooledType, labels: Mapping[str, str]) -> tuple[PooledSlice, ...]:
+        """The devices of a node for itself, with values that are equal but unknown (R6, R10, R15).
 
         Pools without overlays share those of the type.
         """
-        key = id(kind.slices), id(kind.bindings)
+        key = id(kind.slices), id(kind.bindings), tuple(_is_reached(one, labels) for one in kind.slices)
         if key not in self._slices:
-            local = []
-            for one in kind.slices:
-                if one.all_nodes or one.node_selector is not None:
-                    self._note(
-                        f"InstanceType {kind.type.name}: devices of {one.driver} that other nodes reach, by allNodes "
-                        "or nodeSelector, are not planned"
-                    )
-                else:
-                    local.append(one)
+            self._note_reach(kind)
+            local = [one for one, is_reached in zip(kind.slices, key[2], strict=True) if is_reached]
             self._slices[key] = with_unknown_values(local, kind.bindings)
         return self._slices[key]
 
-    def _signature(self, kind: PooledType) -> Hashable:
-        key = kind.pool.metadata.name, id(kind.slices), id(kind.bindings)
+    def _note_reach(self, kind: PooledType) -> None:
+        for one in kind.slices:
+            if one.all_nodes or one.node_selector is not None:
+                self._note(
+                    f"InstanceType {kind.type.name}: devices of {one.driver} that other nodes could reach, by allNodes "
+                    "or nodeSelector, are planned for their own node alone, as Karpenter has it"
+                )
+
+    def _signature(self, kind: PooledType, labels: Mapping[str, str]) -> Hashable:
+        slices = self._slices_of(kind, labels)
+        key = kind.pool.metadata.name, id(slices)
         if key not in self._signatures:
-            slices = self._slices_of(kind)
             self._signatures[key] = (
                 _encode(slices),
                 _encode(kind.pool.spec.template.spec.taints),
@@ -389,7 +401,7 @@ class _MarketBuilder:
         """Leave out what is no cheaper and has no more than one that is there in any number."""
         kept: defaultdict[Hashable, list[NodeCandidate]] = defaultdict(list)
         for one, read in until(candidates, self._deadline):
-            signature = self._signature(one.kind)
+            signature = self._signature(one.kind, one.labels)
             names = frozenset(name for name in one.allocatable if self._matters(name, signature))
             better = kept[read, signature, names]
             if not any(self._replaces(other, one, names) for other in better):
@@ -429,6 +441,18 @@ class _MarketBuilder:
         for one in own:
             if (one.metadata.labels or {}).get(karpenter.NODE_POOL_LABEL) == pool:
                 yield one
+
+
+def _is_reached(one: karpenter.ResourceSliceTemplate, labels: Mapping[str, str]) -> bool:
+    """The node itself reaches the devices that its driver publishes (karpenter-dra 2.2)."""
+    if one.node_selector is None:
+        return True
+    node = Node(metadata=ObjectMeta(labels=dict(labels)))
+    return any(
+        labels.keys() >= set(term.match_label_keys or ())
+        and (term_matches(term, node) if term.match_expressions or term.match_fields else bool(term.match_label_keys))
+        for term in one.node_selector.node_selector_terms or ()
+    )
 
 
 def _order(one: NodeCandidate) -> tuple[object, ...]:

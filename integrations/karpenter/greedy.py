@@ -24,7 +24,7 @@ from ...models.workload.units import Unit
 from ...problem.messages import check_deadline
 from .device_search import DeviceSearch, DeviceSearchError
 from .instance_types import CatalogueOffering
-from .overlays import PooledType, pool_requirements
+from .overlays import PooledType, pool_requirements, too_few_values
 from .requirements import WELL_KNOWN_LABELS, NodeRequirements
 from .searched_devices import DeviceUse, selector_requirements
 from .simulation import LaunchedNode, ProvisioningRound
@@ -266,7 +266,7 @@ class GreedyRound:
         survived = types if found is None else [one for one in types if one.type.name in found]
         daemons = self._daemon_requests(node.pool, requirements)
         kept = [one for one in survived if self._serves(node, one, requirements, _sum(requests, daemons))]
-        if not kept or not _shows_enough(kept, requirements):
+        if not kept or any(too_few_values(kept, requirements)):
             return False
         self._reserve(node, self._reservable(node, kept, requirements))
         self._search.release(node.name, [one.type.name for one in survived if one not in kept])
@@ -473,13 +473,3 @@ def _has_room(requests: Mapping[str, int], free: Mapping[str, int]) -> bool:
 
 def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> Requests:
     return {name: one.get(name, 0) + other.get(name, 0) for name in sorted({*one, *other})}
-
-
-def _shows_enough(types: Sequence[PooledType], requirements: NodeRequirements) -> bool:
-    """The types that are left have as many values of each label as the pool demands (minValues, strict)."""
-    for label, values in requirements.by_label.items():
-        if values.min_values is not None:
-            shown = {value for one in types for value in one.type.requirements[label].values if values.has(value)}
-            if len(shown) < values.min_values:
-                return False
-    return True

@@ -133,6 +133,9 @@ class OverlayEvaluation:
     missed: tuple[MissedConflict, ...]
 
 
+NOTHING_EVALUATED = OverlayEvaluation((), (), ())
+
+
 class _Match(NamedTuple):
     pool: str
     type: CatalogueType
@@ -193,6 +196,30 @@ def pool_requirements(pool: NodePool) -> NodeRequirements:
         return pool_labels(pool).with_written(pool.spec.template.spec.requirements or ())
     except ValueError as error:
         raise ValueError(f"NodePool {pool.metadata.name}: {error}") from None
+
+
+class OtherTypes(NamedTuple):
+    """By the template of a bought node the types that serve all such nodes, cheapest first, and what is to be said."""
+
+    by_template: Mapping[str, tuple[str, ...]]
+    notices: tuple[str, ...]
+
+
+NO_OTHER_TYPES = OtherTypes({}, ())
+
+
+def has_min_values(pool: NodePool) -> bool:
+    """The instance types of a node must show several values of some label."""
+    return any(one.min_values is not None for one in pool.spec.template.spec.requirements or ())
+
+
+def too_few_values(types: Sequence[PooledType], requirements: NodeRequirements) -> Iterator[tuple[str, int, int]]:
+    """Yield labels of which the types show fewer values than ``minValues``, with both numbers."""
+    for label, values in requirements.by_label.items():
+        if values.min_values is not None:
+            shown = {value for one in types for value in one.type.requirements[label].values if values.has(value)}
+            if len(shown) < values.min_values:
+                yield label, len(shown), values.min_values
 
 
 def _check_capacity(overlay: NodeOverlay) -> None:

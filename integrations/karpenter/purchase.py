@@ -11,13 +11,13 @@ from msgspec import structs
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import ObjectMeta
-from ...models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec, is_pool_of_node
+from ...models.kubernetes.node_templates import is_pool_of_node
 from ...models.results.plan import PlanDocument
 from ...problem.messages import DeadlineExceededError
 from ...solver.plan.outcome import PlanOutcome
 from .candidates import NodeMarket, node_market
 from .overlay import evaluate
+from .overlays import NO_OTHER_TYPES, OtherTypes
 
 _NO_TIME = "the time limit left no time to look at all offerings of the NodePools; none is bought"
 
@@ -29,12 +29,10 @@ def market_in_time(
     try:
         return node_market(cluster, evaluate(cluster, gates, deadline), others, deadline=deadline)
     except DeadlineExceededError:
-        unsold = NodeTemplate(metadata=ObjectMeta(name="none"), spec=NodeTemplateSpec(price="0", limit=0))
-        templates = cluster.node_templates or {unsold.metadata.name: unsold}
-        return NodeMarket({}, cluster.with_templates(templates), (), (_NO_TIME,), complete=False)
+        return NodeMarket({}, cluster, (), (_NO_TIME,), complete=False)
 
 
-def with_offerings(document: PlanDocument, market: NodeMarket) -> PlanDocument:
+def with_offerings(document: PlanDocument, market: NodeMarket, found: OtherTypes) -> PlanDocument:
     """Say of bought nodes what they are in Karpenter's words; where not all offerings were seen nothing is proven."""
     pairs = [(one, market.candidates.get(one.template)) for one in document.bought]
     bought = tuple(
@@ -47,14 +45,30 @@ def with_offerings(document: PlanDocument, market: NodeMarket) -> PlanDocument:
             zone=made.zone,
             capacity_type=made.capacity_type,
             overlay=made.priced.overlay,
+            other_types=found.by_template.get(one.template, ()),
         )
         for one, made in pairs
     )
-    document = structs.replace(document, bought=bought, notices=(*market.notices, *document.notices))
+    document = structs.replace(document, bought=bought, notices=(*market.notices, *found.notices, *document.notices))
     if market.complete:
         return document
     stages = tuple(structs.replace(one, bound=None, gap=None, proven=False) for one in document.objective)
     return structs.replace(document, outcome="Unknown" if not document.placed else "Feasible", objective=stages)
+
+
+def types_beside(
+    cluster: Cluster, market: NodeMarket, answer: PlanOutcome, gates: FeatureGates, deadline: float | None
+) -> OtherTypes:
+    """Other types for the nodes of a plan, where pools want several (R18); most do not."""
+    if not market.is_flexible:
+        return NO_OTHER_TYPES
+    from .other_types import other_types
+
+    pods: dict[str, list[str]] = defaultdict(list)
+    for unit in answer.units:
+        if unit.node is not None:
+            pods[unit.node].append(f"{unit.unit.namespace}/{unit.unit.name}")
+    return other_types(cluster, market, answer.bought, pods, gates, deadline)
 
 
 def node_claims_of_plan(market: NodeMarket, answer: PlanOutcome) -> Iterator[dict[str, Any]]:

@@ -157,6 +157,7 @@ class BoughtNodes(Model):
 
     Of a node that Karpenter could launch, ``template`` is a name that drasat gives to its ``pool``, ``instance_type``,
     ``zone`` and ``capacity_type``; ``overlay`` is the NodeOverlay that set the price. They are empty for other nodes.
+    ``other_types`` are types that serve the same pods, cheapest first, where the pool has ``minValues`` (R18).
     """
 
     template: str
@@ -168,6 +169,7 @@ class BoughtNodes(Model):
     zone: str = ""
     capacity_type: str = ""
     overlay: str = ""
+    other_types: tuple[str, ...] = ()
 
 
 class RemovedNode(Model, omit_defaults=False):

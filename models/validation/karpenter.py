@@ -222,13 +222,22 @@ def _check_slices(
             skip_node_operations=one.skip_node_operations,
         )
         check_published(findings, place, published, gates)
-        if one.node_selector is not None and len(one.node_selector.node_selector_terms or ()) != 1:
-            findings.invalid(
-                (*place, "nodeSelector", "nodeSelectorTerms"),
-                len(one.node_selector.node_selector_terms or ()),
-                "must have exactly one term",
-                STRUCTURE,
-            )
+        if one.node_selector is not None:
+            _check_reach(findings, (*place, "nodeSelector"), one.node_selector)
+            if one.all_nodes:
+                findings.invalid((*place, "allNodes"), True, "may not be set beside nodeSelector", STRUCTURE)
+
+
+def _check_reach(findings: Findings, path: Path, selector: karpenter.TemplateNodeSelector) -> None:
+    terms = selector.node_selector_terms or ()
+    if len(terms) != 1:
+        findings.invalid((*path, "nodeSelectorTerms"), len(terms), "must have exactly one term", STRUCTURE)
+    for index, term in enumerate(terms):
+        place: Path = (*path, "nodeSelectorTerms", index)
+        _check_requirements(findings, (*place, "matchExpressions"), term.match_expressions or ())
+        for number, key in enumerate(term.match_label_keys or ()):
+            for complaint in label_key_complaints(key):
+                findings.invalid((*place, "matchLabelKeys", number), key, complaint)
 
 
 def _check_bindings(findings: Findings, path: Path, bindings: Iterable[karpenter.AttributeBinding]) -> None:

@@ -295,18 +295,89 @@ def test_node_claims_say_what_karpenter_would_ask_for():
     drasat.load([made])
 
 
+def reached_from(*expressions: dict[str, object], keys: tuple[str, ...] = ()) -> dict[str, object]:
+    term = {"matchExpressions": list(expressions), "matchLabelKeys": list(keys)}
+    return {"nodeSelector": {"nodeSelectorTerms": [term]}}
+
+
+@pytest.mark.parametrize(
+    ("reach", "zone"),
+    [
+        ({}, "z1"),
+        ({"allNodes": True}, "z1"),
+        (reached_from(keys=(ZONE,)), "z1"),
+        (reached_from(requirement(ZONE, "z2")), "z2"),
+        (reached_from(requirement(ZONE, "z2"), keys=(ZONE,)), "z2"),
+        (reached_from(keys=("rack",)), ""),
+        (reached_from(requirement("rack", "r1")), ""),
+    ],
+    ids=["local", "all nodes", "zone of the host", "a zone", "both", "an unknown label", "another label"],
+)
+def test_devices_that_other_nodes_could_reach_serve_their_own_node(reach, zone):
+    """R15, 2.2: the node must be one that its own devices are reached from; z1 is the cheaper zone."""
+    kind = machine("plain", offering("1.0", "z1"), offering("2.0", "z2"), slices=[devices("g0") | reach])
+    result = buying(node_pool(), kind, asking(1, requesting()))
+    assert [one.zone for one in result.document.bought] == ([zone] if zone else [])
+    assert ("are planned for their own node alone" in " ".join(result.document.notices)) is bool(reach)
+
+
+def test_devices_of_one_node_do_not_serve_another():
+    """R15: two pods on nodes of their own need the devices of two nodes."""
+    kind = machine("plain", offering("1.0"), slices=[devices("g0", "g1") | {"allNodes": True}])
+    assert nodes_bought(buying(node_pool(), kind, asking(2, requesting(), cpu="5"))) == {"plain": 2}
+
+
 def test_what_is_not_looked_at_is_told():
-    """R15, R18: minValues, devices that other nodes reach, pools of a fixed size."""
-    written = {**requirement(TYPE, "plain", "other"), "minValues": 2}
-    slices = [devices("g0") | {"allNodes": True}]
+    """Pools of a fixed size buy nothing."""
     fixed = node_pool("fixed", replicas=2)
-    result = buying(
-        node_pool("general", written), fixed, machine("plain", offering("1.0"), slices=slices), waiting("p")
-    )
-    said = " ".join(result.document.notices)
-    for text in ("minValues of node.kubernetes.io/instance-type", "allNodes", "NodePool fixed has a fixed number"):
-        assert text in said
-    assert nodes_bought(result) == {"plain": 1}
+    result = buying(node_pool(), fixed, machine("plain", offering("1.0")), waiting("p"))
+    assert "NodePool fixed has a fixed number" in " ".join(result.document.notices)
+    assert [(one.pool, one.instance_type) for one in result.document.bought] == [("general", "plain")]
+
+
+def with_choice(least: int) -> dict[str, object]:
+    return node_pool("general", {"key": TYPE, "operator": "Exists", "minValues": least})
+
+
+def test_other_types_that_serve_the_same_pods_are_listed():
+    """R18: they have the room, the labels and the devices; cheapest first. Pools without minValues need none."""
+    types = [
+        machine("fits", offering("1.0"), slices=[devices("g0", "g1")]),
+        machine("dear", offering("3.0"), slices=[devices("g0", "g1", "g2")]),
+        machine("dearer", offering("4.0"), slices=[devices("g0", "g1")], cpu="16"),
+        machine("small", offering("5.0"), slices=[devices("g0", "g1")], cpu="1"),
+        machine("bare", offering("6.0")),
+        machine("elsewhere", offering("7.0", "z2"), slices=[devices("g0", "g1")]),
+    ]
+    pods = [claim("c", requesting(count=2)), waiting("p", "c", cpu="2", nodeSelector={ZONE: "z1"})]
+    (bought,) = buying(with_choice(3), types, pods).document.bought
+    assert (bought.instance_type, bought.other_types) == ("fits", ("dear", "dearer"))
+    (bought,) = buying(node_pool(), types, pods).document.bought
+    assert (bought.instance_type, bought.other_types) == ("fits", ())
+
+
+@pytest.mark.parametrize(("least", "told"), [(2, False), (3, True)])
+def test_too_few_types_to_choose_from_are_told(least, told):
+    """R18."""
+    types = [
+        machine("one", offering("1.0")),
+        machine("two", offering("2.0")),
+        machine("tiny", offering("0.1"), cpu="1"),
+    ]
+    result = buying(with_choice(least), types, waiting("p", cpu="4"))
+    assert nodes_bought(result) == {"one": 1}
+    said = "NodePool general: one and the types that serve the same pods show 2 values of node.kubernetes.io/instance"
+    assert (said in " ".join(result.document.notices)) is told
+
+
+def test_other_types_serve_all_nodes_of_an_offering():
+    """R18: the first node is full, the second one is not."""
+    types = [
+        machine("big", offering("1.0"), slices=[devices("g0", "g1")]),
+        machine("half", offering("0.99"), slices=[devices("g0")], cpu="1"),
+    ]
+    (bought,) = buying(with_choice(1), types, asking(3, requesting(), cpu="2")).document.bought
+    assert (bought.instance_type, bought.count, bought.other_types) == ("big", 2, ())
 
 
 @pytest.mark.parametrize(

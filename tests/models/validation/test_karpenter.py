@@ -33,6 +33,9 @@ def requirement(key, operator, *values, **more):
     return {"key": key, "operator": operator, "values": list(values), **more}
 
 
+REACHED = {"driver": "d.example.com", "nodeSelector": {"nodeSelectorTerms": [{"matchLabelKeys": ["-"]}]}}
+
+
 @pytest.mark.parametrize(
     "made",
     [
@@ -110,6 +113,21 @@ def test_what_karpenter_takes_is_taken(made):
             "greater than or equal to 0",
         ),
         (instance_type(slices=[{"driver": "-"}]), "spec.slices[0].driver", "Invalid value"),
+        (
+            instance_type(slices=[{"driver": "d.example.com", "nodeSelector": {"nodeSelectorTerms": []}}]),
+            "spec.slices[0].nodeSelector.nodeSelectorTerms",
+            "must have exactly one term",
+        ),
+        (
+            instance_type(slices=[REACHED | {"allNodes": True}]),
+            "spec.slices[0].allNodes",
+            "may not be set beside nodeSelector",
+        ),
+        (
+            instance_type(slices=[REACHED]),
+            "spec.slices[0].nodeSelector.nodeSelectorTerms[0].matchLabelKeys[0]",
+            "Invalid value",
+        ),
         (
             instance_type(attributeBindings=[{"devices": [{}]}]),
             "spec.attributeBindings[0].devices[0].device",
