@@ -309,13 +309,19 @@ def check_input_size(text: str | None) -> int | None:
         raise UsageError(f"--max-input-size: {text!r}: {error}") from None
 
 
-def plan_warnings(cluster: Cluster, notices: Sequence[str], *, existing: bool = True) -> Iterator[str]:
-    """Warn of unsupported fields, of existing nodes with unknown resources, and of what the notices say."""
+def plan_warnings(
+    cluster: Cluster, notices: Sequence[str], *, existing: bool = True, stages: Iterable[str] | None = None
+) -> Iterator[str]:
+    """Warn of unsupported fields, of existing nodes with unknown resources, and of what the notices say.
+
+    ``stages`` are those of the plans, which keep rules of pods about one another; None: nobody keeps them.
+    """
     from ..models.workload.node_room import allocatable_warnings
     from ..models.workload.unsupported import unsupported_fields
 
     unknown = allocatable_warnings(cluster) if existing else ()
-    yield from (f"warning: {line}" for line in dict.fromkeys((*unsupported_fields(cluster), *unknown, *notices)))
+    ignored = unsupported_fields(cluster, stages)
+    yield from (f"warning: {line}" for line in dict.fromkeys((*ignored, *unknown, *notices)))
 
 
 def empty_queue_warnings(requested: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ import msgspec
 
 from ...cel.lexer import tokenize
 from ...models.formats.json import read_documents
-from ...models.kubernetes.core import HOSTNAME_LABEL
+from ...models.kubernetes.core import ANY_ADDRESS, HOSTNAME_LABEL
 from ...models.kubernetes.extensions import (
     CONSTRAINTS_ANNOTATION,
     GANG_ANNOTATION,
@@ -192,6 +192,10 @@ class _Pass:
 
     def quantity(self, text: str) -> str:
         return text if _QUANTITY.fullmatch(text) else self.keyed.opaque(text)
+
+    def address(self, text: str) -> str:
+        """An address of a host; the one that stands for all of them stays."""
+        return text if text == ANY_ADDRESS else self.keyed.opaque(text)
 
     def published(self, text: str) -> str:
         """A value that a driver publishes, or that an expression compares it with.
@@ -367,6 +371,8 @@ _RULES: dict[str, Rule] = {
         (_keep, "podSetMergePolicy frameworks externalFrameworks timeout recoveryTimeout lastTransitionTime requeueAt"),
         (_keep, "consolidateAfter consolidationPolicy duration expireAfter reasons schedule terminationGracePeriod"),
         (_keep, "attribute nodes priceAdjustment medium"),
+        (_keep, "accessModes nodeAffinityPolicy nodeTaintsPolicy protocol volumeBindingMode whenUnsatisfiable"),
+        (_each(lambda pass_: pass_.address), "hostIP"),
         (_each(lambda pass_: pass_.keyed.opaque), "message description valueFromProvisioningClassDetail path"),
         (_each(lambda pass_: pass_.quantity), "nominalQuota borrowingLimit lendingLimit weight"),
         (_each(lambda pass_: pass_.quantity), "step validValues price allocationMultiplier"),
@@ -377,7 +383,10 @@ _RULES: dict[str, Rule] = {
         (_each(lambda pass_: pass_.label_key), "key topologyKey sameNodeLabel required preferred"),
         (_each(lambda pass_: pass_.label_key), "nodeLabel topology podIndexLabel subGroupIndexLabel matchLabelKeys"),
         (_each(lambda pass_: pass_.label_key), "podSetSliceRequiredTopology controllerName provisioningClassName"),
-        (_each(lambda pass_: pass_.label_key), "bindingConditions bindingFailureConditions"),
+        (
+            _each(lambda pass_: pass_.label_key),
+            "bindingConditions bindingFailureConditions mismatchLabelKeys provisioner",
+        ),
         (_each(lambda pass_: pass_.expression), "expression"),
         (_name, "name"),
         (_each(lambda pass_: pass_.name), "namespace generateName namespaces request pool device devices claims"),
@@ -390,7 +399,7 @@ _RULES: dict[str, Rule] = {
         (_each(lambda pass_: pass_.name), "childCliqueNames childScalingGroupNames parentCompositePodGroupName"),
         (_each(lambda pass_: pass_.name), "queueName clusterQueue cohortName parentName topologyName podSetGroupName"),
         (_each(lambda pass_: pass_.name), "deviceClassNames onFlavors lastAcceptableFlavorName clusterName"),
-        (_each(lambda pass_: pass_.name), "nominatedClusterNames providerID template"),
+        (_each(lambda pass_: pass_.name), "nominatedClusterNames providerID template storageClassName volumeName"),
         (_flavors, "flavors"),
         (_gates, "featureGates"),
         (_name_of_node, "nodeName"),

@@ -1,11 +1,15 @@
-"""The core/v1 objects beside the claims: Node, Pod with its containers, Namespace, and node selectors."""
+"""The core/v1 objects beside the claims: Node, Pod with its containers, Namespace, volumes, and selectors."""
 
 from __future__ import annotations
 
+import msgspec
+
 from ..formats.decode import Int64, Model, QuantityText
-from .meta import KubernetesObject
+from .meta import KubernetesObject, Requirement
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
+# What an absent hostIP means: all addresses of the node.
+ANY_ADDRESS = "0.0.0.0"
 
 
 class NodeSelectorRequirement(Model):
@@ -29,16 +33,89 @@ class NodeSelector(Model):
     node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
 
 
-class NodeAffinity(Model, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
+class LabelSelectorRequirement(NodeSelectorRequirement):
+    """A test of one label: In, NotIn, Exists or DoesNotExist."""
+
+
+class LabelSelector(Model):
+    """Labels that must be there, and tests of labels; an empty selector selects everything."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: tuple[LabelSelectorRequirement, ...] | None = None
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All tests; they may be used only if they pass ``check``."""
+        labels = tuple(Requirement(key, "In", (value,)) for key, value in (self.match_labels or {}).items())
+        return labels + tuple(
+            Requirement(one.key, one.operator, one.values or ()) for one in self.match_expressions or ()
+        )
+
+
+_AFFINITY_NAMES = {
+    "required": "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferred": "preferredDuringSchedulingIgnoredDuringExecution",
+}
+
+
+class PreferredNodeTerm(Model):
+    """Requirements of nodes, and what a node counts for which they hold."""
+
+    weight: Int64 = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Model, rename=_AFFINITY_NAMES):
     """A pod's wishes about nodes; only the required part restricts."""
 
     required: NodeSelector | None = None
+    preferred: tuple[PreferredNodeTerm, ...] | None = None
+
+
+class PodAffinityTerm(Model):
+    """Pods by labels and namespaces, and the node label whose value a node must share with theirs, or must not."""
+
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] | None = None
+    mismatch_label_keys: tuple[str, ...] | None = None
+
+
+class PreferredPodTerm(Model):
+    """A term that need not hold, and what it counts if it does."""
+
+    weight: Int64 = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Model, rename=_AFFINITY_NAMES):
+    """The pods near which a pod goes, or from which it stays away; all required terms hold."""
+
+    required: tuple[PodAffinityTerm, ...] | None = None
+    preferred: tuple[PreferredPodTerm, ...] | None = None
 
 
 class Affinity(Model):
     """A pod's affinities."""
 
     node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(Model):
+    """How far the numbers of selected pods in domains of a node label may differ."""
+
+    max_skew: Int64 = 1
+    topology_key: str = ""
+    when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: Int64 | None = None
+    node_affinity_policy: str = "Honor"
+    node_taints_policy: str = "Ignore"
+    match_label_keys: tuple[str, ...] | None = None
 
 
 class Taint(Model):
@@ -128,13 +205,104 @@ class ClaimedVolumeSource(Model):
     claim_name: str = ""
 
 
+class ClaimResources(Model):
+    """What a PersistentVolumeClaim asks for."""
+
+    requests: dict[str, QuantityText] | None = None
+
+
+class PersistentVolumeClaimSpec(Model):
+    """``spec`` of a PersistentVolumeClaim; ``volume_name`` is the PersistentVolume it is bound to."""
+
+    access_modes: tuple[str, ...] | None = None
+    storage_class_name: str | None = None
+    volume_name: str = ""
+    resources: ClaimResources = ClaimResources()
+
+
+class PersistentVolumeClaim(KubernetesObject):
+    """A claim of a pod's storage."""
+
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+
+
+class VolumeNodeAffinity(Model):
+    """The nodes from which a PersistentVolume can be used."""
+
+    required: NodeSelector | None = None
+
+
+class ObjectName(Model):
+    """Namespace and name of an object."""
+
+    namespace: str = ""
+    name: str = ""
+
+
+class PersistentVolumeSpec(Model):
+    """``spec`` of a PersistentVolume; ``claim_ref`` is the claim it is bound to, or kept for."""
+
+    access_modes: tuple[str, ...] | None = None
+    capacity: dict[str, QuantityText] | None = None
+    storage_class_name: str = ""
+    node_affinity: VolumeNodeAffinity | None = None
+    claim_ref: ObjectName | None = None
+
+
+class PersistentVolume(KubernetesObject):
+    """Storage that is there."""
+
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
+
+
+class TopologyLabelRequirement(Model):
+    """Values of a node label."""
+
+    key: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class TopologySelectorTerm(Model):
+    """Node labels that must all have one of their values."""
+
+    match_label_expressions: tuple[TopologyLabelRequirement, ...] | None = None
+
+
+class StorageClass(KubernetesObject):
+    """How storage is made, and for which nodes."""
+
+    provisioner: str = ""
+    volume_binding_mode: str = "Immediate"
+    allowed_topologies: tuple[TopologySelectorTerm, ...] | None = None
+
+
+class VolumeClaimTemplate(KubernetesObject):
+    """What the claim of an ephemeral volume is made from."""
+
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+
+
+class EphemeralVolumeSource(Model):
+    """A volume whose PersistentVolumeClaim is made for the pod and named ``POD-VOLUME``."""
+
+    volume_claim_template: VolumeClaimTemplate | None = None
+
+
+class DriverVolumeSource(Model):
+    """A volume that a driver makes for the pod alone, where it is."""
+
+    driver: str = ""
+
+
 class Volume(Model):
-    """A volume of a pod, as far as it says whether the pod can leave its node."""
+    """A volume of a pod, as far as it says whether the pod can leave its node, and where it can go."""
 
     name: str = ""
     empty_dir: EmptyDirSource | None = None
     host_path: PathSource | None = None
     persistent_volume_claim: ClaimedVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    csi: DriverVolumeSource | None = None
 
 
 class PodSpec(Model):
@@ -155,6 +323,8 @@ class PodSpec(Model):
     workload_ref: PodGroupReference | None = None
     scheduling_group: SchedulingGroup | None = None
     volumes: tuple[Volume, ...] | None = None
+    host_network: bool | None = None
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] | None = None
 
     @property
     def grouped(self) -> bool:
@@ -256,9 +426,19 @@ class ResourceRequirements(Model):
     claims: tuple[ContainerClaim, ...] | None = None
 
 
+class ContainerPort(Model):
+    """A port of a container, and that of the node behind which it stands."""
+
+    container_port: Int64 | None = None
+    host_port: Int64 | None = None
+    host_ip: str = msgspec.field(name="hostIP", default="")
+    protocol: str = "TCP"
+
+
 class Container(Model):
     """A container; an init container with ``restart_policy`` Always is a sidecar, which runs as long as the pod."""
 
     name: str = ""
     resources: ResourceRequirements | None = None
     restart_policy: str = ""
+    ports: tuple[ContainerPort, ...] | None = None

@@ -26,28 +26,9 @@ from ..formats.json import read_json
 from ..formats.yaml import yaml_documents
 from . import slices as slice_types
 from .claims import DeviceConstraint
-from .core import NodeSelectorRequirement
-from .meta import KubernetesObject, ObjectMeta, Requirement
+from .core import LabelSelector
+from .meta import KubernetesObject, ObjectMeta
 from .quantity import Quantity
-
-
-class LabelSelectorRequirement(NodeSelectorRequirement):
-    """A test of one label: In, NotIn, Exists or DoesNotExist."""
-
-
-class LabelSelector(Model):
-    """Labels that must be there, and tests of labels; an empty selector selects everything."""
-
-    match_labels: dict[str, str] | None = None
-    match_expressions: tuple[LabelSelectorRequirement, ...] | None = None
-
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """All tests; they may be used only if they pass ``check``."""
-        labels = tuple(Requirement(key, "In", (value,)) for key, value in (self.match_labels or {}).items())
-        return labels + tuple(
-            Requirement(one.key, one.operator, one.values or ()) for one in self.match_expressions or ()
-        )
 
 
 class GroupClaim(Model):

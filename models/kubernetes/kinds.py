@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from . import karpenter, kueue, operators, provisioning, serving, workloads
 from .claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
-from .core import LimitRange, Namespace, Node, Pod, RuntimeClass
+from .core import LimitRange, Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, RuntimeClass, StorageClass
 from .extensions import ConstraintGroup, DeviceTopology
 from .kueue import KUEUE_GROUP
 from .kueue_configuration import CONFIGURATION_GROUP, Configuration
@@ -24,7 +24,10 @@ RESOURCE_GROUP = "resource.k8s.io"
 SCHEDULING_GROUP = "scheduling.k8s.io"
 NODE_GROUP = "node.k8s.io"
 OWN_GROUP = "drasat.dev"
-_BUILT_IN_GROUPS = frozenset({"", "apps", "batch", "policy", RESOURCE_GROUP, SCHEDULING_GROUP, NODE_GROUP, OWN_GROUP})
+_STORAGE_GROUP = "storage.k8s.io"
+_BUILT_IN_GROUPS = frozenset(
+    {"", "apps", "batch", "policy", RESOURCE_GROUP, SCHEDULING_GROUP, NODE_GROUP, _STORAGE_GROUP, OWN_GROUP}
+)
 KUBEFLOW_GROUP = "kubeflow.org"
 TRAINER_GROUP = "trainer.kubeflow.org"
 RAY_GROUP = "ray.io"
@@ -65,9 +68,12 @@ WorkloadObject = (
     | serving.CoschedulingPodGroup
     | serving.VolcanoPodGroup
 )
-# Objects of neighbouring systems, or that only these read; ``Cluster.integration_objects`` has them by model.
+# Volumes, objects of neighbouring systems, or that only these read; ``Cluster.integration_objects`` has them by model.
 IntegrationObject = (
-    LimitRange
+    PersistentVolume
+    | PersistentVolumeClaim
+    | StorageClass
+    | LimitRange
     | RuntimeClass
     | kueue.ResourceFlavor
     | kueue.ClusterQueue
@@ -215,6 +221,9 @@ _WORKLOAD_KINDS = (
 )
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 _INTEGRATION_KINDS = (
+    Kind(PersistentVolume, group="", versions=("v1",)),
+    Kind(PersistentVolumeClaim, group="", versions=("v1",), namespaced=True),
+    Kind(StorageClass, group=_STORAGE_GROUP, versions=("v1",)),
     Kind(LimitRange, group="", versions=("v1",), namespaced=True),
     Kind(RuntimeClass, group=NODE_GROUP, versions=("v1", "v1beta1")),
     Kind(kueue.ResourceFlavor, group=KUEUE_GROUP, versions=_KUEUE_VERSIONS),

@@ -7,8 +7,7 @@ Absent fields have the defaults of the API server. Older versions are converted 
 from __future__ import annotations
 
 from ..formats.decode import Int64, Model, QuantityText
-from .core import Taint, Toleration
-from .extensions import LabelSelector
+from .core import LabelSelector, Taint, Toleration
 from .meta import Condition, KubernetesObject
 from .workloads import PodTemplateSpec
 

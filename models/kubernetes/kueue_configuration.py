@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..formats.decode import Int64, Model, QuantityText
 from .claims import DeviceSelector
-from .extensions import LabelSelector
+from .core import LabelSelector
 from .meta import KubernetesObject
 
 CONFIGURATION_GROUP = "config.kueue.x-k8s.io"

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..formats.decode import Int64, Model, api_name
-from .core import PodResourceClaim, PodResourceClaimStatus, PodSpec
-from .extensions import LabelSelector
+from .core import LabelSelector, PodResourceClaim, PodResourceClaimStatus, PodSpec
 from .meta import KubernetesObject
 
 

@@ -12,6 +12,7 @@ from math import prod
 import msgspec
 
 from ..kubernetes import extensions
+from ..kubernetes.core import LabelSelector
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import LabelError, label_complaints, subdomain_complaints
 from ..kubernetes.node_templates import NodeTemplate
@@ -62,7 +63,7 @@ def _check_claim_names(findings: Findings, path: Path, spec: extensions.Constrai
             findings.check_label((*place, "claims", number), name)
 
 
-def _check_label_selector(findings: Findings, path: Path, selector: extensions.LabelSelector) -> None:
+def _check_label_selector(findings: Findings, path: Path, selector: LabelSelector) -> None:
     for index, one in enumerate(selector.match_expressions or ()):
         if one.operator not in _LABEL_OPERATORS:
             place: Path = (*path, "matchExpressions", index, "operator")

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from ..formats.decode import QuantityText
 from ..formats.errors import one_line
 from ..kubernetes import kueue
-from ..kubernetes.core import Container, Taint
-from ..kubernetes.extensions import LabelSelector
+from ..kubernetes.core import Container, LabelSelector, Taint
 from ..kubernetes.kinds import kind_of
 from ..kubernetes.kueue_configuration import Configuration
 from ..kubernetes.meta import label_key_complaints, label_value_complaints

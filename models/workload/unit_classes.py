@@ -25,6 +25,7 @@ from ..kubernetes.meta import ObjectKey
 from ..kubernetes.workloads import PodGroupSpec, PodTemplateSpec, default_priority, priority_of
 from ..manifests.writer import is_allocated
 from . import units
+from .pod_rules import PodRules, pod_rule_book
 from .requests import effective_requests, extended_claim_spec, is_extended_claim
 
 ControllerKind = Literal[
@@ -79,7 +80,7 @@ class UnitShape:
 
     ``requests`` is what it takes of a node's allocatable (``pod_requests``), nothing for a loose claim. ``node_name``
     is the node it is on already. ``priority`` is that of its PriorityClass, ``value`` its weight. ``claims`` is in the
-    order of the pod, that for extended resources is the last.
+    order of the pod, that for extended resources is the last. ``rules`` are those of the pod and of others about it.
     """
 
     signature: bytes
@@ -88,6 +89,7 @@ class UnitShape:
     value: Decimal
     node_name: str | None
     claims: tuple[ClaimShape, ...]
+    rules: PodRules | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -225,6 +227,7 @@ class UnitShapes:
         self._uncounted = uncounted
         self._classes = cluster.priority_classes
         self._default = default_priority(cluster.priority_classes)
+        self._book = pod_rule_book(cluster)
         self._known: dict[Hashable, UnitShape] = {}
         self._by_signature: dict[bytes, UnitShape] = {}
 
@@ -246,12 +249,14 @@ class UnitShapes:
             spec.resources,
             spec.priority_class_name,
             spec.priority,
+            spec.host_network,
         )
-        key = _encode(parts), claims, value, has_extended_claim, priority
+        rules = None if self._book.is_empty and not spec.volumes else self._book.rules(pod)
+        key = _encode(parts), claims, value, has_extended_claim, priority, rules
         known = self._known.get(key)
         if known is None:
             own = self.priority(spec) if priority is None else priority
-            known = self._known[key] = self._pod_shape(spec, claims, value, has_extended_claim, own)
+            known = self._known[key] = self._pod_shape(pod, claims, value, has_extended_claim, own)
         return known
 
     def priority(self, spec: PodSpec | PodGroupSpec) -> int:
@@ -266,16 +271,23 @@ class UnitShapes:
         return self._known[key]
 
     def _pod_shape(
-        self, spec: PodSpec, claims: tuple[int, ...], value: Decimal, has_extended_claim: bool, priority: int
+        self, pod: Pod, claims: tuple[int, ...], value: Decimal, has_extended_claim: bool, priority: int
     ) -> UnitShape:
+        spec = pod.spec
         extended = None if has_extended_claim else extended_claim_spec(spec, self._backing)
         if extended is not None:
             claims = (*claims, self.claims.number(extended))
         requests = effective_requests(spec, self._uncounted)
-        return self._shape_of(requests, priority, value, claims, spec)
+        return self._shape_of(requests, priority, value, claims, spec, self._book.rules(pod))
 
     def _shape_of(
-        self, requests: dict[str, int], priority: int, value: Decimal, claims: tuple[int, ...], spec: PodSpec
+        self,
+        requests: dict[str, int],
+        priority: int,
+        value: Decimal,
+        claims: tuple[int, ...],
+        spec: PodSpec,
+        pod_rules: PodRules | None = None,
     ) -> UnitShape:
         shapes = tuple(self.claims.shapes[number] for number in claims)
         parts = [(one.spec, one.constraints, one.key, one.allocated, one.problem) for one in shapes]
@@ -283,10 +295,11 @@ class UnitShapes:
         tolerations = tuple(replace(one, toleration_seconds=None) for one in spec.tolerations or ())
         # All that decides which nodes the pod fits, in one spelling.
         rules = spec.node_name or None, spec.node_selector or None, affinity and affinity.required, tolerations
-        signature = signature_of(requests, priority, f"{value:f}", parts, *rules)
+        about = (pod_rules.signature,) if pod_rules else ()
+        signature = signature_of(requests, priority, f"{value:f}", parts, *rules, *about)
         known = self._by_signature.get(signature)
         if known is None:
-            known = UnitShape(signature, requests, priority, value, spec.node_name or None, shapes)
+            known = UnitShape(signature, requests, priority, value, spec.node_name or None, shapes, pod_rules)
             self._by_signature[signature] = known
         return known
 

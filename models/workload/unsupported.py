@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..cluster.cluster import Cluster
@@ -12,22 +12,30 @@ from ..kubernetes.meta import ObjectMeta, key_of
 from ..kubernetes.workloads import FieldPath, Job, PodGroup, Workload, pod_specs, raw_part
 from ..manifests.reader import Manifest
 from .units import has_finished
+from .volumes import VolumeRules
 
 RawObject: TypeAlias = Mapping[str, Any]
 FieldFinder: TypeAlias = Callable[[RawObject], object]
 _VOLUMES = ("persistentVolumeClaim", "ephemeral", "csi")
 
 
-def unsupported_fields(cluster: Cluster) -> tuple[str, ...]:
-    """Lines, in the order of FIELDS: what is in use and has no effect on a plan, how often, and an example.
+def unsupported_fields(cluster: Cluster, stages: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Lines, in the order of FIELDS: what is in use and has no effect, how often, and an example.
 
-    Only what was read from manifests can tell: objects made in Python have no other fields.
+    ``stages`` are those of a plan, which keeps rules of pods about one another; None: the answer is no plan. Only what
+    was read from manifests can tell: objects made in Python have no other fields.
     """
     found: dict[tuple[str, str], list[str]] = {}
+    honoured = () if stages is None else PLANNED_FIELDS
+    if stages is not None and PREFERENCES in stages:
+        honoured = (*honoured, *PREFERRED_FIELDS)
+    volumes = VolumeRules(cluster) if stages is not None else None
     for manifest in cluster.manifests:
         metadata = manifest.object.metadata if manifest.object is not None else ObjectMeta()
         name = "/".join(key_of(metadata)) if metadata.namespace else metadata.name
         for field in _fields_in_use(manifest):
+            if field in honoured or (field == "volumes" and volumes and _are_known(volumes, manifest.object)):
+                continue
             found.setdefault((field, manifest.kind), []).append(name)
     order = list(UNSUPPORTED_FIELDS)
     lines = [
@@ -36,6 +44,12 @@ def unsupported_fields(cluster: Cluster) -> tuple[str, ...]:
         for (field, kind), names in sorted(found.items(), key=lambda one: (order.index(one[0][0]), one[0][1]))
     ]
     return tuple(lines)
+
+
+def _are_known(volumes: VolumeRules, read: ApiObject | None) -> bool:
+    """Whether the input says where the volumes of a pod can be used; of pods that are to be made it does not."""
+    kinds = (volume for volume in read.spec.volumes or ()) if isinstance(read, Pod) else ()
+    return isinstance(read, Pod) and not any(one.csi for one in kinds) and volumes.is_known(read)
 
 
 def _fields_in_use(manifest: Manifest) -> Iterator[str]:
@@ -70,13 +84,28 @@ def _pod_spec_paths(read: ApiObject | None) -> Iterator[FieldPath]:
         yield from (path for path, _ in pod_specs(read))
 
 
+def _other_than_preferred(spec: RawObject, field: str) -> bool:
+    return any(one != _PREFERRED and value is not None for one, value in raw_part(spec, ("affinity", field)).items())
+
+
+def _spreads(spec: RawObject, *, hard: bool) -> Iterator[RawObject]:
+    for one in _items(spec, "topologySpreadConstraints"):
+        if (one.get("whenUnsatisfiable") != "ScheduleAnyway") is hard:
+            yield one
+
+
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 # By the field's path in the spec of a pod.
 _POD_FIELDS: dict[str, FieldFinder] = {
     f"affinity.nodeAffinity.{_PREFERRED}": lambda spec: raw_part(spec, ("affinity", "nodeAffinity")).get(_PREFERRED),
-    "affinity.podAffinity": lambda spec: raw_part(spec, ("affinity",)).get("podAffinity"),
-    "affinity.podAntiAffinity": lambda spec: raw_part(spec, ("affinity",)).get("podAntiAffinity"),
-    "topologySpreadConstraints": lambda spec: spec.get("topologySpreadConstraints"),
+    "affinity.podAffinity": lambda spec: _other_than_preferred(spec, "podAffinity"),
+    "affinity.podAntiAffinity": lambda spec: _other_than_preferred(spec, "podAntiAffinity"),
+    f"affinity.podAffinity.{_PREFERRED}": lambda spec: raw_part(spec, ("affinity", "podAffinity")).get(_PREFERRED),
+    f"affinity.podAntiAffinity.{_PREFERRED}": lambda spec: raw_part(spec, ("affinity", "podAntiAffinity")).get(
+        _PREFERRED
+    ),
+    "topologySpreadConstraints": lambda spec: any(_spreads(spec, hard=True)),
+    "topologySpreadConstraints.ScheduleAnyway": lambda spec: any(_spreads(spec, hard=False)),
     "volumes": lambda spec: any(volume.get(kind) for volume in _items(spec, "volumes") for kind in _VOLUMES),
     "containers.ports.hostPort": _host_ports,
     "runtimeClassName": lambda spec: spec.get("runtimeClassName") and not spec.get("overhead"),
@@ -100,7 +129,10 @@ UNSUPPORTED_FIELDS: dict[str, str] = {
     f"affinity.nodeAffinity.{_PREFERRED}": "any node that fits will do",
     "affinity.podAffinity": "pods are placed regardless of each other",
     "affinity.podAntiAffinity": "pods are placed regardless of each other",
+    f"affinity.podAffinity.{_PREFERRED}": "pods are placed regardless of what they prefer",
+    f"affinity.podAntiAffinity.{_PREFERRED}": "pods are placed regardless of what they prefer",
     "topologySpreadConstraints": "pods are not spread",
+    "topologySpreadConstraints.ScheduleAnyway": "pods are not spread evenly where they need not be",
     "volumes": "where volumes can be used is not known",
     "containers.ports.hostPort": "pods with one port may be on one node",
     "runtimeClassName": "nodes and overhead of a RuntimeClass count only if the pod has them",
@@ -111,3 +143,17 @@ UNSUPPORTED_FIELDS: dict[str, str] = {
     "spec.podGroupTemplates": "PodGroups count, not what they are made of",
     "spec.compositePodGroupTemplates": "PodGroups count, not groups of groups",
 }
+# What plans keep, and what they count where a stage asks for it.
+PLANNED_FIELDS = (
+    "affinity.podAffinity",
+    "affinity.podAntiAffinity",
+    "topologySpreadConstraints",
+    "containers.ports.hostPort",
+)
+PREFERENCES = "preferences"
+PREFERRED_FIELDS = (
+    f"affinity.nodeAffinity.{_PREFERRED}",
+    f"affinity.podAffinity.{_PREFERRED}",
+    f"affinity.podAntiAffinity.{_PREFERRED}",
+    "topologySpreadConstraints.ScheduleAnyway",
+)

@@ -38,6 +38,7 @@ from .node_states import (
     unallocated_claims,
 )
 from .outcome import PlannedUnitOutcome
+from .pod_ledger import PodLedger, ledger_beside
 
 # What the solver may do for one question, in deterministic units, where a search does not find its way.
 _FIRST_FIT_WORK = 1.0
@@ -128,6 +129,8 @@ def first_fit_placed(
         return None
     if any(queue[position].unit_set.gang is not None for position in arriving):
         return None
+    if any(shape.rules is not None for shape in shapes):
+        return None
     units = [queue[position] for position in arriving]
     try:
         context = context_beside(session, queue, units, deadline, dict(placed or {}), usable)
@@ -208,7 +211,9 @@ class SequentialScheduler:
         self._context = context
         self._node_states = context.node_states
         self._trials = trials or context.trials
-        self._chooser = NodeChooser(self._node_states, policy, self._trials)
+        earlier = list(earlier)
+        self._ledger = ledger_beside(context.session.cluster, earlier) if context.has_pod_rules else None
+        self._chooser = NodeChooser(self._node_states, policy, self._trials, self._ledger)
         self._before = dict(made or {})
         self._made = dict(self._before)
         self._users: Counter[ObjectKey] = Counter()
@@ -300,6 +305,12 @@ class SequentialScheduler:
         self._users.update(ref.key for ref in unit.unit.claims)
         self._node_states.add_pod(position, unit.unit_set.shape.requests, pairs)
         self._placed[id(unit.unit)] = unit, position
+        self._count_pod(unit, position, 1)
+
+    def _count_pod(self, unit: QueuedUnit, position: int, times: int) -> None:
+        rules = unit.unit_set.shape.rules
+        if self._ledger is not None and rules is not None:
+            self._ledger.add(rules, self._node_states.node(position).metadata.name, times)
 
     def _settle(self, gang: Gang, members: Sequence[QueuedUnit]) -> None:
         """Remove the members of a gang that is not whole."""
@@ -321,6 +332,7 @@ class SequentialScheduler:
             for key in gone:
                 del self._made[key]
             self._node_states.remove_pod(position, queued.unit_set.shape.requests, gone)
+            self._count_pod(queued, position, -1)
             self._refuse(queued, _GANG_NOT_WHOLE)
 
     def is_placed(self, unit: QueuedUnit) -> bool:
@@ -360,7 +372,14 @@ class FirstFitPolicy:
 class NodeChooser:
     """Finds the node that is preferred of those that suit, have room, and have the devices."""
 
-    def __init__(self, node_states: NodeStates, policy: PlacementPolicy, trials: AllocationTrials) -> None:
+    def __init__(
+        self,
+        node_states: NodeStates,
+        policy: PlacementPolicy,
+        trials: AllocationTrials,
+        ledger: PodLedger | None = None,
+    ) -> None:
+        self._ledger = ledger
         self._node_states = node_states
         self._policy = policy
         self._trials = trials
@@ -393,10 +412,24 @@ class NodeChooser:
         found = []
         for state, positions in self._node_states.groups.items():
             if known.get(state, 0.0) is not None:
-                first = _first_suitable(requirements, state, positions)
+                first = next(self._suitable(requirements, state, positions), None)
                 if first is not None:
                     found.append((first, state))
         return sorted(found, key=lambda pair: pair[0])
+
+    def _suitable(self, requirements: UnitRequirements, state: NodeState, positions: list[int]) -> Iterator[int]:
+        """Yield those of these nodes that suit and that no rule of pods forbids.
+
+        All suit or none, unless the set was met after the state was made.
+        """
+        is_known, rules = requirements.suitable.number < len(state.suits), requirements.rules
+        if is_known and not state.suits[requirements.suitable.number]:
+            return
+        for position in positions:
+            if is_known or position in requirements.suitable.members:
+                name = self._node_states.node(position).metadata.name if rules else ""
+                if self._ledger is None or rules is None or self._ledger.refusal(rules, name) is None:
+                    yield position
 
     def _score(self, requirements: UnitRequirements, state: NodeState) -> float | None:
         """Score a node in this state; None: the unit does not fit. Raises as ``position``."""
@@ -410,10 +443,3 @@ class NodeChooser:
         if self._policy.takes_first:
             return 0.0
         return self._policy.score(state, self._node_states.state_with(state, requirements.requests, trial.made))
-
-
-def _first_suitable(requirements: UnitRequirements, state: NodeState, positions: list[int]) -> int | None:
-    """Find the first of these nodes that suits; all do or none, unless the set was met after the state was made."""
-    if requirements.suitable.number < len(state.suits):
-        return positions[0] if state.suits[requirements.suitable.number] else None
-    return next((position for position in positions if position in requirements.suitable.members), None)

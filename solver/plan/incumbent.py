@@ -8,11 +8,14 @@ leaves plans out, where gaps remain, or where time was up.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
+from ...models.kubernetes.core import Node
+from ...models.workload.expansion import QueuedUnit
+from ...models.workload.unit_classes import Gang
 from ...problem.compiler import Question
 from ...problem.node_state import NodeContextBuilder
 from ...problem.problem import Problem
@@ -26,6 +29,8 @@ from .build.quota_stages import QUOTA_STAGES
 from .build.weights import WeightFunction
 from .first_fit import AllocationsOfUnit, FirstFit, first_fit, first_fit_placed, remaining_beside
 from .master_problem import PlanLimits, PlanSolution, is_past
+from .node_states import is_whole
+from .pod_ledger import has_pod_rules, ledger_beside, valid_order
 from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD, Picks
 from .pricing.consumption import ConsumptionMeasure
@@ -140,14 +145,14 @@ def _candidates(
     elif left:
         added = first_fit(session, queue, left, deadline, placed=placed, usable=usable)
     if len(added.assigned) > len(placed):
-        yield _Candidate(added, replace(_assignment(assignment, added), admissions=admissions))
+        yield _Candidate(added, _assignment(request, replace(assignment, admissions=admissions), added))
     if request.only_new or (there is not None and not there):
         return
     nothing = PlanAssignment(request.session.cluster, {}, {}, (), {})
     if request.quota:
         admit = partial(quota_first_fit, request.session, queue, request.quota, request.open_positions, deadline)
         found, admissions = admit(placed=request.earlier.assigned, usable=there)
-        yield _Candidate(found, replace(_assignment(nothing, found), admissions=admissions))
+        yield _Candidate(found, _assignment(request, replace(nothing, admissions=admissions), found))
         return
     if request.earlier.coupled and request.node_names is None:
         # Few clusters have groups.
@@ -156,7 +161,7 @@ def _candidates(
         positions = sorted([*request.open_positions, *request.earlier.coupled])
         daemons = {place: own for place, own in request.earlier.assigned.items() if place in request.earlier.daemons}
         found = place_in_queue_order(request.session, queue, positions, daemons, deadline)
-        yield _Candidate(found, _assignment(nothing, found))
+        yield _Candidate(found, _assignment(request, nothing, found))
     start, usable = request.earlier.assigned, there
     for arriving, shuffle in _orders(request):
         if is_past(deadline):
@@ -166,7 +171,7 @@ def _candidates(
         if places is not None and not may_be_better([*start, *places]):
             continue
         found = first_fit(request.session, queue, arriving, deadline, placed=start, usable=usable, shuffle=shuffle)
-        yield _Candidate(found, _assignment(nothing, found))
+        yield _Candidate(found, _assignment(request, nothing, found))
 
 
 def _orders(request: PlanRequest) -> Iterator[tuple[Sequence[int], Random | None]]:
@@ -191,13 +196,13 @@ def _orders(request: PlanRequest) -> Iterator[tuple[Sequence[int], Random | None
             yield by_priority(shuffle.sample(given, len(given))), shuffle
 
 
-def _assignment(like: PlanAssignment, found: FirstFit) -> PlanAssignment:
+def _assignment(request: PlanRequest, like: PlanAssignment, found: FirstFit) -> PlanAssignment:
     """The assignment that first fit comes to; nodes that it changed are equal to no others."""
     cluster = like.cluster
     assigned = {place: (cluster.node(name), own) for place, (name, own) in found.assigned.items()}
     changed = {name for place, (name, _) in found.assigned.items() if place not in like.assigned}
     alike = {name: key for name, key in like.equivalence.items() if name not in changed}
-    return replace(like, assigned=assigned, order=tuple(assigned), equivalence=alike)
+    return keep_pod_rules(request, replace(like, assigned=assigned, order=tuple(assigned), equivalence=alike))
 
 
 def _weighed_value(request: PlanRequest, goal: Goal, weigh: WeightFunction, placed: Iterable[int]) -> int:
@@ -321,3 +326,97 @@ def _residual_value(request: PlanRequest, assignment: PlanAssignment, goal: Goal
     )
     stages = [own.stage for own in beside.goals if own.stage.name == goal.stage.name]
     return solve_stages(beside.problem, stages, beside.pricer, limits=limits).stages[-1].value
+
+
+def settled_plan(
+    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, assignment: PlanAssignment, limits: PlanLimits
+) -> tuple[PlanSolution, PlanAssignment]:
+    """Return a plan that keeps the rules of pods about one another, with what its stages come to.
+
+    What has no place in any order is left out; where running pods may move, nothing is then placed, and nothing moves.
+    Bounds of stages behind the first that is worse are about plans that are not, and do not hold.
+    """
+    kept = keep_pod_rules(request, assignment)
+    if kept.assigned.keys() == assignment.assigned.keys():
+        return solution, kept
+    start = instance.problem.start
+    if request.moves and start is not None:
+        counted = [start.value(goal.stage.terms) for goal in instance.goals]
+        solution = replace(solution, plan=start)
+        kept = replace(assignment, assigned={}, order=(), bought={}, cluster=request.session.cluster, equivalence={})
+    else:
+        known = zip(instance.goals, _PlanValues(request, instance, kept).all(), strict=True)
+        counted = [_residual_value(request, kept, goal, limits) if own is None else own for goal, own in known]
+    stages, is_worse = [], False
+    for result, value in zip(solution.stages, counted, strict=False):
+        stages.append(replace(result, value=value, bound=None if is_worse else result.bound, proven=False))
+        is_worse |= value != result.value
+    return replace(solution, stages=tuple(stages)), kept
+
+
+def keep_pod_rules(request: PlanRequest, assignment: PlanAssignment) -> PlanAssignment:
+    """The assignment in an order in which each unit passes, without those that have no place in it, and their gangs."""
+    queue = request.queue
+    if not has_pod_rules(queue):
+        return assignment
+    assigned = dict(assignment.assigned)
+    homes = request.moves.homes if request.moves else {}
+    while True:
+        staying = {place: (queue[place], home.node) for place, home in homes.items() if place in assigned}
+        staying = {place: one for place, one in staying.items() if assigned[place][0].metadata.name == one[1]}
+        ledger = ledger_beside(assignment.cluster, staying.values())
+        moving = [
+            (place, queue[place].unit_set.shape.rules, assigned[place][0].metadata.name)
+            for place in assignment.order
+            if place in assigned and place not in staying
+        ]
+        order, refused = valid_order(ledger, moving)
+        order = [*(place for place in assignment.order if place in staying), *order]
+        if not refused:
+            break
+        for place in _torn_with(request, assigned, refused):
+            assigned.pop(place, None)
+    if tuple(order) == assignment.order:
+        return assignment
+    there = {
+        member.workload
+        for place in order
+        if request.quota and (member := request.quota.member(queue[place])) is not None
+    }
+    admissions = {key: one for key, one in assignment.admissions.items() if key in there}
+    dealt = dict(_dealt_claims(queue, assigned, order))
+    return replace(assignment, assigned=dealt, order=tuple(order), admissions=admissions, equivalence={})
+
+
+def _dealt_claims(
+    queue: Sequence[QueuedUnit], assigned: Mapping[int, tuple[Node, AllocationsOfUnit]], order: Sequence[int]
+) -> Iterator[tuple[int, tuple[Node, AllocationsOfUnit]]]:
+    """Yield the units in order; what a shared claim has belongs to the first that names it."""
+    made = {ref.key: allocation for place in assigned for ref, allocation in assigned[place][1]}
+    for place in order:
+        refs = [ref for ref in queue[place].unit.requested_claims if ref.key in made]
+        yield place, (assigned[place][0], tuple((ref, made.pop(ref.key)) for ref in refs))
+
+
+def _torn_with(
+    request: PlanRequest, assigned: Mapping[int, tuple[Node, AllocationsOfUnit]], refused: Sequence[int]
+) -> set[int]:
+    """The refused units with those that cannot stay without them: of gangs, workloads with quota, and coupled sets."""
+    queue, quota, gone = request.queue, request.quota, set(refused)
+    coupled = set(request.earlier.coupled)
+    gone |= coupled if gone & coupled else set()
+    if quota is not None:
+        members = {place: quota.member(queue[place]) for place in assigned}
+        torn = {one.workload for place in gone if (one := members.get(place)) is not None}
+        strict = any(node.strict for node in quota.problem.nodes)
+        gone |= {
+            place for place, one in members.items() if one is not None and torn and (strict or one.workload in torn)
+        }
+    gangs = {queue[place].unit_set.gang for place in gone}
+    sizes: Counter[Gang | None] = Counter(planned.unit_set.gang for planned in queue if planned.unit_set.gang in gangs)
+    for gang in gangs:
+        own = [place for place in assigned if queue[place].unit_set.gang == gang]
+        names = [assigned[place][0].metadata.name for place in own if place not in gone]
+        if gang is not None and not is_whole(gang, names, sizes[gang]):
+            gone.update(own)
+    return gone

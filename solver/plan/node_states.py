@@ -26,6 +26,7 @@ from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import remaining_after, remaining_allocatable
+from ...models.workload.pod_rules import PodRules
 from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
@@ -237,7 +238,7 @@ class SuitableNodeSet:
 class UnitRequirements:
     """What equal units require: requests, claims without an allocation (those of one of them), and suitable nodes.
 
-    ``refused`` says why no node is tried, if none is.
+    ``refused`` says why no node is tried, if none is. ``rules`` are those of the pods and of others about them.
     """
 
     requests: Mapping[str, int]
@@ -245,6 +246,7 @@ class UnitRequirements:
     question: Question
     suitable: SuitableNodeSet
     refused: tuple[Reason, ...] = ()
+    rules: PodRules | None = None
 
 
 class UnitRequirementsTable:
@@ -273,7 +275,7 @@ class UnitRequirementsTable:
             question, suitable = self._compiler.question(claims), self._suitable_nodes(planned.unit, made)
             broken = [Reason("nodeSelector", "", suitable.problem)] if suitable.problem else []
             refused = missing_reference_reasons(planned.unit, self._classes) or broken
-            found = UnitRequirements(shape.requests, claims, question, suitable, tuple(refused))
+            found = UnitRequirements(shape.requests, claims, question, suitable, tuple(refused), shape.rules)
             self._known[key] = found
         return found
 
@@ -371,6 +373,8 @@ def in_one_domain(gang: Gang, names: Iterable[str], nodes: Mapping[str, Node]) -
 class SequentialContext:
     """Where a scheduler starts: nobody of ``units`` is placed. What is found out about states is kept here.
 
+    ``has_pod_rules``: for some unit rules of pods about one another are to be looked at.
+
     ``nodes`` may be used, and ``state`` and ``room_by_node`` are what is taken and left of them; the defaults are those
     of the session's cluster. ``deadline`` is a reading of ``time.monotonic``, None for none; after it the constructor
     raises ``TimeOverError``.
@@ -397,6 +401,7 @@ class SequentialContext:
             counts[signature] += 1
             firsts.setdefault(signature, unit)
         self.classes = [(self.requirements.of(first, {}), counts[signature]) for signature, first in firsts.items()]
+        self.has_pod_rules = any(first.unit_set.shape.rules is not None for first in firsts.values())
         self.trials = AllocationTrials(engine, deadline)
         seen = (requirements.question.visible for requirements, _ in self.classes)
         devices = DeviceStates(engine.compiler.views, reduce(VisibleAttributes.joined, seen, VisibleAttributes()))

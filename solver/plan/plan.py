@@ -51,7 +51,7 @@ from .build.objectives import (
 )
 from .build.quota_stages import QUOTA_STAGES
 from .heuristics import remove_slack, shrink_plan
-from .incumbent import better_plan
+from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
 from .outcome import PlanOutcome, ReasonsByUnit, check_plan
 from .price_and_branch import solve_stages, stage_bounds
@@ -159,7 +159,7 @@ def plan(
     # At the plan that the linear program is about: what follows may change it.
     prices = _shadow_prices(request, instance, solution, limits.deadline)
     time.lap("solve")
-    assignment = assign_plan(request, instance, solution)
+    solution, assignment = settled_plan(request, instance, solution, assign_plan(request, instance, solution), limits)
     assignment = lifted.completed(assignment, moves) if lifted and moves else assignment
     time.lap("assign")
     last = time.last_first_fit([queue[place] for place in request.open_positions], len(cluster.nodes))

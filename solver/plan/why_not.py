@@ -6,10 +6,11 @@ node.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import TypeAlias
@@ -32,6 +33,7 @@ from ...problem.node_state import AllocatedState
 from ..engines.outcome import missing_reference_reasons
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
 from .outcome import ReasonsByUnit, SharedReasons
+from .pod_ledger import MESSAGES, has_pod_rules, ledger_beside
 from .relaxation import UnplacedRelaxationSearch, shortage_reasons
 
 # How many classes of equal units are explained, the largest first.
@@ -84,6 +86,11 @@ def unplaced_reasons(
         for position, (node, _) in assigned.items():
             subtract_requests(rooms.get(node.metadata.name), queue[position].unit_set.shape.requests)
         explainer = UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence, deadline, given)
+        ledger = None
+        if has_pod_rules(queue[positions[0]] for positions in asked):
+            ledger = ledger_beside(
+                cluster, ((queue[place], node.metadata.name) for place, (node, _) in assigned.items())
+            )
         for positions in asked:
             check_deadline(deadline)
             first = queue[positions[0]]
@@ -92,7 +99,12 @@ def unplaced_reasons(
                 # Placed members count as running.
                 others, running = members[gang], tuple(sorted((*gang.running_nodes, *gang_nodes[gang])))
                 gang = replace(gang, running_nodes=running)
-            yield explainer.reasons(first.unit, gang, allocated_state, rooms, members=others, made=made)
+            rules, forbidden = first.unit_set.shape.rules, dict[str, str]()
+            if ledger is not None and rules is not None:
+                refusals = ((name, ledger.refusal(rules, name)) for name in cluster.nodes)
+                forbidden = {name: refusal for name, refusal in refusals if refusal is not None}
+            ask = partial(explainer.reasons, members=others, made=made, forbidden=forbidden)
+            yield ask(first.unit, gang, allocated_state, rooms)
 
     with suppress(DeadlineExceededError):
         for positions, own in zip(asked, reasons(), strict=False):
@@ -151,6 +163,7 @@ class UnplacedExplainer:
         *,
         members: Sequence[Unit] = (),
         made: Mapping[ObjectKey, AllocationResult] = MappingProxyType({}),
+        forbidden: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[Reason, ...]:
         """Return why a unit has no node, and what would help; equal units have the same reasons.
 
@@ -159,6 +172,7 @@ class UnplacedExplainer:
         - ``room``: there is no room where there are devices, or none at all;
         - ``gang``: the unit's gang is not placed whole;
         - ``outbid``: the unit fitted before the plan, on so many nodes, or on none;
+        - those of ``pod_ledger``: rules of pods about one another forbid nodes beside the plan;
         - ``left``: it fits beside the plan, which gains nothing by it, or was not looked into any more;
         - ``relaxation``: a change with which one such unit fits beside the plan; it was tried;
         - ``unexplained``: the deadline ended the search for reasons.
@@ -173,6 +187,8 @@ class UnplacedExplainer:
             The members of the gang that are to be placed, ``unit`` among them.
         made
             What the plan allocates, for units that share claims with others.
+        forbidden
+            Nodes that rules of pods about one another forbid beside the plan, with the id of the rule.
 
         """
         refused = tuple(missing_reference_reasons(unit, self._cluster.classes))
@@ -180,7 +196,9 @@ class UnplacedExplainer:
             return refused
         found: list[Reason] = []
         try:
-            found.extend(self._reasons(unit, gang, self._state(allocated_state, room_by_node), members, made))
+            found.extend(self._rule_reasons(forbidden))
+            after = self._state(allocated_state, room_by_node)
+            found.extend(self._reasons(unit, gang, after, members, made, forbidden))
         except SelectorError as error:
             return (Reason("nodeSelector", "", str(error)),)
         except DeadlineExceededError:
@@ -208,15 +226,26 @@ class UnplacedExplainer:
         after: RemainingResources,
         members: Sequence[Unit],
         made: Mapping[ObjectKey, AllocationResult],
+        forbidden: Mapping[str, str],
     ) -> Iterator[Reason]:
         demand = unit_demand(unit, made, self._uncounted)
         if gang is None:
-            yield from self._single_unit_reasons(demand, after, range(len(self._screening.nodes)))
+            nodes = range(len(self._screening.nodes))
+            allowed = [node for node in nodes if self._screening.name(node) not in forbidden]
+            if allowed or not forbidden:
+                yield from self._single_unit_reasons(demand, after, allowed)
         elif gang.problem:
             yield Reason(GANG, "", gang.problem)
         else:
             demands = [unit_demand(one, made, self._uncounted) for one in members] or [demand]
             yield from self._gang_reasons(gang, demand, demands, after)
+
+    def _rule_reasons(self, forbidden: Mapping[str, str]) -> Iterator[Reason]:
+        """Say how many of the nodes each rule forbids."""
+        there = [forbidden[node.metadata.name] for node in self._screening.nodes if node.metadata.name in forbidden]
+        for rule, number in Counter(there).most_common():
+            where = f"{number} of {plural(len(self._screening.nodes), 'node')}"
+            yield Reason(rule, "", f"{MESSAGES[rule]}: {where} beside the plan")
 
     def _gang_reasons(
         self, gang: Gang, demand: UnitDemand, demands: Sequence[UnitDemand], after: RemainingResources

@@ -32,6 +32,7 @@ from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .nodes import NodeLoads
+from .pod_rules import pod_rule_findings
 from .published import Finding
 from .quota import admitted_pod, quota_findings
 from .verify import Placement, VerificationTimeoutError, Violation, verify
@@ -66,6 +67,8 @@ def plan_violations(
     - PLAN-GANG: of a gang all members are placed, or as many as are enough together with those that run, or none;
       none of a gang whose group is not there.
     - PLAN-DOMAIN: the nodes of a gang's members, those that run included, have one value of the gang's label.
+    - PLAN-PORT, PLAN-VOLUME, PLAN-ANTI-AFFINITY, PLAN-AFFINITY, PLAN-SPREAD: what pods say of one another holds for
+      each unit when it is placed, in the order of the plan (``pod_rules``).
     - PLAN-LIMIT: no more nodes are bought than templates, limits of NodePools (R16) and reservations (R17) allow.
     - PLAN-QUOTA: pods of workloads are placed only if these are admitted, and for each admission quota is available
       beside those before it (4.2), in strict queues in order (4.6); PLAN-FLAVOR: pods have what the flavors of their
@@ -135,6 +138,7 @@ def _plan_findings(
     yield from room_findings(
         cluster, gates, ((unit.node, unit.unit.pod) for unit, _ in queue.known if unit.node is not None)
     )
+    yield from pod_rule_findings(cluster, list(_placed_pods(cluster, units, order)))
     yield from purchase_findings(cluster)
     gangs = ((one.gang, unit.node) for unit, one in queue.known)
     yield from gang_findings(cluster, ((gang, node) for gang, node in gangs if gang is not None))
@@ -149,6 +153,15 @@ def _placement_order(units: Sequence[PlacedUnit], order: Sequence[int] | None) -
     placed = [number for number, unit in enumerate(units) if unit.node is not None]
     there = set(placed)
     return list(dict.fromkeys((*(number for number in order or () if number in there), *placed)))
+
+
+def _placed_pods(
+    cluster: Cluster, units: Sequence[PlacedUnit], order: Sequence[int] | None
+) -> Iterator[tuple[str, Pod, str]]:
+    for number in _placement_order(units, order):
+        pod, node = units[number].unit.pod, units[number].node
+        if pod is not None and node is not None and node in cluster.nodes:
+            yield unit_label(units[number]), pod, node
 
 
 def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:

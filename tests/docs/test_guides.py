@@ -141,7 +141,7 @@ def plural(kind):
 
 class TestSnapshot:
     def test_the_pipe_of_the_readme_has_every_kind_of_kubernetes_that_is_stable(self):
-        groups = ("", "apps", "batch", "node.k8s.io", "resource.k8s.io", "scheduling.k8s.io")
+        groups = ("", "apps", "batch", "node.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io")
         wanted = [plural(kind.name) for kind in KINDS.values() if kind.group in groups and "v1" in kind.versions]
         (named,) = re.findall(r"^kubectl get (\S+) -A -o json", TEXTS["README.md"], re.MULTILINE)
         assert named.split(",") == wanted

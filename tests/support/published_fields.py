@@ -18,8 +18,18 @@ TABLE = Path(__file__).resolve().parents[2] / "models" / "kubernetes" / "publish
 NEWEST = 37
 OLDEST = 31
 # The kinds whose fields are wanted; of all other kinds only the names are.
-GROUPS = ("", "apps", "batch", "policy", "node.k8s.io", "resource.k8s.io", "scheduling.k8s.io")
-CORE_KINDS = ("LimitRange", "Namespace", "Node", "Pod", "PodTemplate", "ReplicationController")
+GROUPS = ("", "apps", "batch", "policy", "node.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io")
+CORE_KINDS = (
+    "LimitRange",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "PodTemplate",
+    "ReplicationController",
+)
+STORAGE_KINDS = ("StorageClass",)
 _NO_OBJECTS = ("DeleteOptions", "WatchEvent")
 # The schemas since the first are looked through for names of kinds, so that old ones are known as such.
 NAMED_SINCE = 25
@@ -60,7 +70,8 @@ def table() -> dict[str, dict]:
             fields = types.setdefault(name, {})
             fields.update({field: _field_type(inner) for field, inner in schema.get("properties", {}).items()})
             for group, version, kind in objects:
-                if group in GROUPS and (group or kind in CORE_KINDS):
+                wanted = group not in ("", "storage.k8s.io") or kind in (*CORE_KINDS, *STORAGE_KINDS)
+                if group in GROUPS and wanted:
                     roots[f"{group}/{version}/{kind}".removeprefix("/")] = name
     _add_proposals(types)
     return _reachable(types, roots) | {"kinds": {kind: sorted(groups) for kind, groups in sorted(kinds.items())}}

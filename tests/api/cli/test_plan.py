@@ -287,10 +287,29 @@ def test_a_directory_of_nothing_to_read_is_bad_input(drasat, tmp_path):
 
 
 def test_fields_without_effect_are_warned_about(drasat, manifests):
+    done = drasat("plan", "-f", manifests(job("train", 1, more="      schedulingGates: [{name: later}]")))
+    assert done.code == 0
+    assert "drasat: warning: schedulingGates of 1 Job is not honoured" in done.err
+
+
+def test_rules_of_pods_about_others_are_kept_without_a_warning(drasat, manifests):
+    """The node has no label zone, so that the pod can be nowhere."""
     spread = "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]"
     done = drasat("plan", "-f", manifests(job("train", 1, more=spread)))
-    assert done.code == 0
-    assert "drasat: warning: topologySpreadConstraints of 1 Job is not honoured" in done.err
+    assert done.code == 3
+    assert "topologySpreadConstraints" not in done.err
+    assert "node(s) didn't match pod topology spread constraints: 1 of 1 node beside the plan" in done.err
+
+
+def test_a_bad_label_selector_of_a_pod_is_one_line(drasat, manifests):
+    spread = (
+        "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule,"
+        " labelSelector: {matchExpressions: [{key: a, operator: Gt, values: ['1']}]}}]"
+    )
+    done = drasat("plan", "-f", manifests(job("train", 1, more=spread)))
+    assert done.code == 2
+    assert "labelSelector: 'Gt' is not a valid label selector operator" in done.err
+    assert len(done.err.strip().splitlines()) == 1
 
 
 BARE = """---

@@ -5,14 +5,13 @@ from support.model_objects import SPEC, by_name, claim, from_template, pod, resu
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.models.kubernetes.core import LabelSelector, LabelSelectorRequirement
 from drasat.models.kubernetes.extensions import (
     ConstraintGroup,
     ConstraintGroupSpec,
     Entry,
     GroupClaim,
     GroupPod,
-    LabelSelector,
-    LabelSelectorRequirement,
     requests_in_claim,
 )
 from drasat.models.kubernetes.meta import ObjectMeta

@@ -8,15 +8,28 @@ from support.manifests import cluster, container, maker, obj, pod
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.core import Pod
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.models.workload.unsupported import UNSUPPORTED_FIELDS, unsupported_fields
+from drasat.models.workload.unsupported import (
+    PLANNED_FIELDS,
+    PREFERENCES,
+    PREFERRED_FIELDS,
+    UNSUPPORTED_FIELDS,
+    unsupported_fields,
+)
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 PORTS = [container(ports=[{"containerPort": 80, "hostPort": 80}])]
+ANYWAY = {"whenUnsatisfiable": "ScheduleAnyway"}
 SPECS = [
     (f"affinity.nodeAffinity.{PREFERRED}", {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1}]}}}),
     ("affinity.podAffinity", {"affinity": {"podAffinity": {"x": []}}}),
     ("affinity.podAntiAffinity", {"affinity": {"podAntiAffinity": {"x": []}}}),
+    (f"affinity.podAffinity.{PREFERRED}", {"affinity": {"podAffinity": {PREFERRED: [{"weight": 1}]}}}),
+    (f"affinity.podAntiAffinity.{PREFERRED}", {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1}]}}}),
     ("topologySpreadConstraints", {"topologySpreadConstraints": [{"maxSkew": 1}]}),
+    (
+        "topologySpreadConstraints.ScheduleAnyway",
+        {"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}]},
+    ),
     ("volumes", {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}),
     ("containers.ports.hostPort", {"containers": PORTS}),
     ("containers.ports.hostPort", {"hostNetwork": True, "containers": [container(ports=[{"containerPort": 80}])]}),
@@ -41,6 +54,15 @@ def told(*objects):
 @pytest.mark.parametrize(("field", "spec"), SPECS)
 def test_fields_of_pods(field, spec):
     assert told(pod("p", spec=spec)) == [f"{field} of 1 Pod"]
+
+
+@pytest.mark.parametrize(("field", "spec"), SPECS)
+def test_plans_keep_rules_of_pods_and_count_preferences_where_a_stage_asks(field, spec):
+    item = cluster(pod("p", spec=spec))
+    told_of_plans = [line.partition(" of ")[0] for line in unsupported_fields(item, ["admitted"])]
+    told_with_stage = [line.partition(" of ")[0] for line in unsupported_fields(item, ["admitted", PREFERENCES])]
+    assert told_of_plans == ([] if field in PLANNED_FIELDS else [field])
+    assert told_with_stage == ([] if field in (*PLANNED_FIELDS, *PREFERRED_FIELDS) else [field])
 
 
 @pytest.mark.parametrize(

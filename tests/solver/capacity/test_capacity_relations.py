@@ -13,14 +13,13 @@ from support.topology import asking, line_of, shape, topology
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
-from drasat.models.kubernetes.core import Pod, PodResourceClaim, PodSpec
+from drasat.models.kubernetes.core import LabelSelector, Pod, PodResourceClaim, PodSpec
 from drasat.models.kubernetes.extensions import (
     ConstraintGroup,
     ConstraintGroupSpec,
     Entry,
     GroupClaim,
     GroupPod,
-    LabelSelector,
     Predicate,
     PredicateError,
     annotated_entries,

@@ -1,0 +1,365 @@
+"""Rules of pods about one another, checked as each pod of a plan is placed, in the order of the plan.
+
+As kube-scheduler does, a pod is looked at beside those that run and those placed before it, and never again: what comes
+later must keep its own rules, and those of the required anti-affinity of pods that are there.
+
+- PLAN-PORT: ports of the host are free (plugin NodePorts).
+- PLAN-VOLUME: PersistentVolumes, their zones and StorageClasses admit the node (VolumeBinding, VolumeZone), and nobody
+  else has a claim with the access mode ReadWriteOncePod (VolumeRestrictions).
+- PLAN-ANTI-AFFINITY, PLAN-AFFINITY: required terms hold (InterPodAffinity).
+- PLAN-SPREAD: constraints with DoNotSchedule hold (PodTopologySpread).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import node_matches, tolerates
+from ...models.kubernetes.core import (
+    LabelSelector,
+    Namespace,
+    Node,
+    NodeSelector,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    Pod,
+    PodAffinityTerm,
+    StorageClass,
+    TopologySpreadConstraint,
+)
+from ...models.kubernetes.meta import ObjectKey, key_of
+from ...models.kubernetes.quantity import Quantity
+from ...models.workload.node_room import running_pods
+from .published import Finding
+
+_Labels = Mapping[str, str]
+_Test = Callable[["_Kind"], bool]
+_Port = tuple[int, str, str]
+_ANYWHERE = ("", "0.0.0.0")
+_NEEDED_EFFECTS = ("NoSchedule", "NoExecute")
+_ZONES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_BETA_ZONES = {f"failure-domain.beta.kubernetes.io/{one.rpartition('/')[2]}": one for one in _ZONES}
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Pods of one namespace with the same labels; ``leaving`` ones are being deleted."""
+
+    namespace: str
+    labels: tuple[tuple[str, str], ...]
+    leaving: bool = False
+
+
+def pod_rule_findings(cluster: Cluster, placed: Sequence[tuple[str, Pod, str]]) -> Iterator[Finding]:
+    """Yield rules that a plan breaks; ``placed`` are names of units, pods and nodes of the cluster, in their order."""
+    running = list(running_pods(cluster).values())
+    if not (any(_asks(pod) for _, pod, _ in placed) or any(_keeps_off(pod) for pod in running)):
+        return
+    state = _PlacedPods(cluster)
+    for pod in running:
+        state.add(pod, pod.spec.node_name or "")
+    for name, pod, node in placed:
+        for rule, said in state.broken(pod, cluster.nodes[node]):
+            yield Finding(rule, f"{name} on node {node}: {said}")
+        state.add(pod, node)
+
+
+def _asks(pod: Pod) -> bool:
+    """Whether a pod has rules of its own."""
+    spec, affinity = pod.spec, pod.spec.affinity
+    near = affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
+    return near or bool(spec.topology_spread_constraints or spec.volumes) or any(_ports(pod))
+
+
+def _keeps_off(pod: Pod) -> bool:
+    """Whether a pod that is there has rules about those that come."""
+    return any(_anti_terms(pod))
+
+
+def _anti_terms(pod: Pod) -> Sequence[PodAffinityTerm]:
+    affinity = pod.spec.affinity.pod_anti_affinity if pod.spec.affinity else None
+    return (affinity.required if affinity else None) or ()
+
+
+def _ports(pod: Pod) -> Iterator[_Port]:
+    spec = pod.spec
+    for container in (*(spec.containers or ()), *(spec.init_containers or ())):
+        if container in (spec.init_containers or ()) and container.restart_policy != "Always":
+            continue
+        for port in container.ports or ():
+            number = port.container_port if spec.host_network and not port.host_port else port.host_port
+            if number:
+                yield number, port.protocol or "TCP", port.host_ip
+
+
+def _kind(pod: Pod) -> _Kind:
+    labels = tuple(sorted((pod.metadata.labels or {}).items()))
+    return _Kind(key_of(pod.metadata)[0], labels, pod.metadata.deletion_timestamp is not None)
+
+
+@dataclass
+class _PlacedPods:
+    """What is on the nodes by now."""
+
+    cluster: Cluster
+    pods: dict[_Kind, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    # Pods with required anti-affinity: their terms as tests, and how many are on each node.
+    apart: dict[int, tuple[Pod, Counter[str]]] = field(default_factory=dict)
+    ports: dict[str, list[_Port]] = field(default_factory=lambda: defaultdict(list))
+    single: set[ObjectKey] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._same: dict[tuple[_Kind, object], int] = {}
+        self._meant: dict[tuple[_Kind, object], dict[_Kind, bool]] = defaultdict(dict)
+        self._nodes: dict[str, Mapping[str, str]] = {}
+
+    def add(self, pod: Pod, node: str) -> None:
+        """Put a pod on a node."""
+        kind = _kind(pod)
+        self.pods[kind][node] += 1
+        self.ports[node] += _ports(pod)
+        self.single |= {
+            key for key, spec in self._claims(pod) if spec and "ReadWriteOncePod" in (spec.access_modes or ())
+        }
+        if terms := _anti_terms(pod):
+            number = self._same.setdefault((kind, repr(terms)), len(self._same))
+            self.apart.setdefault(number, (pod, Counter()))[1][node] += 1
+
+    def broken(self, pod: Pod, node: Node) -> Iterator[tuple[str, str]]:
+        """Yield the rules that a pod breaks if it comes to a node now."""
+        for port in _ports(pod):
+            if any(_clash(port, other) for other in self.ports[node.metadata.name]):
+                yield "PLAN-PORT", f"port {port[0]} of the host is taken"
+        yield from self._broken_volumes(pod, node)
+        if self._is_kept_off(pod, node):
+            yield "PLAN-ANTI-AFFINITY", "a pod that is there must not be near it"
+        for term in _anti_terms(pod):
+            there = self._domain(node, term.topology_key)
+            if there is not None and self._number(self._test(pod, term), term.topology_key, there):
+                yield "PLAN-ANTI-AFFINITY", f"a pod that it must not be near has the same {term.topology_key}"
+        affinity = pod.spec.affinity.pod_affinity if pod.spec.affinity else None
+        if terms := (affinity.required if affinity else None) or ():
+            yield from self._broken_affinity(pod, node, terms)
+        for constraint in pod.spec.topology_spread_constraints or ():
+            if constraint.when_unsatisfiable == "DoNotSchedule":
+                yield from self._broken_spread(pod, node, constraint)
+
+    def _domain(self, node: Node, key: str) -> str | None:
+        return (node.metadata.labels or {}).get(key)
+
+    def _values(self, nodes: Mapping[str, int], key: str) -> Iterator[tuple[str, int]]:
+        for name, number in nodes.items():
+            node = self.cluster.nodes.get(name)
+            if node is not None and (value := self._domain(node, key)) is not None:
+                yield value, number
+
+    def _number(self, test: _Test, key: str, value: str) -> int:
+        """How many pods pass a test on nodes with a value of a label."""
+        return sum(
+            number
+            for kind, nodes in self.pods.items()
+            if test(kind)
+            for there, number in self._values(nodes, key)
+            if there == value
+        )
+
+    def _is_kept_off(self, pod: Pod, node: Node) -> bool:
+        kind = _kind(pod)
+        for owner, nodes in self.apart.values():
+            for term in _anti_terms(owner):
+                value = self._domain(node, term.topology_key)
+                there = {found for found, _ in self._values(nodes, term.topology_key)}
+                if value in there and self._test(owner, term)(kind):
+                    return True
+        return False
+
+    def _broken_affinity(self, pod: Pod, node: Node, terms: Sequence[PodAffinityTerm]) -> Iterator[tuple[str, str]]:
+        tests = [self._test(pod, term) for term in terms]
+        meant = [nodes for kind, nodes in self.pods.items() if all(test(kind) for test in tests)]
+        keys = dict.fromkeys(term.topology_key for term in terms)
+        found = {key: {value for nodes in meant for value, _ in self._values(nodes, key)} for key in keys}
+        own = {key: self._domain(node, key) for key in keys}
+        missing = [key for key, values in found.items() if own[key] not in values]
+        if not missing:
+            return
+        is_first = not any(found.values()) and all(test(_kind(pod)) for test in tests)
+        if None in own.values() or not is_first:
+            yield "PLAN-AFFINITY", f"no pod that it must be near has the same {missing[0]}"
+
+    def _broken_spread(self, pod: Pod, node: Node, constraint: TopologySpreadConstraint) -> Iterator[tuple[str, str]]:
+        key, value = constraint.topology_key, self._domain(node, constraint.topology_key)
+        if value is None:
+            yield "PLAN-SPREAD", f"the node has no label {key}"
+            return
+        counted = self._counted(pod, constraint)
+        namespace, own = key_of(pod.metadata)[0], pod.metadata.labels or {}
+        test = _selector_test(constraint.label_selector, _more_labels(own, constraint.match_label_keys, ()))
+        numbers = dict.fromkeys(counted.values(), 0)
+        for kind, nodes in self.pods.items():
+            if kind.namespace == namespace and not kind.leaving and test(dict(kind.labels)):
+                for name, number in nodes.items():
+                    if name in counted:
+                        numbers[counted[name]] += number
+        least = min(numbers.values(), default=None)
+        if least is not None and len(numbers) < (constraint.min_domains or 1):
+            least = 0
+        skew = numbers.get(value, 0) + int(test(own)) - (least or 0)
+        if least is not None and skew > constraint.max_skew:
+            said = f"{key} {value} would have {skew} pods more than another one, {constraint.max_skew} may be"
+            yield "PLAN-SPREAD", said
+
+    def _counted(self, pod: Pod, constraint: TopologySpreadConstraint) -> Mapping[str, str]:
+        """The domains of the nodes that count for a constraint."""
+        spec = pod.spec
+        key = repr((constraint, spec.topology_spread_constraints, spec.node_selector, spec.affinity, spec.tolerations))
+        found = self._nodes.get(key)
+        if found is None:
+            hard = [one for one in spec.topology_spread_constraints or () if one.when_unsatisfiable == "DoNotSchedule"]
+            found = self._nodes[key] = {
+                name: (node.metadata.labels or {})[constraint.topology_key]
+                for name, node in self.cluster.nodes.items()
+                if all(self._domain(node, one.topology_key) is not None for one in hard)
+                and _counts(pod, node, constraint)
+            }
+        return found
+
+    def _test(self, owner: Pod, term: PodAffinityTerm) -> _Test:
+        """A test whether a term of a pod means pods of a kind."""
+        known = self._meant[_kind(owner), repr(term)]
+        namespace, labels = key_of(owner.metadata)[0], owner.metadata.labels or {}
+        more = _more_labels(labels, term.match_label_keys, term.mismatch_label_keys)
+        passes = _selector_test(term.label_selector, more)
+        named = set(term.namespaces or ()) or ({namespace} if term.namespace_selector is None else set())
+
+        def means(kind: _Kind) -> bool:
+            if kind not in known:
+                there = kind.namespace in named
+                if not there and term.namespace_selector is not None:
+                    given = self.cluster.namespaces.get(kind.namespace, Namespace()).metadata.labels or {}
+                    own = {"kubernetes.io/metadata.name": kind.namespace, **given}
+                    there = _selector_test(term.namespace_selector, ())(own)
+                known[kind] = there and passes(dict(kind.labels))
+            return known[kind]
+
+        return means
+
+    def _claims(self, pod: Pod) -> Iterator[tuple[ObjectKey, PersistentVolumeClaimSpec | None]]:
+        namespace, name = key_of(pod.metadata)
+        claims = self.cluster.objects(PersistentVolumeClaim)
+        for volume in pod.spec.volumes or ():
+            if volume.persistent_volume_claim is not None:
+                key = namespace, volume.persistent_volume_claim.claim_name
+                yield key, claims[key].spec if key in claims else None
+            elif volume.ephemeral is not None:
+                key, made = (namespace, f"{name}-{volume.name}"), volume.ephemeral.volume_claim_template
+                yield key, claims[key].spec if key in claims else made.spec if made else None
+
+    def _broken_volumes(self, pod: Pod, node: Node) -> Iterator[tuple[str, str]]:
+        for key, spec in self._claims(pod):
+            if key in self.single:
+                yield "PLAN-VOLUME", f"another pod has PersistentVolumeClaim {'/'.join(key)}, which is for one"
+            if spec is None:
+                continue
+            volume = self.cluster.objects(PersistentVolume).get(spec.volume_name)
+            if spec.volume_name and volume is not None and not _is_usable(volume, node):
+                yield "PLAN-VOLUME", f"PersistentVolume {spec.volume_name} cannot be used there"
+            if not spec.volume_name and not self._may_be_made(key, spec, node):
+                yield "PLAN-VOLUME", f"no volume for PersistentVolumeClaim {'/'.join(key)} can be used there"
+
+    def _may_be_made(self, key: ObjectKey, spec: PersistentVolumeClaimSpec, node: Node) -> bool:
+        """Whether a claim without a volume could get one on a node; nothing is known of classes that are not there."""
+        classes = self.cluster.objects(StorageClass)
+        name = spec.storage_class_name
+        if name is None:
+            marked = [
+                one
+                for one in classes.values()
+                if (one.metadata.annotations or {}).get("storageclass.kubernetes.io/is-default-class") == "true"
+            ]
+            marked.sort(key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name))
+            name = marked[-1].metadata.name if marked else None
+        if name not in classes or classes[name].volume_binding_mode != "WaitForFirstConsumer":
+            return True
+        made = classes[name]
+        if made.provisioner != "kubernetes.io/no-provisioner" and _is_allowed(made, node):
+            return True
+        return any(
+            _is_usable(volume, node)
+            for volume in self.cluster.objects(PersistentVolume).values()
+            if volume.spec.storage_class_name == name and _is_for(volume, key, spec)
+        )
+
+
+def _clash(one: _Port, other: _Port) -> bool:
+    same_address = one[2] == other[2] or one[2] in _ANYWHERE or other[2] in _ANYWHERE
+    return one[:2] == other[:2] and same_address
+
+
+def _more_labels(
+    labels: _Labels, equal: Iterable[str] | None, other: Iterable[str] | None
+) -> tuple[tuple[str, str, bool], ...]:
+    """Labels that pods must have as this one has them (True), or must not have so."""
+    wanted = [(key, labels[key], True) for key in equal or () if key in labels]
+    return (*wanted, *((key, labels[key], False) for key in other or () if key in labels))
+
+
+def _selector_test(selector: LabelSelector | None, more: Iterable[tuple[str, str, bool]]) -> Callable[[_Labels], bool]:
+    listed = list(more)
+
+    def test(labels: _Labels) -> bool:
+        if selector is None or any((labels.get(key) == value) is not wanted for key, value, wanted in listed):
+            return False
+        return all(requirement.matches(labels) for requirement in selector.requirements)
+
+    return test
+
+
+def _counts(pod: Pod, node: Node, constraint: TopologySpreadConstraint) -> bool:
+    """Whether a node is of a domain that counts, by the policies of the constraint."""
+    spec, labels = pod.spec, node.metadata.labels or {}
+    if constraint.node_affinity_policy != "Ignore":
+        affinity = spec.affinity.node_affinity if spec.affinity else None
+        if any(labels.get(key) != value for key, value in (spec.node_selector or {}).items()):
+            return False
+        if affinity is not None and not node_matches(affinity.required, node):
+            return False
+    if constraint.node_taints_policy == "Honor" and node.spec is not None:
+        for taint in node.spec.taints or ():
+            if taint.effect in _NEEDED_EFFECTS and not any(tolerates(one, taint) for one in spec.tolerations or ()):
+                return False
+    return True
+
+
+def _is_usable(volume: PersistentVolume, node: Node) -> bool:
+    affinity: NodeSelector | None = volume.spec.node_affinity.required if volume.spec.node_affinity else None
+    if not node_matches(affinity, node):
+        return False
+    labels, there = volume.metadata.labels or {}, node.metadata.labels or {}
+    zones = {key: value for key, value in labels.items() if key in _ZONES or key in _BETA_ZONES}
+    if not any(key in there for key in zones):
+        return True
+    values = {key: there.get(key, there.get(_BETA_ZONES.get(key, key))) for key in zones}
+    return all(value in zones[key].split("__") for key, value in values.items())
+
+
+def _is_allowed(made: StorageClass, node: Node) -> bool:
+    labels = node.metadata.labels or {}
+    return not made.allowed_topologies or any(
+        all(labels.get(one.key) in (one.values or ()) for one in term.match_label_expressions or ())
+        for term in made.allowed_topologies
+    )
+
+
+def _is_for(volume: PersistentVolume, key: ObjectKey, spec: PersistentVolumeClaimSpec) -> bool:
+    kept, given = volume.spec.claim_ref, volume.spec.access_modes or ()
+    if (kept is not None and (kept.namespace, kept.name) != key) or any(
+        mode not in given for mode in spec.access_modes or ()
+    ):
+        return False
+    sizes = (volume.spec.capacity or {}).get("storage", "0"), (spec.resources.requests or {}).get("storage", "0")
+    has, needs = (Quantity.parse(size).nano for size in sizes)
+    return has >= needs

@@ -1,0 +1,241 @@
+"""Plans keep what pods say of one another: affinities, spread constraints, host ports and volumes."""
+
+import pytest
+from support.manifests import cluster, container, obj, pod
+from support.pod_rules_by_force import HOST, REQUIRED, ZONE, Case
+
+from drasat.solver.plan.plan import plan
+
+ZONES = {"n1": "a", "n2": "a", "n3": "b"}
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_as_many_pods_are_placed_as_in_the_best_order(seed):
+    case = Case(seed)
+    answer, best = plan(cluster(*case.documents)), case.best()
+    assert answer.verified
+    assert answer.placed == best
+    assert answer.objective[-1].bound >= best
+
+
+def nodes(zones=ZONES):
+    return [obj("Node", name, labels={HOST: name, ZONE: zone}) for name, zone in zones.items()]
+
+
+def labelled(name, app, **spec):
+    return pod(name, spec=spec, labels={"app": app})
+
+
+def copies(number, app, **spec):
+    return [labelled(f"{app}{one}", app, **spec) for one in range(number)]
+
+
+def term(app, key=HOST, **more):
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}, **more}
+
+
+def apart(*terms):
+    return {"affinity": {"podAntiAffinity": {REQUIRED: list(terms)}}}
+
+
+def near(*terms):
+    return {"affinity": {"podAffinity": {REQUIRED: list(terms)}}}
+
+
+def spread(app, skew=1, key=ZONE, **more):
+    rule = {"maxSkew": skew, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
+    return {"topologySpreadConstraints": [{**rule, "labelSelector": {"matchLabels": {"app": app}}, **more}]}
+
+
+def port(number, **more):
+    return {"containers": [container(ports=[{"containerPort": number, "hostPort": number, **more}])]}
+
+
+OTHER = {"namespace": "other"}
+CASES = {
+    "one pod a node": (copies(5, "a", **apart(term("a"))), 3),
+    "one pod a zone": (copies(5, "a", **apart(term("a", ZONE))), 2),
+    "a running pod keeps others away": (
+        [labelled("r", "a", nodeName="n1", **apart(term("b", ZONE))), *copies(2, "b", **apart(term("b")))],
+        1,
+    ),
+    "another namespace is not meant": (
+        [
+            labelled("a", "a", nodeName="n1"),
+            *copies(1, "b", **apart(term("a", ZONE), term("c", ZONE))),
+            pod("c", spec={"nodeName": "n3"}, labels={"app": "c"}, **OTHER),
+        ],
+        1,
+    ),
+    "all namespaces are meant": (
+        [
+            labelled("a", "a", nodeName="n1"),
+            pod("c", spec={"nodeName": "n3"}, labels={"app": "a"}, **OTHER),
+            *copies(1, "b", **apart(term("a", ZONE, namespaceSelector={}))),
+        ],
+        0,
+    ),
+    "a namespace by its labels": (
+        [
+            obj("Namespace", "other", labels={"team": "x"}),
+            pod("c", spec={"nodeName": "n3"}, labels={"app": "a"}, **OTHER),
+            *copies(1, "b", **near(term("a", ZONE, namespaceSelector={"matchLabels": {"team": "x"}}))),
+        ],
+        1,
+    ),
+    "mismatchLabelKeys keep other tenants away": (
+        [
+            pod("a", spec={"nodeName": "n1"}, labels={"tenant": "t"}),
+            pod("b", spec={"nodeName": "n3"}, labels={"tenant": "u"}),
+        ]
+        + [
+            pod(
+                f"w{one}",
+                spec=apart(
+                    {
+                        "topologyKey": ZONE,
+                        "labelSelector": {"matchExpressions": [{"key": "tenant", "operator": "Exists"}]},
+                        "mismatchLabelKeys": ["tenant"],
+                    }
+                ),
+                labels={"tenant": "t"},
+            )
+            for one in range(2)
+        ],
+        2,
+    ),
+    "near another": ([labelled("b", "b", nodeName="n3"), *copies(2, "a", **near(term("b")))], 2),
+    "near nobody": (copies(2, "a", **near(term("b"))), 0),
+    "near one that is placed too, whatever the order": (copies(2, "a", **near(term("b", ZONE))) + copies(1, "b"), 3),
+    "the first of those that want to be together opens a zone": (copies(4, "a", **near(term("a", ZONE))), 4),
+    "zones are filled evenly": (
+        [*copies(4, "a", **spread("a")), labelled("r", "a", nodeName="n1"), labelled("s", "a", nodeName="n2")],
+        4,
+    ),
+    "with too few zones none counts": (copies(4, "a", **spread("a", minDomains=3)), 2),
+    "a zone where the pod cannot go counts not": (copies(3, "a", nodeSelector={ZONE: "a"}, **spread("a")), 3),
+    "with the policy Ignore it does": (
+        copies(3, "a", nodeSelector={ZONE: "a"}, **spread("a", nodeAffinityPolicy="Ignore")),
+        1,
+    ),
+    "matchLabelKeys count revisions apart": (
+        [
+            pod(f"{rev}{one}", spec=spread("a", key=HOST, matchLabelKeys=["rev"]), labels={"app": "a", "rev": rev})
+            for rev in ("1", "2")
+            for one in range(3)
+        ],
+        6,
+    ),
+    "a port of the host once a node": (copies(5, "a", **port(80)), 3),
+    "addresses and protocols are apart": (
+        copies(3, "a", **port(80, hostIP="10.0.0.1"))
+        + copies(3, "b", **port(80, hostIP="10.0.0.2"))
+        + copies(3, "c", **port(80, protocol="UDP")),
+        9,
+    ),
+    "any address meets each one": (copies(3, "a", **port(80, hostIP="10.0.0.1")) + copies(3, "b", **port(80)), 3),
+    "hostNetwork takes the ports of containers": (
+        copies(4, "a", hostNetwork=True, containers=[container(ports=[{"containerPort": 8080}])]),
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rules_of_pods(name):
+    given, expected = CASES[name]
+    answer = plan(cluster(*nodes(), *given))
+    assert (answer.placed, answer.verified) == (expected, True)
+
+
+def volume_claim(name, volume="", modes=("ReadWriteOnce",), storage="s"):
+    spec = {"accessModes": list(modes), "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": storage}
+    return core("PersistentVolumeClaim", name, spec | ({"volumeName": volume} if volume else {}))
+
+
+def core(kind, name, spec=None, **fields):
+    return {**obj(kind, name, spec, **fields), "apiVersion": "v1"}
+
+
+def storage_class(name="s", **fields):
+    return {**obj("StorageClass", name, provisioner="csi.x", **fields), "apiVersion": "storage.k8s.io/v1"}
+
+
+def local(node):
+    test = {"key": HOST, "operator": "In", "values": [node]}
+    return {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [test]}]}}}
+
+
+def using(name, claim, **spec):
+    return pod(name, spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}], **spec})
+
+
+TOPOLOGY = [{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}]
+VOLUMES = {
+    "a local volume": ([core("PersistentVolume", "pv", local("n2")), volume_claim("c", "pv"), using("p", "c")], {"n2"}),
+    "the zone of a volume": (
+        [core("PersistentVolume", "pv", {}, labels={ZONE: "b"}), volume_claim("c", "pv"), using("p", "c")],
+        {"n3"},
+    ),
+    "topologies of a class": (
+        [
+            storage_class(volumeBindingMode="WaitForFirstConsumer", allowedTopologies=TOPOLOGY),
+            volume_claim("c"),
+            using("p", "c"),
+        ],
+        {"n3"},
+    ),
+    "a claim for one pod": ([volume_claim("c", modes=["ReadWriteOncePod"]), using("p", "c"), using("q", "c")], None),
+    "a claim that a running pod has alone": (
+        [volume_claim("c", modes=["ReadWriteOncePod"]), using("p", "c", nodeName="n1"), using("q", "c")],
+        set(),
+    ),
+    "a volume that waits for its claim": (
+        [
+            {**storage_class(volumeBindingMode="WaitForFirstConsumer"), "provisioner": "kubernetes.io/no-provisioner"},
+            core(
+                "PersistentVolume",
+                "pv",
+                {
+                    "storageClassName": "s",
+                    "accessModes": ["ReadWriteOnce"],
+                    "capacity": {"storage": "1Gi"},
+                    **local("n2"),
+                },
+            ),
+            volume_claim("c"),
+            using("p", "c"),
+        ],
+        {"n2"},
+    ),
+    "an ephemeral volume": (
+        [
+            storage_class(volumeBindingMode="WaitForFirstConsumer", allowedTopologies=TOPOLOGY),
+            pod(
+                "p",
+                spec={
+                    "volumes": [
+                        {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "s"}}}}
+                    ]
+                },
+            ),
+        ],
+        {"n3"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+def test_volumes_restrict_nodes(name):
+    given, expected = VOLUMES[name]
+    answer = plan(cluster(*nodes(), *given))
+    placed = {unit.node for unit in answer.units if unit.node is not None}
+    assert answer.verified
+    assert len(placed) == 1 if expected is None else placed == expected
+
+
+def test_equal_labels_that_no_rule_selects_by_leave_one_class():
+    """Pods differ in a label that nobody looks at: they stay one class of units."""
+    pods = [pod(f"a{one}", spec=apart(term("a")), labels={"app": "a", "own": str(one)}) for one in range(3)]
+    answer = plan(cluster(*nodes(), *pods))
+    assert (answer.placed, answer.statistics.unit_classes) == (3, 1)
