@@ -36,7 +36,6 @@ from .controllers import read_controllers
 from .units import has_finished
 from .volumes import NO_VOLUMES, VolumeRestriction, VolumeRules
 
-ANY_ADDRESS = "0.0.0.0"
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _encode = msgspec.msgpack.Encoder().encode
