@@ -94,6 +94,14 @@ Moves = Annotated[
     ),
 ]
 MoveBare = Annotated[bool, typer.Option("--move-bare", help="With --moves: let pods without a controller move, too.")]
+Preempt = Annotated[
+    bool,
+    typer.Option(
+        "--preempt",
+        help="Let running pods lose their places for what waits with a higher priority: the least that suffices. With "
+        "--moves pods may go elsewhere instead.",
+    ),
+]
 Consolidate = Annotated[
     bool,
     typer.Option(
@@ -136,6 +144,7 @@ def command(
     move_bare: MoveBare = False,
     consolidate: Consolidate = False,
     replacement: Replacements = "any",
+    preempt: Preempt = False,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -164,8 +173,10 @@ def command(
         raise UsageError("--only-new and --budget need --buy")
     if (move_bare and moves is None and not consolidate) or (replacement != "any" and not consolidate):
         raise UsageError("--move-bare needs --moves, and --replacement needs --consolidate")
-    if output == "commands" and moves is None and not consolidate:
-        raise UsageError("-o commands needs --moves or --consolidate")
+    if preempt and consolidate:
+        raise UsageError("--preempt and --consolidate make no sense together: nodes go where nothing is lost")
+    if output == "commands" and moves is None and not consolidate and not preempt:
+        raise UsageError("-o commands needs --moves, --preempt or --consolidate")
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     check_report(report)
     limit, part = options.parse_seconds(time_limit), options.parse_fraction(gap)
@@ -178,6 +189,7 @@ def command(
     ask = partial(ask, natural_gangs=natural_gangs, quota=quota, alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
     ask = partial(ask, duals=duals, moves=moves, move_bare=move_bare, consolidate=consolidate, replacement=replacement)
+    ask = partial(ask, preempt=preempt)
     line = progress_line()
     ask = partial(ask, time_limit=limit, seed=seed, timings=timings, watch=line and line.report_plan)
     with _thread_pool(workers) as executor:
@@ -238,6 +250,8 @@ def _print_table(result: PlanResult, wide: bool = False) -> None:
     if result.document.removed:
         removed = tables.display_cells(plan.removed_rows(result.document))
         print_table(plan.REMOVED_HEADERS, removed, below=True, wide=wide)
+    if result.document.victims:
+        print_table(plan.VICTIM_HEADERS, tables.display_cells(plan.victim_rows(result.document)), below=True, wide=wide)
     if result.document.steps:
         print_table(plan.STEP_HEADERS, tables.display_cells(plan.step_rows(result.document)), below=True, wide=wide)
     write_stdout_lines(["", plan.summary(result.document)], outcomes=True)

@@ -24,6 +24,7 @@ POOL_HEADERS = ("pool", "type", "zone", "capacity type", "count", "price", "cost
 WORKLOAD_HEADERS = ("namespace", "workload", "queue", "pods", "flavors", "outcome")
 QUEUE_HEADERS = ("queue", "flavor", "resource", "nominal", "used", "borrowed")
 STEP_HEADERS = ("step", "action", "object", "from", "to", "note")
+VICTIM_HEADERS = ("pod that goes", "node", "priority", "devices", "exceeded budgets", "returns", "reason")
 REMOVED_HEADERS = ("node that goes", "price")
 STAGE_HEADERS = ("stage", "value", "bound", "gap", "proven", "sense")
 
@@ -143,6 +144,13 @@ def step_rows(document: PlanDocument) -> Iterator[Row]:
         yield number, one.action, f"{one.kind} {name}", one.source or None, one.node or None, notes
 
 
+def victim_rows(document: PlanDocument) -> Iterator[Row]:
+    """One row for each pod that loses its place, under ``VICTIM_HEADERS``; ``exceeded budgets`` is a list."""
+    for one in document.victims or ():
+        returns = "yes" if one.returns else "no"
+        yield f"{one.namespace}/{one.name}", one.node, one.priority, one.devices, list(one.budgets), returns, one.reason
+
+
 def removed_rows(document: PlanDocument) -> Iterator[Row]:
     """Yield a row for each node that goes and one for the sum, under ``REMOVED_HEADERS``."""
     for one in document.removed or ():
@@ -190,7 +198,10 @@ def command_lines(document: PlanDocument) -> Iterator[str]:
 def _pod_commands(step: PlanStep) -> Iterator[str]:
     """Evict a pod and wait for the next one, or wait for one that is there already."""
     space, name, node = shlex.quote(step.namespace), shlex.quote(step.name), shlex.quote(step.node)
-    if step.source:
+    if step.action == "evict" and "PodDisruptionBudget" in step.note:
+        # The API evicts no pod of a budget that does not allow it.
+        yield f"kubectl -n {space} delete pod/{name} --wait=true {_WAIT}"
+    elif step.source:
         metadata = {"name": step.name, "namespace": step.namespace}
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
         body = shlex.quote(msgspec.json.encode(eviction).decode())
@@ -238,8 +249,12 @@ def summary(document: PlanDocument) -> str:
     count = sum(one.count for one in document.bought)
     summary = f"{summary}, {count} of them to be bought" if count else summary
     if document.steps is not msgspec.UNSET:
-        moved = sum(one.action in ("move", "evict") for one in document.steps)
-        summary = f"{summary}; {plural(moved, 'running pod')} moved"
+        lost = len(document.victims or ())
+        moved = sum(one.action in ("move", "evict") for one in document.steps) - lost
+        if document.victims is not msgspec.UNSET:
+            summary = f"{summary}; {plural(lost, 'running pod')} evicted"
+        if moved or document.victims is msgspec.UNSET:
+            summary = f"{summary}; {plural(moved, 'running pod')} moved"
     if document.removed:
         spared = sum((Decimal(str(one.price)) for one in document.removed), Decimal(0))
         spared -= sum((Decimal(str(one.cost)) for one in document.bought), Decimal(0))
@@ -307,5 +322,6 @@ FRAMES: Mapping[str, tuple[Sequence[str], Callable[[PlanDocument], Iterator[Row]
     "workloads": (WORKLOAD_HEADERS, workload_rows),
     "queues": (QUEUE_HEADERS, queue_rows),
     "steps": (STEP_HEADERS, step_rows),
+    "victims": (VICTIM_HEADERS, victim_rows),
 }
 """The columns and the rows of each table that a frame is made of."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -33,17 +33,27 @@ class MovingPods:
     replacement: str
     buys: bool
     nodes: RemovableNodes | None
+    preempts: bool = False
+    moves: bool = True
 
     @classmethod
     def of(
-        cls, cluster: Cluster, moves: int | str | None, bare: bool, consolidate: bool, replacement: str
+        cls,
+        cluster: Cluster,
+        moves: int | str | None,
+        bare: bool,
+        consolidate: bool,
+        replacement: str,
+        preempt: bool = False,
     ) -> MovingPods:
         """Read the arguments. Raises ``ValueError`` for bad ones, and where no price of a node is known."""
+        if preempt and consolidate:
+            raise ValueError("preempt and consolidate make no sense together: nodes go where nothing is lost")
         if replacement not in REPLACEMENTS:
             raise ValueError(f"replacement {replacement!r} is none of: {', '.join(REPLACEMENTS)}")
         if replacement != "any" and not consolidate:
             raise ValueError("a replacement makes sense to consolidate alone")
-        if moves is None and not consolidate:
+        if moves is None and not consolidate and (bare or not preempt):
             raise ValueError("pods without a controller move only where moves says how many pods may")
         text = "any" if moves is None else str(moves)
         if text != "any" and not (text.isascii() and text.isdecimal()):
@@ -51,7 +61,8 @@ class MovingPods:
         sold = bool(cluster.node_templates or cluster.objects(NodePool))
         nodes = removable_nodes(cluster) if consolidate else None
         most = None if text == "any" else int(text)
-        return cls(most, bare, replacement, consolidate and replacement != "none" and sold, nodes)
+        buys = consolidate and replacement != "none" and sold
+        return cls(most, bare, replacement, buys, nodes, preempt, moves is not None or consolidate)
 
     def purchase_limits(self, limits: Sequence[PurchaseLimit], cluster: Cluster) -> Sequence[PurchaseLimit]:
         """The limits of what may be bought."""
@@ -59,11 +70,15 @@ class MovingPods:
 
     def asked(self, cluster: Cluster, ask: partial[PlanOutcome]) -> Callable[..., PlanOutcome]:
         """The call of the solver that moves pods, in place of one that does not."""
-        given: tuple[Any, ...] = (self.nodes.prices, self.nodes.kept) if self.nodes else ()
-        return partial(plan_with_moves, cluster, MoveOptions(self.most, self.bare, *given), **ask.keywords)
+        options = MoveOptions(self.most, self.bare, preempts=self.preempts, moves=self.moves)
+        if self.nodes:
+            options = replace(options, prices=self.nodes.prices, kept=self.nodes.kept)
+        return partial(plan_with_moves, cluster, options, **ask.keywords)
 
     def with_steps(self, document: PlanDocument, answer: PlanOutcome) -> PlanDocument:
         """The document with the steps, and with the nodes that go."""
+        if self.preempts:
+            return msgspec.structs.replace(document, steps=answer.steps, victims=answer.victims)
         if self.nodes is None:
             return msgspec.structs.replace(document, steps=answer.steps)
         removed = tuple(RemovedNode(name=name, price=_plain(price)) for name, price in answer.removed)

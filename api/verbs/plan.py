@@ -27,6 +27,7 @@ from ..models.results.plan import (
     PlannedUnit,
     PlanStep,
     PlanVerdict,
+    PlanVictim,
     StageProgress,
     plain_number,
 )
@@ -86,8 +87,13 @@ class PlanResult(ResultWithManifests[PlanDocument]):
 
     @property
     def steps(self) -> tuple[PlanStep, ...]:
-        """An order in which the plan can be carried out; none where running pods may not move."""
+        """An order in which the plan can be carried out; none where running pods may neither move nor go."""
         return self.document.steps or ()
+
+    @property
+    def victims(self) -> tuple[PlanVictim, ...]:
+        """The running pods that lose their places; none where they may not."""
+        return self.document.victims or ()
 
     @property
     def bought(self) -> dict[str, int]:
@@ -95,9 +101,10 @@ class PlanResult(ResultWithManifests[PlanDocument]):
         return {one.template: one.count for one in self.document.bought}
 
     def to_frame(
-        self, table: Literal["units", "nodes", "owners", "objective", "workloads", "queues", "steps"] = "units"
+        self,
+        table: Literal["units", "nodes", "owners", "objective", "workloads", "queues", "steps", "victims"] = "units",
     ) -> pandas.DataFrame:
-        """One row a unit; or a node, a unit's owner, a stage of the objective, a workload, quota in use, or a step."""
+        """One row a unit; or a node, a unit's owner, a stage, a workload, quota in use, a step, or a victim."""
         from ..reports import plan as report
 
         columns, rows = report.FRAMES[table]
@@ -151,6 +158,7 @@ def plan(
     move_bare: bool = False,
     consolidate: bool = False,
     replacement: str = "any",
+    preempt: bool = False,
     executor: Executor | None = None,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     duals: bool = False,
@@ -215,6 +223,10 @@ def plan(
         Find the cheapest nodes for what runs: which can go, and which new ones replace them; it means ``moves="any"``.
     replacement
         With ``consolidate``: how many new nodes there may be: ``none``, ``one``, as Karpenter has it, or ``any``.
+    preempt
+        Running pods of lower priority may lose their places. ``budgets``, ``victims`` (the fewest of each priority,
+        from the highest down), ``devices-lost`` and ``capacity-lost`` follow what is placed then. With ``moves`` a pod
+        may move instead.
     executor
         Where parts of the work run side by side: any ``concurrent.futures.Executor``. Threads serve best, for they
         share models. Any number of workers has the same plan.
@@ -240,10 +252,10 @@ def plan(
 
     began = monotonic()
     moving: MovingPods | None = None
-    if moves is not None or move_bare or consolidate or replacement != "any":
+    if moves is not None or move_bare or consolidate or replacement != "any" or preempt:
         from .moves import MovingPods
 
-        moving = MovingPods.of(cluster, moves, move_bare, consolidate, replacement)
+        moving = MovingPods.of(cluster, moves, move_bare, consolidate, replacement, preempt)
         buy = buy or moving.buys
     cluster, needed = _quota_problem(cluster, quota, time_limit)
     most = None if budget is None else _decimal_budget(budget)

@@ -320,6 +320,7 @@ class PodSpec(Model):
     runtime_class_name: str | None = None
     priority_class_name: str = ""
     priority: Int64 | None = None
+    preemption_policy: str | None = None
     workload_ref: PodGroupReference | None = None
     scheduling_group: SchedulingGroup | None = None
     volumes: tuple[Volume, ...] | None = None

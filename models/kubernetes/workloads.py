@@ -264,6 +264,9 @@ class PodGroupSpec(Model):
     resource_claims: tuple[PodResourceClaim, ...] | None = None
     priority_class_name: str = ""
     priority: Int64 | None = None
+    preemption_policy: str | None = None
+    # A word in Kubernetes 1.36, and an object with one of two keys from 1.37 on.
+    disruption_mode: Any = None
     parent_composite_pod_group_name: str | None = None
 
 
@@ -285,6 +288,12 @@ class PodGroup(KubernetesObject):
         constraints = self.spec.scheduling_constraints
         return next((one.key for one in (constraints.topology if constraints else None) or ()), None)
 
+    @property
+    def is_disrupted_whole(self) -> bool:
+        """Whether all its pods go or stay together (EVT-8)."""
+        mode = self.spec.disruption_mode
+        return mode == "PodGroup" or (isinstance(mode, Mapping) and mode.get("all") is not None)
+
 
 # Classes that every cluster has.
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -301,6 +310,12 @@ class PriorityClass(KubernetesObject):
 def default_priority(classes: Mapping[str, PriorityClass]) -> int:
     """Priority of pods that name no class: of several global defaults the lowest counts, without any it is 0."""
     return min((one.value for one in classes.values() if one.global_default), default=0)
+
+
+def may_preempt(spec: PodSpec | PodGroupSpec, classes: Mapping[str, PriorityClass]) -> bool:
+    """Whether others may lose their places for a pod or PodGroup: its policy, else that of its class, says (EVT-1)."""
+    known = classes.get(spec.priority_class_name)
+    return (spec.preemption_policy or (known.preemption_policy if known else "")) != "Never"
 
 
 def priority_of(spec: PodSpec | PodGroupSpec, classes: Mapping[str, PriorityClass], default: int) -> int:

@@ -179,6 +179,26 @@ class RemovedNode(Model, omit_defaults=False):
     price: Number
 
 
+class PlanVictim(Model, kw_only=True, omit_defaults=False):
+    """A running pod that loses its place on ``node`` for pods of higher priority.
+
+    ``claims`` are those that are free then, as namespace/name, and ``devices`` how many devices they hold. ``budgets``
+    are the PodDisruptionBudgets that allow fewer pods to go than do. ``gang`` is the group that it is in, if any.
+    ``returns``: a controller makes it again, and it waits then. ``reason`` says what it makes room for.
+    """
+
+    namespace: str
+    name: str
+    node: str
+    priority: int
+    devices: int
+    claims: tuple[str, ...]
+    budgets: tuple[str, ...]
+    gang: str
+    returns: bool
+    reason: str
+
+
 StepAction = Literal["add", "place", "move", "evict", "remove"]
 
 
@@ -189,7 +209,7 @@ class PlanStep(Model, kw_only=True, omit_defaults=False):
     - ``place``: a unit that waits goes to ``node``.
     - ``move``: a running pod is evicted from ``source``, and the one that its controller makes goes to ``node``. With
       ``overlap`` both have room at once, so that the new one may start first.
-    - ``evict``: a running pod is evicted from ``source``, and waits until a later step places it.
+    - ``evict``: a running pod is evicted from ``source``, and waits until a later step places it, if one does.
     - ``remove``: a node on which nothing is left goes.
 
     ``budget`` is the PodDisruptionBudget, as namespace/name, that the step uses one eviction of. ``note`` says what
@@ -251,7 +271,8 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     """What ``plan -o json`` prints. ``asked`` and ``placed`` are numbers of units, ``gap`` is the one asked for.
 
     ``notices`` say what of the question was left aside. ``workloads`` and ``queues`` are there where quota counts,
-    ``steps`` where running pods may move, ``removed`` where nodes may go, ``duals`` where they are asked for.
+    ``steps`` where running pods may move or lose their places, ``victims`` where they may lose them, ``removed`` where
+    nodes may go, ``duals`` where they are asked for.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -272,6 +293,7 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     workloads: tuple[PlannedWorkload, ...] | msgspec.UnsetType = msgspec.UNSET
     queues: tuple[QueueUsage, ...] | msgspec.UnsetType = msgspec.UNSET
     steps: tuple[PlanStep, ...] | msgspec.UnsetType = msgspec.UNSET
+    victims: tuple[PlanVictim, ...] | msgspec.UnsetType = msgspec.UNSET
     removed: tuple[RemovedNode, ...] | msgspec.UnsetType = msgspec.UNSET
     duals: tuple[StageDuals, ...] | msgspec.UnsetType = msgspec.UNSET
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

@@ -128,6 +128,11 @@ class GangCollector:
         group = self._pod_group(namespace, spec) if self._gates.pod_groups else None
         return None if group is None else self._priority(group.spec)
 
+    def priority(self, namespace: str, spec: PodSpec) -> int:
+        """The priority of a pod: that of its PodGroup, else its own."""
+        group = self.group_priority(namespace, spec)
+        return self._priority(spec) if group is None else group
+
     def _pod_group(self, namespace: str, spec: PodSpec) -> PodGroup | None:
         named = spec.scheduling_group
         return self._cluster.pod_groups.get((namespace, named.pod_group_name or "")) if named else None

@@ -1,7 +1,8 @@
-"""Which running pods may be moved or evicted, and what a move costs (groups 6).
+"""Which running pods may be moved or lose their place, and what a move costs (groups 5.3 and 6).
 
 A move is an eviction: a controller makes another pod, which the scheduler places. So only pods move that somebody makes
-again, and only where nobody asked to leave them alone. A pod that stays keeps its devices.
+again, and only where nobody asked to leave them alone. A pod that stays keeps its devices. For one of a higher priority
+a pod may lose its place even if nobody makes it again, but not where somebody asked to leave it alone (EVT-17).
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Any, NamedTuple
 from ..cluster.cluster import Cluster
 from ..kubernetes.claims import AllocationResult
 from ..kubernetes.core import Pod, PodSpec
-from ..kubernetes.extensions import GANG_ANNOTATION, MOVE_COST_ANNOTATION, REPLICAS_ANNOTATION
+from ..kubernetes.extensions import MOVE_COST_ANNOTATION, REPLICAS_ANNOTATION, read_annotations
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.kinds import WORKLOAD_MODELS, kind_of
 from ..kubernetes.meta import KubernetesObject, LabelError, ObjectKey, OwnerReference, PoolId, key_of, matches_labels
 from ..kubernetes.workloads import PodDisruptionBudget, default_priority, priority_of
-from .gangs import GangCollector
+from .gangs import GangCollector, GangKey
 from .node_room import remaining_allocatable, running_pods
 from .requests import backed_resources
 from .units import ClaimRef, PodClaims, Unit, allocation_of, is_deleting, is_reserved_for_others, made_extended_claim
@@ -51,7 +52,9 @@ class OwnedClaim(NamedTuple):
 class RunningPod:
     """A pod that runs: its node, its claims, and what a move costs.
 
-    ``stays`` says why it cannot be moved; empty if it can. ``budget`` is the PodDisruptionBudget that counts it.
+    ``stays`` says why it cannot be moved; empty if it can. ``kept`` says why it cannot lose its place either.
+    ``budgets`` are the PodDisruptionBudgets that count it; ``budget`` is the one if there is one alone.
+    ``priority`` is that of its PodGroup, else its own; ``gang`` is the group of pods that it is in.
     ``goes_with_node``: it is a part of its node, and nothing is lost with it when the node goes. It got devices in
     place of the extended resources ``backed``.
     """
@@ -64,6 +67,15 @@ class RunningPod:
     budget: ObjectKey | None = None
     goes_with_node: bool = False
     backed: frozenset[str] = frozenset()
+    kept: str = ""
+    budgets: tuple[ObjectKey, ...] = ()
+    priority: int = 0
+    gang: GangKey | None = None
+
+    @property
+    def is_made_again(self) -> bool:
+        """Whether a controller makes another pod in its place."""
+        return _controller_of(self.pod) is not None
 
     @property
     def key(self) -> ObjectKey:
@@ -117,9 +129,12 @@ class _RunningPodReader:
             for key, (budget, left) in self._budgets.get(key_of(pod.metadata)[0], {}).items()
             if budget.spec.selector is None or matches_labels(budget.spec.selector.requirements, pod.metadata.labels)
         ]
+        kept = (*self._of_the_pod(pod), *self._of_its_namespace(pod, bool(budgets)))
+        gang = self._gangs.join(key_of(pod.metadata)[0], read_annotations(pod.metadata.annotations), pod)
         reasons = (
-            *self._of_the_pod(pod),
-            *self._of_its_controller(pod, bool(budgets)),
+            *kept,
+            *_of_its_storage(pod, gang),
+            *self._of_its_controller(pod),
             *_of_budgets(budgets),
             *self._of_claims(pod, refs, users),
         )
@@ -132,11 +147,18 @@ class _RunningPodReader:
             budgets[0][0] if len(budgets) == 1 else None,
             goes_with_its_node(pod),
             self._backed if made_extended_claim(self._cluster, pod) is not None else frozenset(),
+            next(iter(kept), ""),
+            tuple(key for key, _ in budgets),
+            self._gangs.priority(key_of(pod.metadata)[0], pod.spec),
+            gang,
         )
 
+    def _priority(self, pod: Pod) -> int:
+        return priority_of(pod.spec, self._cluster.priority_classes, self._default_priority)
+
     def _of_the_pod(self, pod: Pod) -> Iterator[str]:
-        """What of the pod itself keeps it where it is."""
-        annotations, labels = pod.metadata.annotations or {}, pod.metadata.labels or {}
+        """What of the pod itself keeps it where it is, whatever it is for."""
+        annotations = pod.metadata.annotations or {}
         node = pod.spec.node_name or ""
         if _is_mirror(pod):
             yield "it is a static pod of its node"
@@ -144,18 +166,12 @@ class _RunningPodReader:
             yield "a DaemonSet makes it for its node"
         if is_deleting(pod.metadata):
             yield "it is being deleted"
-        if priority_of(pod.spec, self._cluster.priority_classes, self._default_priority) >= SYSTEM_PRIORITY:
+        if self._priority(pod) >= SYSTEM_PRIORITY:
             yield "it has the priority of system pods"
         if annotations.get(SAFE_TO_EVICT_ANNOTATION) == "false":
             yield f"its annotation {SAFE_TO_EVICT_ANNOTATION} is false"
         if annotations.get(DO_NOT_DISRUPT_ANNOTATION) == "true":
             yield f"its annotation {DO_NOT_DISRUPT_ANNOTATION} is true"
-        if any(volume.persistent_volume_claim for volume in pod.spec.volumes or ()):
-            yield "where its PersistentVolumeClaims can be used is not known"
-        yield from (reason for label, reason in _RESTARTING_TOGETHER.items() if label in labels)
-        foreign = self._gangs.has_foreign_groups and any(map(_names_group, (*labels, *annotations)))
-        if pod.spec.grouped or GANG_ANNOTATION in annotations or foreign:
-            yield "it is in a group of pods"
         if REPLICAS_ANNOTATION in annotations:
             yield f"its annotation {REPLICAS_ANNOTATION} makes it several pods"
         if node not in self._cluster.nodes:
@@ -164,24 +180,26 @@ class _RunningPodReader:
             yield "the pods on its node ask for more than it has"
         if self._allowed is not None and key_of(pod.metadata) not in self._allowed:
             yield "it is not among the pods that may move"
+        if pod.status is not None and pod.status.node_allocatable_resource_claim_statuses:
+            yield "its devices take resources of the node"
 
-    def _of_its_controller(self, pod: Pod, has_budget: bool) -> Iterator[str]:
+    def _of_its_namespace(self, pod: Pod, has_budget: bool) -> Iterator[str]:
+        if key_of(pod.metadata)[0] == _SYSTEM_NAMESPACE and not has_budget and not _may_be_evicted(pod):
+            yield f"it is in {_SYSTEM_NAMESPACE} and no PodDisruptionBudget is about it"
+
+    def _of_its_controller(self, pod: Pod) -> Iterator[str]:
         """What only a permission lifts (MOV-1)."""
         annotations = pod.metadata.annotations or {}
-        if annotations.get(SAFE_TO_EVICT_ANNOTATION) == "true" or _EVICT_ANNOTATION in annotations:
+        if _may_be_evicted(pod):
             return
         if _controller_of(pod) is None and not self._move_bare:
             yield "no controller makes it again"
         spared = annotations.get(SAFE_VOLUMES_ANNOTATION, "").split(",")
         if local := [name for name in _local_volumes(pod.spec) if name not in spared]:
             yield f"it has local storage in its volume {local[0]}"
-        if key_of(pod.metadata)[0] == _SYSTEM_NAMESPACE and not has_budget:
-            yield f"it is in {_SYSTEM_NAMESPACE} and no PodDisruptionBudget is about it"
 
     def _of_claims(self, pod: Pod, refs: tuple[ClaimRef, ...], users: Mapping[ObjectKey, int]) -> Iterator[str]:
         """What it holds moves with it only if nobody else uses it, and no other node could (MOV-6)."""
-        if pod.status is not None and pod.status.node_allocatable_resource_claim_statuses:
-            yield "its devices take resources of the node"
         unit = Unit(pod, refs, *key_of(pod.metadata))
         for ref in refs:
             label = "/".join(ref.key)
@@ -247,8 +265,18 @@ def _local_volumes(spec: PodSpec) -> Iterator[str]:
             yield volume.name
 
 
-def _names_group(key: str) -> bool:
-    return key in ("scheduling.x-k8s.io/pod-group", "scheduling.k8s.io/group-name")
+def _may_be_evicted(pod: Pod) -> bool:
+    annotations = pod.metadata.annotations or {}
+    return annotations.get(SAFE_TO_EVICT_ANNOTATION) == "true" or _EVICT_ANNOTATION in annotations
+
+
+def _of_its_storage(pod: Pod, gang: GangKey | None) -> Iterator[str]:
+    """What another place would not have, or others would have to leave with it."""
+    if any(volume.persistent_volume_claim for volume in pod.spec.volumes or ()):
+        yield "where its PersistentVolumeClaims can be used is not known"
+    yield from (reason for label, reason in _RESTARTING_TOGETHER.items() if label in (pod.metadata.labels or {}))
+    if pod.spec.grouped or gang is not None:
+        yield "it is in a group of pods"
 
 
 def _of_budgets(budgets: list[tuple[ObjectKey, int]]) -> Iterator[str]:
@@ -269,6 +297,17 @@ def _budgets_by_namespace(cluster: Cluster) -> dict[str, dict[ObjectKey, tuple[P
                 raise ValueError(f"PodDisruptionBudget {'/'.join(key)}: spec.selector: {error}") from None
         found[key[0]][key] = budget, disruptions_allowed(budget)
     return found
+
+
+def counting_budgets(cluster: Cluster, key: ObjectKey) -> list[ObjectKey]:
+    """The PodDisruptionBudgets that count a pod, by name; an empty selector counts all of the namespace."""
+    labels = cluster.pods[key].metadata.labels
+    return [
+        name
+        for name, budget in sorted(cluster.objects(PodDisruptionBudget).items())
+        if name[0] == key[0]
+        and (budget.spec.selector is None or matches_labels(budget.spec.selector.requirements, labels))
+    ]
 
 
 def disruptions_allowed(budget: PodDisruptionBudget) -> int:

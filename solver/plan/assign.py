@@ -26,7 +26,7 @@ from ...problem.requests import ResolvedRequest
 from ...problem.shapes import NodeType, NodeView, NodeViews
 from ..engines.result import ResultBuilder
 from .build import PlanInstance, PlanRequest
-from .build.moves import Home
+from .build.departures import Home
 from .build.nodes import PlanNodeClass, with_bought_nodes
 from .build.objectives import Goal, display_number
 from .build.quota_admission import pod_sets_by_workload

@@ -1,13 +1,14 @@
 """Running pods taken off their nodes, so that they can be planned like what waits, and what a plan says of them.
 
-The cluster that is planned is the given one with all pods that may move taken off their nodes. A plan is verified on
-the given cluster with only those pods taken off that it moves.
+The cluster that is planned is the given one with all pods that may move, or may lose their places, taken off their
+nodes. A plan is verified on the given cluster with only those pods taken off that it moves or evicts. A pod that may
+only lose its place is planned with what goes with it alone; a claim that several such pods have is a unit of its own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -15,12 +16,18 @@ from typing import Any
 from msgspec import structs
 
 from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Pod, PodStatus
 from ...models.kubernetes.meta import DeviceId, ObjectKey
+from ...models.kubernetes.quantity import Quantity
+from ...models.kubernetes.workloads import PodDisruptionBudget
+from ...models.results.common import Reason
+from ...models.workload.evictions import MOVES_FREELY, DisruptionTerms, Evictions
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.running import RunningPod
+from ...models.workload.running import OwnedClaim, RunningPod, disruptions_allowed
 from .assign import PlanAssignment
-from .build.moves import Home, PlanMoves, UnmovableError
+from .build.departures import EvictionTie, Home, PlanMoves, UnitKey
+from .build.moves import UnmovableError
 from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
 
 
@@ -28,6 +35,7 @@ from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
 class MoveOptions:
     """What may move: ``most`` so many pods, None for any number, and with ``bare`` also those without a controller.
 
+    With ``preempts`` pods may lose their places for those of higher priority; without ``moves`` none goes elsewhere.
     ``prices`` are those of nodes, which go when nothing uses them, but for those that are ``kept``.
     """
 
@@ -35,45 +43,158 @@ class MoveOptions:
     bare: bool = False
     prices: Mapping[str, Fraction] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
+    preempts: bool = False
+    moves: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiftedPods:
-    """The pods of a cluster that may move, taken off their nodes: ``cluster`` is what is planned instead."""
+    """The units of a cluster that may move or go, taken off their nodes: ``cluster`` is what is planned instead.
+
+    ``evictions`` says who may lose the place. Units of ``refused`` are not placed, for these reasons.
+    """
 
     given: Cluster
     cluster: Cluster
     running: Mapping[ObjectKey, RunningPod]
-    keys: frozenset[ObjectKey]
+    keys: frozenset[UnitKey]
     options: MoveOptions
+    evictions: Evictions = field(default_factory=Evictions)
+    refused: Mapping[UnitKey, Reason] = field(default_factory=dict)
+    capacities: Mapping[DeviceId, Mapping[str, int]] = field(default_factory=dict)
+    largest: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, cluster: Cluster, running: Mapping[ObjectKey, RunningPod], keys: frozenset[ObjectKey], options: MoveOptions
+        cls,
+        cluster: Cluster,
+        running: Mapping[ObjectKey, RunningPod],
+        keys: frozenset[UnitKey],
+        options: MoveOptions,
+        evictions: Evictions,
+        refused: Mapping[UnitKey, Reason],
     ) -> LiftedPods:
-        """Take the pods of these keys off their nodes."""
-        return cls(cluster, _lifted(cluster, [running[key] for key in sorted(keys)]), running, keys, options)
+        """Take the units of these keys off their nodes."""
+        capacities = _capacities(cluster) if options.preempts else {}
+        largest: dict[tuple[str, str], int] = {}
+        for (driver, _, _), own in capacities.items():
+            for name, amount in own.items():
+                largest[driver, name] = max(amount, largest.get((driver, name), amount))
+        lifted = cls(cluster, cluster, running, keys, options, evictions, refused, capacities, largest)
+        return replace(lifted, cluster=lifted._without_places())
+
+    def _moves(self, one: RunningPod) -> bool:
+        return not one.stays and self.options.moves
+
+    def _without_places(self) -> Cluster:
+        """The cluster with these units waiting, and with nothing in their claims."""
+        pods = [self.running[key] for kind, key in sorted(self.keys) if kind == "Pod"]
+        claims = [held.ref.claim for one in pods for held in self._own_claims(one)]
+        claims += [self.evictions.shared[key].claim for kind, key in sorted(self.keys) if kind != "Pod"]
+        emptied = [structs.replace(claim, status=None) for claim in claims if claim is not None]
+        return self.given.with_pods(self._waiting(one) for one in pods).with_claims(emptied)
+
+    def _own_claims(self, one: RunningPod) -> Sequence[OwnedClaim]:
+        """The claims that go with a pod alone."""
+        alone = self.evictions.own.get(one.key, frozenset())
+        return one.held if self._moves(one) else [held for held in one.held if held.ref.key in alone]
+
+    def _waiting(self, one: RunningPod) -> Pod:
+        """The pod as one that waits; of one that never gets another place only what it takes is left."""
+        status = one.pod.status or PodStatus()
+        kept = PodStatus(
+            phase="Pending",
+            resource_claim_statuses=status.resource_claim_statuses,
+            extended_resource_claim_status=status.extended_resource_claim_status,
+        )
+        pod = structs.replace(one.pod, spec=structs.replace(one.pod.spec, node_name=None), status=kept)
+        if self._moves(one):
+            return pod
+        entries = {held.ref.entry for held in self._own_claims(one)}
+        spec = structs.replace(
+            pod.spec,
+            resource_claims=tuple(entry for entry in pod.spec.resource_claims or () if entry.name in entries) or None,
+            scheduling_group=None,
+            workload_ref=None,
+            volumes=None,
+            priority=one.priority,
+        )
+        owners = pod.metadata.owner_references
+        metadata = structs.replace(pod.metadata, labels=None, annotations=None, owner_references=owners)
+        return structs.replace(pod, metadata=metadata, spec=spec)
 
     def plan_moves(self, queue: Sequence[QueuedUnit], unplaceable: Collection[int]) -> PlanMoves:
-        """Find the pods in the queue. Raises ``UnmovableError`` for those that cannot be planned like others."""
+        """Find the units in the queue. Raises ``UnmovableError`` for those that cannot be planned like others."""
         homes: dict[int, Home] = {}
         wrong: list[QueuedUnit] = []
+        ties = self._ties()
         for place, planned in enumerate(queue):
-            key = planned.unit.namespace, planned.unit.name
-            if planned.unit.pod is not None and key in self.keys:
-                one = self.running[key]
-                homes[place] = Home(one.node, one.cost, tuple((held.ref.key, held.allocation) for held in one.held))
+            key = unit_key(planned)
+            if key in self.keys:
+                homes[place] = self._home(key, ties)
                 if place in unplaceable or planned.unit_set.gang is not None:
                     wrong.append(planned)
         if wrong:
             raise UnmovableError(wrong)
         parts = frozenset(key for key, one in self.running.items() if one.goes_with_node)
         options = self.options
-        return PlanMoves(homes, options.most, parts, options.prices, options.kept)
+        budgets = {key: disruptions_allowed(one) for key, one in self.given.objects(PodDisruptionBudget).items()}
+        return PlanMoves(
+            homes, options.most, parts, options.prices, options.kept, options.preempts, budgets, tuple(ties)
+        )
+
+    def refused_places(self, queue: Sequence[QueuedUnit]) -> dict[int, tuple[Reason, ...]]:
+        """The units of the queue that are not placed, with the reasons."""
+        keys = ((place, unit_key(planned)) for place, planned in enumerate(queue)) if self.refused else ()
+        return {place: (self.refused[key],) for place, key in keys if key in self.refused}
+
+    def _ties(self) -> list[EvictionTie]:
+        """Who goes with whom, as far as they are planned."""
+        found = [
+            EvictionTie(frozenset(("Pod", key) for key in one.members), one.least, one.may_go)
+            for one in self.evictions.pod_ties
+        ]
+        for key, claim in self.evictions.shared.items():
+            if ("ResourceClaim", key) in self.keys:
+                users = frozenset(("Pod", user) for user in claim.users)
+                found.append(EvictionTie(users, claim=("ResourceClaim", key)))
+        return found
+
+    def _home(self, key: UnitKey, ties: Sequence[EvictionTie]) -> Home:
+        tied = tuple(number for number, one in enumerate(ties) if key in one.members or key == one.claim)
+        if key[0] != "Pod":
+            shared = self.evictions.shared[key[1]]
+            made = shared.claim.status.allocation if shared.claim.status else None
+            assert made is not None
+            devices, capacity = self._held([made])
+            lost = DisruptionTerms(False, True, ties=tied, devices=devices, capacity=capacity, is_claim=True)
+            return Home(shared.node, 0, ((key[1], made),), lost)
+        one = self.running[key[1]]
+        held = self._own_claims(one)
+        made_of = tuple((own.ref.key, own.allocation) for own in held)
+        disruption = MOVES_FREELY
+        if self.options.preempts:
+            is_victim, moves = key[1] in self.evictions.pods, self._moves(one)
+            devices, capacity = self._held([own.allocation for own in held]) if is_victim else (0, 0)
+            cost = one.cost if moves else 0
+            disruption = DisruptionTerms(moves, is_victim, one.priority, one.budgets, tied, cost, devices, capacity)
+        return Home(one.node, one.cost, made_of, disruption, one.pod.metadata.creation_timestamp or "")
+
+    def _held(self, allocations: Iterable[AllocationResult]) -> tuple[int, int]:
+        """How many devices are held, and their capacity in thousandths of the largest device of the driver."""
+        number = total = 0
+        for one in (result for made in allocations for result in made.devices.results or ()):
+            number += 1
+            has = self.capacities.get((one.driver, one.pool, one.device), {})
+            held = {name: Quantity.parse(text).nano for name, text in (one.consumed_capacity or {}).items()}
+            parts = [1000 * held.get(name, amount) // self.largest[one.driver, name] for name, amount in has.items()]
+            total += max(parts, default=0)
+        return number, total
 
     def completed(self, assignment: PlanAssignment, moves: PlanMoves) -> PlanAssignment:
         """The assignment, or the one that leaves all pods where they are if it has no place for some."""
-        if moves.homes.keys() <= assignment.assigned.keys():
+        kept = {place for place, home in moves.homes.items() if not home.disruption.evictable}
+        if kept <= assignment.assigned.keys():
             return assignment
         return replace(assignment, assigned={}, order=(), bought={}, cluster=self.cluster, equivalence={})
 
@@ -83,53 +204,59 @@ class LiftedPods:
         ``whole`` is the cluster that was planned, with the nodes that are bought.
         """
         moved: list[PlannedMove] = []
+        lost: list[UnitKey] = []
         units: list[PlannedUnitOutcome] = []
         numbers = {place: number for number, place in enumerate(answer.order)}
         places: list[tuple[int, int]] = []
-        gone: set[ObjectKey] = set()
         for place, one in enumerate(answer.units):
-            key = one.unit.namespace, one.unit.name
-            run = self.running.get(key) if one.unit.pod is not None and key in self.keys else None
-            if run is not None and (one.node is None or _is_at_home(one, run)):
-                continue
-            if run is not None:
-                moved.append(PlannedMove(run, one))
-                gone.add(key)
+            key = "ResourceClaim" if one.unit.pod is None else "Pod", (one.unit.namespace, one.unit.name)
+            if key in self.keys and (one.node is None or self._is_at_home(key, one)):
+                if one.node is not None or not self._may_go(key):
+                    continue
+                lost.append(key)
+            elif key in self.keys:
+                moved.append(PlannedMove(self.running[key[1]], one))
             if place in numbers:
                 places.append((numbers[place], len(units)))
             units.append(one)
         order = {unit: number for number, (_, unit) in enumerate(sorted(places), 1)}
         units = [replace(one, order=order.get(number)) for number, one in enumerate(units)]
-        stay = [self.running[key] for key in self.keys - gone]
-        back = whole.with_pods(one.pod for one in stay)
-        back = back.with_claims(held.ref.claim for one in stay for held in one.held if held.ref.claim is not None)
+        stay = self.keys.difference(lost, (("Pod", one.running.key) for one in moved))
+        pods = [self.running[key] for kind, key in stay if kind == "Pod"]
+        back = whole.with_pods(one.pod for one in pods)
+        claims = [held.ref.claim for one in pods for held in self._own_claims(one) if held.ref.claim is not None]
+        back = back.with_claims([*claims, *(self.evictions.shared[key].claim for kind, key in stay if kind != "Pod")])
         counts = Counter(one.node for one in units)
         nodes = tuple(structs.replace(node, units=counts[node.name]) for node in answer.nodes)
-        return replace(answer, units=tuple(units), nodes=nodes, moves=tuple(moved)), back
+        return replace(answer, units=tuple(units), nodes=nodes, moves=tuple(moved), lost=tuple(sorted(lost))), back
+
+    def _may_go(self, key: UnitKey) -> bool:
+        return key[0] != "Pod" or key[1] in self.evictions.pods
+
+    def _is_at_home(self, key: UnitKey, one: PlannedUnitOutcome) -> bool:
+        """Whether a unit keeps its node and all devices."""
+        if key[0] != "Pod":
+            return True
+        run = self.running[key[1]]
+        had = {held.ref.key: _devices(held.allocation) for held in self._own_claims(run)}
+        gets = {ref.key: _devices(allocation) for ref, allocation in one.allocations}
+        return one.node == run.node and had == gets
 
 
-def _lifted(cluster: Cluster, pods: Sequence[RunningPod]) -> Cluster:
-    """The cluster with these pods waiting, and with nothing in their claims."""
-    claims = (held.ref.claim for one in pods for held in one.held)
-    emptied = [structs.replace(claim, status=None) for claim in claims if claim is not None]
-    return cluster.with_pods(_waiting(one.pod) for one in pods).with_claims(emptied)
+def _capacities(cluster: Cluster) -> dict[DeviceId, dict[str, int]]:
+    """The capacities of all devices that are more than nothing."""
+    found: dict[DeviceId, dict[str, int]] = {}
+    for slice_ in cluster.slices:
+        for device in slice_.spec.devices or ():
+            amounts = {name: Quantity.parse(own.value).nano for name, own in (device.capacity or {}).items()}
+            found[slice_.spec.driver, slice_.spec.pool.name, device.name] = {n: a for n, a in amounts.items() if a > 0}
+    return found
 
 
-def _waiting(pod: Pod) -> Pod:
-    status = pod.status or PodStatus()
-    kept = PodStatus(
-        phase="Pending",
-        resource_claim_statuses=status.resource_claim_statuses,
-        extended_resource_claim_status=status.extended_resource_claim_status,
-    )
-    return structs.replace(pod, spec=structs.replace(pod.spec, node_name=None), status=kept)
-
-
-def _is_at_home(one: PlannedUnitOutcome, run: RunningPod) -> bool:
-    """Whether a pod keeps its node and all devices."""
-    had = {held.ref.key: _devices(held.allocation) for held in run.held}
-    gets = {ref.key: _devices(allocation) for ref, allocation in one.allocations}
-    return one.node == run.node and had == gets
+def unit_key(planned: QueuedUnit) -> UnitKey:
+    """The key of a unit that runs, or could."""
+    unit = planned.unit
+    return "ResourceClaim" if unit.pod is None else "Pod", (unit.namespace, unit.name)
 
 
 def _devices(allocation: Any) -> list[tuple[str, DeviceId]]:

@@ -1,4 +1,4 @@
-"""The question plan where running pods may move: which pods may, the stages, and the steps of the answer."""
+"""The question plan where running pods may move or lose their places: which may, the stages, and the steps."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.gates import gates_of
+from ...models.formats.errors import plural
+from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.karpenter import NodePool
 from ...models.kubernetes.meta import ObjectKey, matches_labels, parse_label_selector
+from ...models.results.common import Reason
+from ...models.workload.evictions import Evictions, leaving_pods, preempting_units, preempts, read_evictions
 from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
 from ...models.workload.running import read_running_pods
 from ..engines.outcome import SearchInterrupted
+from .build.departures import UnitKey
 from .build.moves import UnmovableError
 from .build.nodes import busy_nodes, with_bought_nodes
 from .build.objectives import (
     COST,
     FEWEST_NODES,
     FRAGMENTATION,
+    LOSS_STAGES,
     MOVE_STAGES,
     PLACED_STAGES,
     last_stages,
@@ -31,32 +37,82 @@ from .lifted import LiftedPods, MoveOptions
 from .outcome import PlanOutcome
 from .plan import plan
 from .steps import ordered_steps
+from .victims import with_victims
 
 
 def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> PlanOutcome:
-    """Answer ``plan`` where running pods may move; ``asked`` are the arguments of ``plan``.
+    """Answer ``plan`` where running pods may move or lose their places; ``asked`` are the arguments of ``plan``.
 
     Raises as ``plan`` does, and ``ValueError`` with quota, or with pods whose cost of a move cannot be read.
     """
     if asked.get("quota") is not None:
-        raise ValueError("plans that move running pods do not look at quota: say --quota ignore")
-    asked["objective"] = _objective(cluster, options, asked)
-    allowed = _allowed(cluster, asked.get("namespace"), asked.get("selector", ""))
+        said = "move running pods or take their places" if options.preempts else "move running pods"
+        raise ValueError(f"plans that {said} do not look at quota: say --quota ignore")
     gates = gates_of(asked.get("feature_gates"))
+    refused: dict[UnitKey, Reason] = {}
+    notices: tuple[str, ...] = ()
+    if options.preempts:
+        given, cluster = cluster, leaving_pods(cluster)
+        if leaving := len(given.pods) - len(cluster.pods):
+            notices = (f"{plural(leaving, 'pod')} being deleted count as gone: wait until they are",)
+        refused, asked = _without_preemption(cluster, gates, options, asked)
+    asked["objective"] = _objective(cluster, options, asked)
+    narrowed = {key: asked[key] for key in ("namespace", "selector") if key in asked}
+    allowed = _allowed(cluster, asked.get("namespace"), asked.get("selector", ""))
     running = read_running_pods(cluster, gates, move_bare=options.bare, allowed=allowed)
-    keys = frozenset(key for key, one in running.items() if not one.stays)
+    evictions = Evictions()
+    if options.preempts:
+        highest, gangs = preempting_units(cluster, gates, **narrowed)
+        if highest is not None:
+            evictions = read_evictions(cluster, gates, running, highest, gangs)
+    keys = {("Pod", key) for key, one in running.items() if options.moves and not one.stays}
+    keys |= {("Pod", key) for key in evictions.pods} | {("ResourceClaim", key) for key in evictions.shared}
     while True:
-        lifted = LiftedPods.of(cluster, running, keys, options)
+        lifted = LiftedPods.of(cluster, running, frozenset(keys), options, evictions, refused)
         try:
-            return _with_steps(lifted, partial(plan, lifted.cluster, lifted=lifted, **asked))
+            found = _with_steps(lifted, partial(plan, lifted.cluster, lifted=lifted, **asked))
+            return replace(found, notices=(*notices, *found.notices))
         except UnmovableError as error:
-            keys -= error.keys
+            evictions = evictions.without(
+                {key for kind, key in error.keys if kind == "Pod"}, {key for kind, key in error.keys if kind != "Pod"}
+            )
+            gone = {("Pod", key) for key, one in running.items() if (one.stays or not options.moves)}
+            gone = {key for key in gone if key[1] not in evictions.pods}
+            gone |= {key for key in keys if key[0] != "Pod" and key[1] not in evictions.shared}
+            keys -= error.keys | gone
+
+
+def _without_preemption(
+    cluster: Cluster, gates: FeatureGates, options: MoveOptions, asked: dict[str, Any]
+) -> tuple[dict[UnitKey, Reason], dict[str, Any]]:
+    """Units that may not take others' places, and have none without that (EVT-1), with what is asked from then on.
+
+    They are planned before, beside everything else that waits, where nobody loses a place.
+    """
+    narrowed = {key: asked[key] for key in ("namespace", "selector") if key in asked}
+    sets = read_queue(cluster, gates=gates, **narrowed)
+    shy = {(one.kind, one.namespace, one.name) for one in sets if one.pod and not preempts(cluster, gates, one)}
+    if not shy:
+        return {}, asked
+    began, limit = monotonic(), asked.get("time_limit")
+    share = None if limit is None else limit / 3
+    before = {**asked, "time_limit": share, "objective": "priority,admitted"}
+    alone = replace(options, preempts=False)
+    found = plan_with_moves(cluster, alone, **before) if options.moves else plan(cluster, **before)
+    said = Reason("preemption", "", "its preemptionPolicy is Never, and without taking others' places there is no room")
+    refused = {
+        ("Pod", (one.unit.namespace, one.unit.name)): said
+        for one in found.units
+        if one.node is None and (one.kind, one.namespace, one.name) in shy
+    }
+    return refused, asked if limit is None else {**asked, "time_limit": max(0.0, limit - (monotonic() - began))}
 
 
 def _with_steps(lifted: LiftedPods, ask: Callable[[], PlanOutcome]) -> PlanOutcome:
     def ordered(answer: PlanOutcome) -> PlanOutcome:
         counts = {name: len(nodes) for name, nodes in answer.bought.items()}
         answer = replace(answer, removed=tuple(_removed(lifted, answer)))
+        answer = with_victims(lifted, answer) if lifted.options.preempts else answer
         return ordered_steps(with_bought_nodes(lifted.given, counts)[0], answer)
 
     try:
@@ -78,11 +134,15 @@ def _objective(cluster: Cluster, options: MoveOptions, asked: Mapping[str, Any])
     waits = any(one.numbers for one in read_queue(cluster, gates=gates_of(gates), **narrowed))
     if options.prices and COST not in names:
         names.append(COST)
-    elif not waits and last_stages(given) and not buys:
+    elif not waits and last_stages(given) and not buys and options.moves:
         names.append(FEWEST_NODES if asked.get("mix") is None else FRAGMENTATION)
-    missing = [name for name in MOVE_STAGES if name not in names]
+    moving = MOVE_STAGES if options.moves else ()
+    missing = [name for name in (*(LOSS_STAGES if options.preempts else ()), *moving) if name not in names]
+    if options.preempts and "priority" not in names:
+        # Who may take whose place is a question of priority.
+        names.insert(0, "priority")
     first = next((n for n, name in enumerate(names) if name.partition("=")[0] not in PLACED_STAGES), len(names))
-    place = first if waits or buys or COST in names else len(names)
+    place = first if waits or buys or COST in names or options.preempts else len(names)
     return (*names[:place], *missing, *names[place:])
 
 

@@ -18,13 +18,14 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import PoolId
+from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import Reason
 from ...models.results.plan import (
     PlannedNode,
     PlannedWorkload,
     PlanStage,
     PlanStep,
+    PlanVictim,
     QueueUsage,
     ShadowPrice,
     StageDuals,
@@ -206,7 +207,8 @@ class PlanOutcome:
     ``quota`` is there where quota counts. ``shadow_prices`` say what one more unit, node or unit of budget changes;
     there are none where nothing can be bought, or no linear program was solved in time. ``moves`` are the running pods
     among the units, and ``steps`` an order in which all that the plan says can be carried out; ``removed`` are nodes
-    that go, with their prices. ``duals`` are there where they are asked for.
+    that go, with their prices. ``lost`` are running units without a place: ``Pod`` or ``ResourceClaim`` with a key;
+    ``victims`` are these pods as documents have them. ``duals`` are there where they are asked for.
     """
 
     outcome: str
@@ -227,6 +229,8 @@ class PlanOutcome:
     steps: tuple[PlanStep, ...] = ()
     removed: tuple[tuple[str, Fraction], ...] = ()
     duals: tuple[StageDuals, ...] | None = None
+    lost: tuple[tuple[str, ObjectKey], ...] = ()
+    victims: tuple[PlanVictim, ...] = ()
 
     @property
     def asked(self) -> int:

@@ -44,6 +44,7 @@ from .build.nodes import build_node_catalogue
 from .build.objectives import (
     FRAGMENTATION,
     LEAST_CONSUMPTION,
+    LOSS_STAGES,
     MOVE_STAGES,
     last_stages,
     parse_objective,
@@ -113,8 +114,12 @@ def plan(
     _check_options(gap, buy, only_new, budget)
     if quota is None and (named := next((name for name in stages if name in QUOTA_STAGES), None)):
         raise ValueError(f"the stage {named} makes sense with quota alone: there are no ClusterQueues that count")
-    if lifted is None and (named := next((name for name in stages if name in MOVE_STAGES), None)):
+    if named := next((name for name in stages if name in MOVE_STAGES and not (lifted and lifted.options.moves)), None):
         raise ValueError(f"the stage {named} makes sense where running pods may move alone")
+    if named := next(
+        (name for name in stages if name in LOSS_STAGES and not (lifted and lifted.options.preempts)), None
+    ):
+        raise ValueError(f"the stage {named} makes sense where running pods may lose their places alone")
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
     policy = effective_policy("cp-sat", cel_errors)
@@ -127,6 +132,8 @@ def plan(
     sets = sets if charged is None else charged.sets
     queue = list(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
     refused = _refused_units(cluster, queue, charged)
+    if lifted:
+        refused.update(lifted.refused_places(queue))
     time.lap("queue")
     time.measure_pace(len(queue), len(cluster.nodes))
     given = read_caller_constraints(constraints)
@@ -147,7 +154,8 @@ def plan(
     request, instance = _built(request, time.build_ends())
     time.lap("build")
     # What runs counts in the values of the search, and not in those that are told.
-    share = 1 if moves is None else 1 - len(moves.homes) / (len(request.open_positions) + 1)
+    apart = moves is None or moves.tells_arrivals_apart
+    share = 1 if moves is None or apart else 1 - len(moves.homes) / (len(request.open_positions) + 1)
     limits = PlanLimits(gap * share, deadline=time.search_ends([queue[place] for place in request.open_positions]))
     solution = _solved(request, instance, limits, time, executor, watch)
     is_open = instance.is_narrowed and request.node_names is None
@@ -171,6 +179,9 @@ def plan(
     late = Reason(TIME_LIMIT_RULE, "", "the time limit left no time to plan it")
     refused.update(dict.fromkeys(set(open_positions).difference(request.open_positions), (late,)))
     usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes} if only_new else None
+    if moves:
+        lost = Reason("preempted", "", "it loses its place for a pod of higher priority")
+        refused.update(dict.fromkeys(moves.homes.keys() - assignment.assigned.keys(), (lost,)))
     reasons = ReasonsByUnit(queue)
     if len(assignment.assigned) + len(refused) < len(queue):
         # Most queues fit: then nothing of this is loaded.

@@ -12,8 +12,9 @@ have left. Then what is there is a part of what there is in the end.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from msgspec import structs
 
@@ -23,10 +24,10 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.kubernetes.workloads import PodDisruptionBudget
 from ...models.results.common import ClaimAnswer
-from ...models.results.plan import PlanStep, StepAction
+from ...models.results.plan import PlanStep, PlanVictim, StepAction
 from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
 from ...models.workload.requests import Requests, effective_requests
-from ...models.workload.running import RunningPod, disruptions_allowed
+from ...models.workload.running import RunningPod, counting_budgets, disruptions_allowed
 from ..allocate.check import VerificationError
 from ..verification.steps import step_violations
 from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
@@ -38,7 +39,7 @@ def ordered_steps(cluster: Cluster, answer: PlanOutcome) -> PlanOutcome:
     Raises ``VerificationError`` if a state between two steps breaks a rule; that is a defect of drasat.
     """
     bought = [node.metadata.name for nodes in answer.bought.values() for node in nodes]
-    order = _StepOrder(cluster, answer.gates, answer.moves)
+    order = _StepOrder(cluster, answer.gates, answer.moves, answer.victims)
     placed = {move.running.key for move in answer.moves}
     waiting = [answer.units[place] for place in answer.order]
     steps = [
@@ -47,7 +48,8 @@ def ordered_steps(cluster: Cluster, answer: PlanOutcome) -> PlanOutcome:
         *(_unit_step("place", one) for one in waiting if one.unit.pod is None or _key(one) not in placed),
         *(_node_step("remove", name) for name, _ in answer.removed),
     ]
-    violations = step_violations(cluster, steps, answer.units, answer.gates, answer.cel_errors)
+    check = partial(step_violations, cluster, steps, answer.units, answer.gates, answer.cel_errors)
+    violations = check(victims=answer.victims)
     if violations:
         raise VerificationError(violations)
     return replace(answer, steps=tuple(steps))
@@ -86,9 +88,13 @@ class _Arrival:
 class _StepOrder:
     """Carries out moves one by one, and notes what is free by then."""
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates, moves: Sequence[PlannedMove]) -> None:
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates, moves: Sequence[PlannedMove], victims: Sequence[PlanVictim] = ()
+    ) -> None:
+        self._victims = victims
+        keys = [(one.namespace, one.name) for one in victims]
+        self._budgets_of = {key: counting_budgets(cluster, key) for key in keys}
         self._left = [_arrival(one) for one in moves]
-        self._room = dict(remaining_allocatable(cluster, gates))
         usage = cluster.usage(gates)
         gets = {device for one in self._left for device in one.gets}
         self._holders = Counter({device: len(usage.holds(device)) for device in gets})
@@ -96,9 +102,15 @@ class _StepOrder:
         self._budgets = {key: disruptions_allowed(one) for key, one in cluster.objects(PodDisruptionBudget).items()}
         self._away: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
         self._evicted: list[_Arrival] = []
+        # The room of those that lose their places is free from the first move on.
+        gone = {(one.namespace, one.name) for one in victims}
+        left = cluster.without(pods=gone) if gone else cluster
+        self._room = dict(remaining_allocatable(left, gates))
+        self._holders.subtract(_freed_devices(cluster, victims, gets))
 
     def steps(self) -> Iterator[PlanStep]:
         """Yield the steps; cheap moves come first where several are possible."""
+        yield from self._evictions()
         self._left.sort(key=lambda one: (one.pod.cost, one.pod.key))
         while self._left or self._evicted:
             arrived = next((one for one in self._evicted if self._has_room(one)), None)
@@ -126,6 +138,21 @@ class _StepOrder:
             if one.pod.budget:
                 self._away[one.pod.budget].add(one.pod.key)
             yield _step("evict", one, note=note)
+
+    def _evictions(self) -> Iterator[PlanStep]:
+        """Those that lose their places go first; the note says where a budget does not allow it."""
+        for one in self._victims:
+            exceeded = []
+            for name in sorted(self._budgets_of[one.namespace, one.name]):
+                self._away[name].add((one.namespace, one.name))
+                if len(self._away[name]) > self._budgets.get(name, 0):
+                    exceeded.append(f"PodDisruptionBudget {'/'.join(name)} allows {self._budgets.get(name, 0)} to go")
+            note = "; ".join([one.reason, *exceeded])
+            budget = next(("/".join(name) for name in sorted(self._budgets_of[one.namespace, one.name])), "")
+            step = _node_step("evict", one.name)
+            yield structs.replace(
+                step, kind="Pod", namespace=one.namespace, source=one.node, node="", budget=budget, note=note
+            )
 
     def _next_move(self) -> tuple[_Arrival, bool] | None:
         """A move for which there is room now, at best beside the pod as it is; True: there is."""
@@ -193,6 +220,19 @@ def _arrival(move: PlannedMove) -> _Arrival:
 def _devices(allocations: Iterable[AllocationResult]) -> frozenset[DeviceId]:
     results = (one for allocation in allocations for one in allocation.devices.results or ())
     return frozenset((one.driver, one.pool, one.device) for one in results if not one.admin_access)
+
+
+def _freed_devices(cluster: Cluster, victims: Sequence[PlanVictim], gets: Collection[DeviceId]) -> Counter[DeviceId]:
+    """The devices that nobody holds any more once these are gone, of some."""
+    claims = {claim for one in victims for claim in one.claims}
+    found = Counter[DeviceId]()
+    for name in claims:
+        namespace, _, rest = name.partition("/")
+        claim = cluster.claims.get((namespace, rest))
+        made = claim.status.allocation if claim is not None and claim.status is not None else None
+        if made is not None:
+            found.update(_devices([made]).intersection(gets))
+    return found
 
 
 def _joint_pools(cluster: Cluster) -> set[PoolId]:

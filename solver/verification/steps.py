@@ -3,7 +3,7 @@
 - STEP-POD: pods that move or are evicted run where the step says; what is placed waits, and runs nowhere.
 - STEP-NODE: pods come to nodes that are there; a node joins once, and goes when nothing of the plan's is left on it.
 - STEP-BUDGET: no more pods of a PodDisruptionBudget are away at once than it allows, unless the step says so.
-- STEP-END: in the end every placed unit is on its node with its devices, and nothing that ran is gone.
+- STEP-END: in the end every placed unit is on its node with its devices, and of what ran the victims alone are gone.
 
 What a pod takes on its node is verified as in any plan, beside everything that runs by then.
 """
@@ -18,25 +18,37 @@ from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
+from ...models.kubernetes.core import Pod
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of, matches_labels
 from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from ...models.kubernetes.workloads import PodDisruptionBudget
-from ...models.results.plan import PlanStep
+from ...models.results.plan import PlanStep, PlanVictim
 from ...models.workload.node_room import running_pods
 from .plans import PlacedUnit
 from .verify import Placement, Violation, verify
 
 
 def step_violations(
-    cluster: Cluster, steps: Sequence[PlanStep], units: Sequence[PlacedUnit], gates: FeatureGates, cel_errors: str
+    cluster: Cluster,
+    steps: Sequence[PlanStep],
+    units: Sequence[PlacedUnit],
+    gates: FeatureGates,
+    cel_errors: str,
+    victims: Sequence[PlanVictim] = (),
 ) -> list[Violation]:
     """Replay steps on the cluster before the plan, in which the nodes that are bought are, too.
 
-    ``units`` are those of the plan, of which some run in the cluster.
+    ``units`` are those of the plan, of which some run in the cluster. ``victims`` lose their places: see
+    ``preemption_violations``.
     """
-    state = _State(cluster, gates, cel_errors, {_key(one): one for one in units})
+    lost = frozenset((one.namespace, one.name) for one in victims)
+    state = _State(cluster, gates, cel_errors, {_key(one): one for one in units}, lost)
     found = [violation for number, step in enumerate(steps, 1) for violation in state.step(number, step)]
+    if victims:
+        from .preemption import preemption_violations
+
+        found += preemption_violations(cluster, units, victims)
     return found or list(state.end())
 
 
@@ -56,9 +68,11 @@ class _State:
     gates: FeatureGates
     cel_errors: str
     units: Mapping[_Key, PlacedUnit]
+    victims: frozenset[ObjectKey] = frozenset()
     _gone: set[str] = field(default_factory=set)
     _away: dict[ObjectKey, set[_Key]] = field(default_factory=lambda: defaultdict(set))
     _nodes: dict[_Key, str] = field(default_factory=dict)
+    _lost: set[ObjectKey] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._given = running_pods(self.cluster)
@@ -95,6 +109,11 @@ class _State:
     def _pod(self, label: str, step: PlanStep) -> Iterator[Violation]:
         key = step.kind == "Pod", step.namespace, step.name
         unit, name = self.units.get(key), f"{step.kind} {step.namespace}/{step.name}"
+        if unit is None and step.action == "evict" and key[0] and key[1:] in self.victims:
+            if self._nodes.get(key) != step.source:
+                yield Violation("STEP-POD", "", f"{label}: {name} does not run on node {step.source}")
+            yield from self._lose(label, step, key)
+            return
         if unit is None:
             yield Violation("STEP-POD", "", f"{label}: {name} is no unit of the plan")
             return
@@ -109,13 +128,53 @@ class _State:
         if step.node:
             yield from self._arrive(label, step, key, unit, before if step.overlap else self.cluster)
 
+    def _lose(self, label: str, step: PlanStep, key: _Key) -> Iterator[Violation]:
+        """Take a pod off its node for good; claims are empty once all that they are reserved for are gone (EVT-18)."""
+        self._nodes.pop(key, None)
+        self._lost.add(key[1:])
+        self.cluster = self.cluster.without(pods=[key[1:]])
+        there = running_pods(self.cluster)
+        emptied = [
+            replace(claim, status=None)
+            for name, claim in self.cluster.claims.items()
+            if name[0] == key[1]
+            and claim.status is not None
+            and claim.status.reserved_for
+            and self._is_free(name, there)
+        ]
+        self.cluster = self.cluster.with_claims(emptied)
+        yield from self._count_away(label, step, key)
+
+    def _is_free(self, name: ObjectKey, there: Mapping[ObjectKey, Pod]) -> bool:
+        """Whether all for which a claim is reserved have lost their places; a PodGroup is deleted with its last pod."""
+        status = self.cluster.claims[name].status
+        for one in (status.reserved_for if status else None) or ():
+            members = [
+                key
+                for key, pod in self._given.items()
+                if key[0] == name[0]
+                and pod.spec.scheduling_group is not None
+                and pod.spec.scheduling_group.pod_group_name == one.name
+            ]
+            consumers = members if one.resource == "podgroups" else [(name[0], one.name)]
+            if not consumers or any(key not in self._lost for key in consumers):
+                return False
+        near = [pod for key, pod in there.items() if key[0] == name[0]]
+        named = {entry.resource_claim_name for pod in near for entry in pod.spec.resource_claims or ()}
+        statuses = [pod.status for pod in near if pod.status is not None]
+        named |= {entry.resource_claim_name for status in statuses for entry in status.resource_claim_statuses or ()}
+        return name[1] not in named
+
     def _leave(self, label: str, step: PlanStep, key: _Key, unit: PlacedUnit) -> Iterator[Violation]:
         """Take a pod off its node; its claims are its own, and are empty then."""
-        pod = self._given.get(key[1:])
         self._nodes.pop(key, None)
         claims = (self.cluster.claims.get(ref.key) for ref in unit.unit.claims)
         emptied = [replace(claim, status=None) for claim in claims if claim is not None]
         self.cluster = self.cluster.without(pods=[key[1:]]).with_claims(emptied)
+        yield from self._count_away(label, step, key)
+
+    def _count_away(self, label: str, step: PlanStep, key: _Key) -> Iterator[Violation]:
+        pod = self._given.get(key[1:])
         for name, budget in self.cluster.objects(PodDisruptionBudget).items():
             selector = budget.spec.selector
             labels = pod.metadata.labels if pod else None
@@ -173,8 +232,9 @@ class _State:
                 if claim is None or claim.status is None or claim.status.allocation != allocation:
                     yield Violation("STEP-END", "/".join(ref.key), "the claim has other devices in the end")
         for name in self._given:
-            if (True, *name) not in self._nodes:
-                yield Violation("STEP-END", "", f"pod {'/'.join(name)} is gone in the end")
+            if ((True, *name) in self._nodes) == (name in self.victims):
+                said = "still runs" if name in self.victims else "is gone"
+                yield Violation("STEP-END", "", f"pod {'/'.join(name)} {said} in the end")
 
 
 def _renamed(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Cluster:

@@ -53,7 +53,7 @@ SPECS = {
 }
 
 
-def _claims():
+def claim_specs():
     """What the claims ask for: one device, two, one of kind 1, and two of one kind."""
     matching = of(2)
     matching["devices"]["constraints"] = [{"matchAttribute": f"{DRIVER}/kind"}]
@@ -81,7 +81,7 @@ class MovingPod:
         marks = {"MOVE_COST": str(self.cost)}
         if self.fixed:
             marks = {"meta": {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}}}
-        return holder(self.name, self.node, *self.devices, wanted=_claims()[self.spec], **options, **marks)
+        return holder(self.name, self.node, *self.devices, wanted=claim_specs()[self.spec], **options, **marks)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Scene:
     pods: tuple
 
     def objects(self):
-        made = [template(name, spec) for name, spec in _claims().items() if name in ("k1", "m2")]
+        made = [template(name, spec) for name, spec in claim_specs().items() if name in ("k1", "m2")]
         for name, (kinds, cpu) in self.nodes.items():
             made += [
                 node(name, cpu=str(cpu)),

@@ -12,13 +12,12 @@ from fractions import Fraction
 
 from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
-from ....models.kubernetes.meta import ObjectKey
 from ....models.results.common import Reason
 from ....models.results.plan import DualKind
 from ....models.workload.expansion import QueuedUnit
 from ....models.workload.node_room import missing_resources, remaining_allocatable
 from ....models.workload.quota import QuotaQueue
-from ....models.workload.requests import Requests, sum_requests
+from ....models.workload.requests import Requests
 from ....models.workload.unit_classes import Gang, UnitShape
 from ....models.workload.units import ClaimRef
 from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeContextBuilder
@@ -29,7 +28,8 @@ from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, Master
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
 from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, least_consumption, stages_with_choice
-from .moves import HomeBuilder, HomeSlots, PlanMoves
+from .departures import Departures, PlanMoves
+from .moves import HomeBuilder, HomeSlots
 from .nodes import (
     NodeCatalogue,
     NodeClassifier,
@@ -170,6 +170,8 @@ class _PlanInstanceBuilder:
         nodes = self._nodes()
         gangs = GangBuilder(self._roles, nodes, self._cluster.nodes)
         gangs.build(members)
+        moves = self._request.moves
+        departures = Departures.of(moves, self._roles, gangs, queued) if moves and moves.tells_arrivals_apart else None
         quota = self._request.quota
         objective, entries = self._request.objective, self._entries
         admissions = build_admissions(quota, gangs, entries, queued, objective) if quota else None
@@ -197,9 +199,9 @@ class _PlanInstanceBuilder:
             self._request.relaxed,
         )
         plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
-        moves, homes = self._request.moves, None
+        homes: HomeBuilder | None = None
         if moves:
-            homes = HomeBuilder(moves, self._request.queue, self._roles, questions, self._compiler)
+            homes = HomeBuilder(moves, self._request.queue, self._roles, questions, self._compiler, departures)
             homes.split(node_classes, plain, unit_classes, self._request.objective)
             node_classes, plain, roles = homes.nodes, homes.asked, self._roles.all
             instance = _master_problem(roles, node_classes, gangs, admissions)
@@ -218,7 +220,7 @@ class _PlanInstanceBuilder:
             objective = (*objective, *stages_with_choice(following, plain, consumption))
             least = least_consumption(plain, consumption)
         stages = admissions.stages if admissions else None
-        target_roles = residual_roles or [role for role in roles if role.move_cost is None]
+        target_roles = residual_roles or [role for role in roles if role.disruption is None]
         goals = self._goals(objective, gangs, roles, target_roles, node_classes, stages, least, homes)
         measured = {
             node.index: self._measured(plain[node.index], node, shared, goals, consumption.get(node.index))
@@ -296,8 +298,10 @@ class _PlanInstanceBuilder:
             request.last_stages,
             quota,
             least,
-            [request.queue[place].unit_set.shape for place in running],
+            # Told apart from what waits they count nothing.
+            [] if homes and homes.departures else [request.queue[place].unit_set.shape for place in running],
             homes.stage if homes else None,
+            homes.departures.victim_priorities if homes and homes.departures else (),
         )
 
     def _measured(
@@ -435,8 +439,6 @@ def _master_problem(
 
 
 MutableRoomByNode = dict[str, Requests | None]
-ExcludedNode = tuple[ObjectKey, str]
-"""A unit, and a node that it must not use."""
 
 
 @dataclass
@@ -480,18 +482,6 @@ class EarlierPlacements:
     def lacks(self, requests: Mapping[str, int], node: str) -> bool:
         """Whether a node has no room for so much."""
         return bool(missing_resources(requests, self.room_by_node.get(node)))
-
-    def exclusion_for_crowded_node(self, units: Mapping[str, Sequence[QueuedUnit]]) -> set[ExcludedNode]:
-        """The last unit on the first node that has no room for all units that it got; none if all nodes have."""
-        for node, own in units.items():
-            if self.lacks(sum_requests(planned.unit_set.shape.requests for planned in own), node):
-                return {(unit_key(own[-1]), node)}
-        return set()
-
-
-def unit_key(planned: QueuedUnit) -> ObjectKey:
-    """Return namespace and name of a unit."""
-    return planned.unit.namespace, planned.unit.name
 
 
 def no_earlier_placements(session: Session) -> EarlierPlacements:

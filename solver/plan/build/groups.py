@@ -35,7 +35,7 @@ from ...engines.outcome import UnitOutcome
 from ...engines.registry import ENGINES
 from ..first_fit import AssignedUnits, FirstFit, first_fit, remaining_beside
 from ..master_problem import is_past
-from . import EarlierPlacements, ExcludedNode, MutableRoomByNode, unit_key
+from . import EarlierPlacements, MutableRoomByNode
 
 _NO_ROOM = (Reason("room", "", "no nodes with room for all that belongs together were found"),)
 _COUPLED_WITH_QUOTA = (Reason("quota", "", "a ConstraintGroup couples it, and it needs quota: both are not planned"),)
@@ -50,6 +50,10 @@ class _CoupledSet:
     places: tuple[int, ...]
     coupled: CoupledUnits
     gangs: tuple[Gang, ...]
+
+
+ExcludedNode = tuple[ObjectKey, str]
+"""A unit, and a node that it must not use."""
 
 
 def place_coupled_units(
@@ -118,7 +122,7 @@ def _place_set(
         placer = Placer(session, engine, trial, candidates, deadline, excluded_nodes=barred)
         answers = placer.place_together(one.coupled)
         units = _units_by_node(queue, one, answers)
-        excluded = found.exclusion_for_crowded_node(units)
+        excluded = _exclusion_for_crowded_node(found, units)
         if units and not excluded:
             found.allocated_state = trial
             _commit(found, queue, one, answers)
@@ -159,7 +163,7 @@ def _placement_attempts(
     for candidates in _candidate_nodes(one, queue, nodes, found.room_by_node):
         units = [queue[place] for place in one.places]
         barred = {
-            (unit_key(planned), name)
+            (_unit_key(planned), name)
             for name in candidates
             for planned in units
             if found.lacks(planned.unit_set.shape.requests, name)
@@ -292,3 +296,17 @@ def _allocations(
     if answer.status is not Status.ALLOCATED:
         return Reason(answer.rule or "devices", "", f"node {name}: {answer.message or 'too few devices'}")
     return tuple(zip(requested, answer.allocations, strict=True))
+
+
+def _exclusion_for_crowded_node(
+    found: EarlierPlacements, units: Mapping[str, Sequence[QueuedUnit]]
+) -> set[ExcludedNode]:
+    """The last unit on the first node that has no room for all units that it got; none if all nodes have."""
+    for node, own in units.items():
+        if found.lacks(sum_requests(planned.unit_set.shape.requests for planned in own), node):
+            return {(_unit_key(own[-1]), node)}
+    return set()
+
+
+def _unit_key(planned: QueuedUnit) -> ObjectKey:
+    return planned.unit.namespace, planned.unit.name

@@ -4,6 +4,9 @@ What such a pod holds is free in the instance. On its home node it is a unit of 
 the pod has; elsewhere, or with other devices, it is a unit like those that wait. All of them are placed in every plan,
 so that the plan which moves nothing is where planning starts, and the cost of moves is what roles at home lack.
 
+A pod that may lose its place need not be placed. Where some may, running pods that arrive elsewhere have roles of their
+own, so that what has no role at home and does not arrive is lost.
+
 Nodes are of one class if they have homes of the same unit classes on the same devices. Where all devices are alike and
 taken as a whole, it does not matter which ones a pod has: it keeps its own, and arriving ones get the others.
 """
@@ -13,10 +16,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
-from ....models.kubernetes.claims import AllocationResult
-from ....models.kubernetes.meta import ObjectKey
+from ....models.workload.evictions import DisruptionTerms
 from ....models.workload.expansion import QueuedUnit
 from ....problem.problem import Claim, Problem, Request
 from ....problem.shapes import NodeView
@@ -26,45 +27,26 @@ from ..master_problem import Column, CouplingRow, IntegerPlan, MasterProblem, Ob
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import SPREAD, Bundle, BundleQuestion, BundleUnit, Picks
 from ..pricing.linear import alike_devices
+from .departures import Departures, Home, PlanMoves, UnitKey
 from .nodes import PlanNodeClass
 from .objectives import MEASURED_STAGES, MOVE_COST
 from .questions import BundleQuestionBuilder
 from .units import ColocatedUnits, GangRole, GangRoles, UnitClass
 
+# Later than any time as the API writes it.
+_LAST = "~"
 # To these stages alike devices need not be equal.
 _TELL_DEVICES_APART = frozenset(MEASURED_STAGES) - {SPREAD.id}
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
-    """Where a running pod is: its node, what its claims hold, and what it costs to move it."""
-
-    node: str
-    cost: int
-    allocations: tuple[tuple[ObjectKey, AllocationResult], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PlanMoves:
-    """What may move: homes by position in the queue, and at ``most`` so many moves, None for any number.
-
-    ``parts`` are the pods that are a part of their nodes: with them alone a node is not in use. ``prices`` are those of
-    nodes that can go once nothing uses them; ``kept`` nodes never go.
-    """
-
-    homes: Mapping[int, Home]
-    most: int | None = None
-    parts: frozenset[ObjectKey] = frozenset()
-    prices: Mapping[str, Fraction] = field(default_factory=dict)
-    kept: frozenset[str] = frozenset()
-
-
 class UnmovableError(Exception):
-    """Running pods that cannot be units of the queue; they have to stay where they are."""
+    """Running units that cannot be units of the queue; they have to stay where they are."""
 
     def __init__(self, units: Iterable[QueuedUnit]) -> None:
         super().__init__()
-        self.keys = frozenset((one.unit.namespace, one.unit.name) for one in units)
+        self.keys: frozenset[UnitKey] = frozenset(
+            ("ResourceClaim" if one.unit.pod is None else "Pod", (one.unit.namespace, one.unit.name)) for one in units
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +54,7 @@ class HomeSlots:
     """Which pod a unit at home is: by node class and role, for each node of the class the positions in the queue.
 
     ``devices`` has the device numbers that a pod holds; ``alike`` by node class the devices that are all alike.
-    ``entries`` are the pods as units, ``arrivals`` the roles that they play elsewhere.
+    ``entries`` are the pods as units.
     """
 
     homes: Mapping[int, Home]
@@ -80,7 +62,6 @@ class HomeSlots:
     devices: Mapping[int, frozenset[int]]
     alike: Mapping[int, tuple[int, ...]]
     entries: Mapping[int, ColocatedUnits]
-    arrivals: Mapping[int, Sequence[int]]
 
     def _staying(self, node_class: int, number: int, counts: Mapping[int, int]) -> dict[int, list[int]]:
         """The pods that stay on a node, by role, where so many of each role do."""
@@ -118,7 +99,8 @@ class _HomeUnit:
 
     def key(self, alike: bool) -> tuple[Hashable, ...]:
         """Equal for pods that are alike to the instance."""
-        return self.unit_class.index, self.home.cost, () if alike else tuple((p.demand, p.device) for p in self.picks)
+        picks = () if alike else tuple((p.demand, p.device) for p in self.picks)
+        return self.unit_class.index, self.home.cost, self.home.disruption, picks
 
 
 @dataclass
@@ -130,6 +112,7 @@ class HomeBuilder:
     roles: GangRoles
     questions: BundleQuestionBuilder
     compiler: NodeCompiler
+    departures: Departures | None = None
     nodes: list[PlanNodeClass] = field(default_factory=list)
     asked: dict[int, BundleQuestion] = field(default_factory=dict)
     _positions: dict[tuple[int, int], list[list[int]]] = field(default_factory=lambda: defaultdict(list))
@@ -152,8 +135,11 @@ class HomeBuilder:
         """
         by_node: dict[str, list[tuple[int, UnitClass]]] = defaultdict(list)
         for unit_class in unit_classes:
-            role = self.roles.of(unit_class)
-            for entry in role.ungrouped:
+            entries = [
+                *self.roles.of(unit_class).ungrouped,
+                *(self.departures.entries(unit_class) if self.departures else ()),
+            ]
+            for entry in entries:
                 for place in entry.positions:
                     if place in self.moves.homes and len(entry.positions) == 1:
                         self._entries[place] = entry
@@ -218,7 +204,8 @@ class HomeBuilder:
         alike = None if apart else self._alike_devices(question, node, [one for own in homes for one in own])
         groups: dict[Hashable, list[int]] = defaultdict(list)
         for number, (one, own) in enumerate(zip(node.nodes, homes, strict=True)):
-            own.sort(key=lambda unit: (unit.key(alike is not None), unit.position))
+            # Of equal ones the youngest go.
+            own.sort(key=lambda unit: (unit.key(alike is not None), unit.home.since or _LAST, unit.position))
             price = self.moves.prices.get(one.metadata.name)
             groups[tuple(unit.key(alike is not None) for unit in own), price].append(number)
         for numbers in groups.values():
@@ -250,13 +237,13 @@ class HomeBuilder:
     ) -> None:
         index = len(self.nodes)
         by_role: dict[int, tuple[GangRole, list[int]]] = {}
-        slots = Counter[tuple[int, int]]()
+        slots = Counter[tuple[int, int, DisruptionTerms]]()
         for number, one in enumerate(homes[0]):
-            kind = one.unit_class.index, one.home.cost
+            kind = one.unit_class.index, one.home.cost, one.home.disruption
             slot = 0
             if alike is None and one.picks:
                 slot = slots[kind] = slots[kind] + 1
-            role = self.roles.at_home(one.unit_class, one.home.cost, slot)
+            role = self.roles.at_home(one.unit_class, one.home.cost, slot, one.home.disruption)
             if role not in self._at_home[one.unit_class.index]:
                 self._at_home[one.unit_class.index].append(role)
             by_role.setdefault(role.index, (role, []))[1].append(number)
@@ -279,6 +266,9 @@ class HomeBuilder:
 
     def rows(self) -> Iterator[CouplingRow]:
         """Yield the rows: every pod is placed once, and no more than so many move."""
+        if self.departures is not None:
+            yield from self.departures.rows(list(self.staying))
+            return
         for index, roles in self._at_home.items():
             arriving = self.roles.of(roles[0].unit_class)
             everybody = len(arriving.ungrouped)
@@ -286,18 +276,22 @@ class HomeBuilder:
             terms = Terms(units={arriving.index: 1, **{role.index: 1 for role in self._at_home[index]}})
             yield CouplingRow(terms, lower=here, upper=everybody)
         if self.moves.most is not None:
-            staying = Terms(units={role.index: 1 for roles in self._at_home.values() for role in roles})
+            staying = Terms(units={role.index: 1 for role in self.staying})
             yield CouplingRow(staying, lower=len(self.moves.homes) - self.moves.most)
+
+    @property
+    def staying(self) -> Iterator[GangRole]:
+        """The roles at home."""
+        return (role for roles in self._at_home.values() for role in roles)
 
     def slots(self) -> HomeSlots:
         """Say which pods the units at home are."""
-        arrivals = {
-            self.roles.of(roles[0].unit_class).index: [role.index for role in roles] for roles in self._at_home.values()
-        }
-        return HomeSlots(self.moves.homes, self._positions, self._devices, self._alike, self._entries, arrivals)
+        return HomeSlots(self.moves.homes, self._positions, self._devices, self._alike, self._entries)
 
     def stage(self, name: str) -> tuple[ObjectiveStage, int]:
-        """A stage about moves, and what it comes to if all pods move, to which staying pods add."""
+        """A stage about moves or losses, and what it comes to if all pods go, to which staying pods add."""
+        if self.departures is not None:
+            return self.departures.stage(name, list(self.staying))
         by_role = {role.index: role for roles in self._at_home.values() for role in roles}
         weights = {index: (role.move_cost or 0) if name == MOVE_COST else 1 for index, role in by_role.items()}
         total = sum(home.cost if name == MOVE_COST else 1 for home in self.moves.homes.values())
@@ -321,7 +315,9 @@ class HomeBuilder:
         for roles in self._at_home.values():
             for role in roles:
                 placed[role.index] = len(role.ungrouped)
-        return IntegerPlan(ordered_columns(columns), tuple(placed), (0,) * len(instance.gangs))
+        gangs = self.departures.start() if self.departures is not None else {}
+        numbers = tuple(gangs.get(number, 0) for number in range(len(instance.gangs)))
+        return IntegerPlan(ordered_columns(columns), tuple(placed), numbers)
 
 
 def _numbered(problem: Problem, picks: Picks) -> Picks:

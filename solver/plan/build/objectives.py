@@ -11,7 +11,7 @@ bound proves it. What counts nodes in use must not count nodes with residual uni
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -50,9 +50,15 @@ FRAGMENTATION = "fragmentation"
 MOVE_COST, MOVES = "move-cost", "moves"
 MOVE_STAGES = (MOVE_COST, MOVES)
 """Stages about running pods that go elsewhere."""
+BUDGETS, VICTIMS, DEVICES_LOST, CAPACITY_LOST = "budgets", "victims", "devices-lost", "capacity-lost"
+LOSS_STAGES = (BUDGETS, VICTIMS, DEVICES_LOST, CAPACITY_LOST)
+"""Stages about running pods that lose their places (EVT-19)."""
 PLACED_STAGES = ("priority", "admitted", COST)
 """Stages that running pods move for."""
-STAGE_NAMES = ("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES, *MEASURED_STAGES, FRAGMENTATION, *MOVE_STAGES)
+STAGE_NAMES = (
+    *("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES),
+    *(*MEASURED_STAGES, FRAGMENTATION, *LOSS_STAGES, *MOVE_STAGES),
+)
 # Where a node takes more units, they are of few classes, and exact prices hardly matter.
 _MANY_UNITS_ON_NODE = 256
 
@@ -142,7 +148,7 @@ class ObjectiveBuilder:
     were not in use. ``classes`` are DeviceClasses by name,
     ``brief`` the stages that take little time, ``least`` what a unit consumes at least, by role. ``quota`` makes stages
     about quota. ``running`` are the units that run and may move, which are in every plan and count in no stage;
-    ``move_stage`` makes the stages about them.
+    ``move_stage`` makes the stages about them. ``victim_priorities`` are those of what may be lost, from the highest.
     """
 
     names: Sequence[str]
@@ -162,6 +168,8 @@ class ObjectiveBuilder:
     least: Mapping[int, int] = field(default_factory=dict)
     running: Sequence[UnitShape] = ()
     move_stage: Callable[[str], tuple[ObjectiveStage, int]] | None = None
+    victim_priorities: Sequence[int] = ()
+    _told: set[str] = field(init=False, default_factory=set)
 
     @cached_property
     def residual_workload(self) -> ResidualWorkload | None:
@@ -232,6 +240,7 @@ class ObjectiveBuilder:
     def stages(self, first: int) -> tuple[Goal, ...]:
         """The stages in order; ``first`` is the meter of the first measure."""
         names = list(self.names)
+        self._told.clear()
         weighed = [name for name in names if name.startswith("admitted=")]
         if weighed and not {"admitted", "admitted=count"} & set(names) and self._weighs_nothing(weighed[-1]):
             # As many as possible of those that count nothing, where the stages leave room for them.
@@ -254,17 +263,21 @@ class ObjectiveBuilder:
     def _made(self, name: str, first: int) -> Iterator[Goal]:
         head, _, rest = name.partition("=")
         if head == "priority":
+            highest = max((shape.priority for shape in self.queued), default=0)
             for priority in sorted({shape.priority for shape in self.queued}, reverse=True):
+                # Nobody is lost for what is no more important: who is lost for others is known before.
+                yield from self._victims(one for one in self.victim_priorities if priority <= one < highest)
                 yield self._weighted(f"priority={priority}", partial(_has_priority, priority))
         elif head == "admitted":
             yield self._weighted(name, self._weight(rest))
         elif head in QUOTA_STAGES:
             for stage, scale, earlier, limit in self.quota.stages(name) if self.quota else ():
                 yield Goal(stage, scale, earlier, limit)
-        elif head in MOVE_STAGES:
-            if self.move_stage:
-                stage, everything = self.move_stage(name)
-                yield Goal(stage, earlier=everything)
+        elif head == VICTIMS:
+            yield from self._victims(self.victim_priorities)
+            yield from self._departing(name)
+        elif head in (*MOVE_STAGES, *LOSS_STAGES):
+            yield from self._departing(name)
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:
@@ -275,6 +288,19 @@ class ObjectiveBuilder:
             rounding = 0 if steps.exact else nodes
             earlier = steps.number(self.standing) if name == COST else self.opened if name == FEWEST_NODES else 0
             yield Goal(stage, steps.scale, earlier, rounding=rounding)
+
+    def _victims(self, priorities: Iterable[int]) -> Iterator[Goal]:
+        """How many are lost of each priority, but for those that have a stage already."""
+        for priority in priorities:
+            name = f"{VICTIMS}={priority}"
+            if name not in self._told:
+                self._told.add(name)
+                yield from self._departing(name)
+
+    def _departing(self, name: str) -> Iterator[Goal]:
+        if self.move_stage:
+            stage, everything = self.move_stage(name)
+            yield Goal(stage, earlier=everything)
 
     def _counted(self, name: str, first: int) -> Terms:
         """A measure by its meter, and nodes by themselves where no measure counts them."""
@@ -303,7 +329,12 @@ class ObjectiveBuilder:
         alone = (weigh(shape) for shape in Counter((*self.queued, *self.earlier, *self.running)))
         steps = Steps.of((*alone, *values.values()), LARGEST_UNIT_COEFFICIENT)
         worth = {index: steps.number(value) for index, value in values.items()}
-        units = {role.index: worth[role.unit_class.index] for role in self.roles if worth[role.unit_class.index]}
+        units = {
+            role.index: worth[role.unit_class.index]
+            for role in self.roles
+            # Running units that are told apart from those that wait count nothing.
+            if worth[role.unit_class.index] and (self.running or role.disruption is None)
+        }
         gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _gang_weight(*pair, worth))}
         stage = ObjectiveStage(name, Terms(units=units, gangs=gangs))
         rounding = 0 if steps.exact else len(self.queued) + 1

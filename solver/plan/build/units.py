@@ -13,11 +13,12 @@ label has all of these once for each value of the label, and one value is chosen
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from ....models.kubernetes.claims import AllocationResult, ResourceClaim
 from ....models.kubernetes.core import Node, PodSpec
@@ -29,6 +30,9 @@ from ....models.workload.units import ClaimRef
 from ....problem.node_classes import group_equal
 from ...engines.copies import connected_groups
 from ..master_problem import CouplingRow, MasterGangClass, Terms
+
+if TYPE_CHECKING:
+    from ....models.workload.evictions import DisruptionTerms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -438,7 +442,8 @@ Domain = tuple[str, str]
 class GangRole:
     """A unit class of the instance. ``ungrouped`` are the entries that no gang places.
 
-    One with a ``move_cost`` is that of running pods that stay on their nodes, which cost so much to move.
+    One with a ``move_cost`` is that of running pods that stay on their nodes, which cost so much to move. One with a
+    ``disruption`` is about running pods for which that holds, whether they stay or go elsewhere.
     """
 
     index: int
@@ -446,13 +451,14 @@ class GangRole:
     domain: Domain | None = None
     ungrouped: list[ColocatedUnits] = field(default_factory=list)
     move_cost: int | None = None
+    disruption: DisruptionTerms | None = None
 
 
 class GangRoles:
     """All roles, numbered in the order of the first use."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, Domain | tuple[int, int] | None], GangRole] = {}
+        self._known: dict[tuple[int, Hashable], GangRole] = {}
 
     def of(self, unit_class: UnitClass, domain: Domain | None = None) -> GangRole:
         """Return the role of a unit class in a domain."""
@@ -462,12 +468,21 @@ class GangRoles:
             role = self._known[key] = GangRole(len(self._known), unit_class, domain)
         return role
 
-    def at_home(self, unit_class: UnitClass, cost: int, slot: int) -> GangRole:
+    def at_home(self, unit_class: UnitClass, cost: int, slot: int, disruption: DisruptionTerms) -> GangRole:
         """The role of running pods that stay, by what it costs to move them; those of one node are in slots."""
-        key = unit_class.index, (cost, slot)
+        key = unit_class.index, (cost, slot, disruption)
         role = self._known.get(key)
         if role is None:
-            role = self._known[key] = GangRole(len(self._known), unit_class, move_cost=cost)
+            role = GangRole(len(self._known), unit_class, move_cost=cost, disruption=disruption)
+            self._known[key] = role
+        return role
+
+    def away(self, unit_class: UnitClass, disruption: DisruptionTerms) -> GangRole:
+        """The role of running pods that go elsewhere, apart from those that wait."""
+        key = unit_class.index, ("away", disruption)
+        role = self._known.get(key)
+        if role is None:
+            role = self._known[key] = GangRole(len(self._known), unit_class, disruption=disruption)
         return role
 
     @property

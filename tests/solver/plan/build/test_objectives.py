@@ -32,7 +32,7 @@ from drasat.solver.plan.build.objectives import (
 
 KNOWN = (
     "priority, admitted, fair, borrowed, cost, fewest-nodes, spread, preference, soft, compact, least-consumption, "
-    "fragmentation, move-cost, moves"
+    "fragmentation, budgets, victims, devices-lost, capacity-lost, move-cost, moves"
 )
 
 
