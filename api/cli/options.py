@@ -133,7 +133,7 @@ Audit = Annotated[
     typer.Option(
         "--audit",
         metavar="DURATION",
-        help="Decide every no anew, by the verifier's own formulation, for so long, e.g. 10s, within the time limit.",
+        help="Decide each no and bound anew, by the verifier's own formulation, for so long, e.g. 10s.",
     ),
 ]
 NaturalGangs = Annotated[

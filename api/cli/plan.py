@@ -155,6 +155,7 @@ def command(
     time_limit: options.TimeLimit = "300s",
     seed: options.Seed = 0,
     workers: Workers = 1,
+    audit: options.Audit = None,
     duals: Duals = False,
     timings: options.Timings = False,
     report: options.Report = None,
@@ -188,6 +189,8 @@ def command(
     ask = partial(plan, cluster, objective=objective, gap=part, namespace=namespace, selector=selector, mix=target)
     ask = partial(ask, natural_gangs=natural_gangs, quota=quota, alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=budget, feature_gates=gates, cel_errors=cel_errors)
+    seconds = None if audit is None else options.parse_seconds(audit, "--audit")
+    ask = partial(ask, audit=seconds)
     ask = partial(ask, duals=duals, moves=moves, move_bare=move_bare, consolidate=consolidate, replacement=replacement)
     ask = partial(ask, preempt=preempt)
     line = progress_line()

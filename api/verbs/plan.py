@@ -20,6 +20,7 @@ from ..models.kubernetes.core import Node
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.kubernetes.meta import ObjectKey
+from ..models.results.common import ProofKind
 from ..models.results.plan import (
     BoughtNodes,
     PlanDocument,
@@ -161,6 +162,7 @@ def plan(
     preempt: bool = False,
     executor: Executor | None = None,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    audit: float | None = None,
     duals: bool = False,
     timings: bool = False,
     watch: PlanWatch | None = None,
@@ -232,6 +234,9 @@ def plan(
         share models. Any number of workers has the same plan.
     constraints
         Constraints for every claim of the queue, beside its own, as for ``allocate``.
+    audit
+        Seconds for which the verifier finds the bound of each stage anew, in a formulation of its own, and decides
+        again that what has no node fits none; within ``time_limit``. None: no audit. What was audited is ``certified``.
     duals
         Put the duals of the linear program of each stage into the document: what its bound can be found from anew.
     timings
@@ -243,6 +248,8 @@ def plan(
     ------
     ValueError
         One line, for an unknown gate, stage or policy, a bad selector, gap or budget.
+    VerificationError
+        If an audit finds a plan, a bound or a refusal to be wrong: a defect of drasat.
     PlanInterrupted
         For a KeyboardInterrupt while planning; ``result`` holds the best plan by then.
 
@@ -274,7 +281,7 @@ def plan(
     if limits or market is not None or alternatives != "any":
         ask = partial(ask, purchase_limits=limits, alternatives=alternatives)
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
-    ask = partial(ask, duals=True) if duals else ask
+    ask = partial(ask, duals=duals, audit=audit) if duals or audit is not None else ask
     progress: list[StageProgress] = []
     if time_limit is not None and (needed is not None or market is not None):
         left = max(0.0, time_limit - (monotonic() - began))
@@ -345,13 +352,16 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
         asked=found.asked,
         placed=found.placed,
         objective=found.objective,
-        units=tuple(_planned_unit(unit, got) for unit in found.units),
+        units=tuple(_planned_unit(unit, got, place in found.audited) for place, unit in enumerate(found.units)),
         nodes=found.nodes,
         bought=tuple(_bought_nodes(name, nodes, prices[name]) for name, nodes in sorted(found.bought.items()) if nodes),
         gap=found.gap,
         feature_gates=found.gates.to_dict(),
         cel_errors=found.cel_errors,
         verified=found.verified,
+        certified=found.outcome in ("Optimal", "Infeasible")
+        and all(stage.proof is not None and stage.proof.is_checked for stage in found.objective),
+        proof=ProofKind.weakest(stage.proof for stage in found.objective if stage.proof is not None),
         statistics={api_name(name): count for name, count in dataclasses.asdict(found.statistics).items()},
         notices=found.notices,
         workloads=found.quota.workloads if found.quota else msgspec.UNSET,
@@ -367,7 +377,7 @@ def plan_verdict(text: str) -> PlanVerdict:
     return verdict
 
 
-def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationResult]) -> PlannedUnit:
+def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationResult], audited: bool) -> PlannedUnit:
     placed = found.node is not None
     return PlannedUnit(
         kind=found.kind,
@@ -381,6 +391,7 @@ def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationR
         order=found.order,
         reasons=found.reasons,
         claims=claim_answers(found.unit, got if placed else {}),
+        proof=ProofKind.AUDITED if audited else None,
     )
 
 

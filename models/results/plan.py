@@ -123,6 +123,7 @@ class PlannedUnit(Model, kw_only=True, omit_defaults=False):
     ``unit`` is the name of the pod or claim itself, that of the owner if it owns itself. ``claims`` are those that get
     devices by the plan; one that several units share is told with each of them. ``gang`` is empty for no gang.
     ``order`` is the unit's number, from 1, in an order in which the units can be placed one after the other.
+    ``proof`` is ``audited`` where an audit found, too, that no node has a place for it beside the plan.
     """
 
     kind: OwnerKind
@@ -136,6 +137,7 @@ class PlannedUnit(Model, kw_only=True, omit_defaults=False):
     order: int | None
     reasons: tuple[Reason, ...]
     claims: tuple[ClaimAnswer, ...]
+    proof: ProofKind | None = None
 
 
 class PlannedNode(Model, kw_only=True, omit_defaults=False):
@@ -273,6 +275,8 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     ``notices`` say what of the question was left aside. ``workloads`` and ``queues`` are there where quota counts,
     ``steps`` where running pods may move or lose their places, ``victims`` where they may lose them, ``removed`` where
     nodes may go, ``duals`` where they are asked for.
+    ``proof`` is what the proven stages rest on at least, null where none is; ``certified``: all stages are proven, and
+    each by a witness or an audit.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -289,6 +293,8 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     cel_errors: str
     verified: bool
     statistics: dict[str, int]
+    certified: bool = False
+    proof: ProofKind | None = None
     notices: tuple[str, ...] = ()
     workloads: tuple[PlannedWorkload, ...] | msgspec.UnsetType = msgspec.UNSET
     queues: tuple[QueueUsage, ...] | msgspec.UnsetType = msgspec.UNSET

@@ -209,6 +209,7 @@ class PlanOutcome:
     among the units, and ``steps`` an order in which all that the plan says can be carried out; ``removed`` are nodes
     that go, with their prices. ``lost`` are running units without a place: ``Pod`` or ``ResourceClaim`` with a key;
     ``victims`` are these pods as documents have them. ``duals`` are there where they are asked for.
+    ``audited`` are the positions of units of which an audit found, too, that no node has a place for them.
     """
 
     outcome: str
@@ -231,6 +232,7 @@ class PlanOutcome:
     duals: tuple[StageDuals, ...] | None = None
     lost: tuple[tuple[str, ObjectKey], ...] = ()
     victims: tuple[PlanVictim, ...] = ()
+    audited: frozenset[int] = frozenset()
 
     @property
     def asked(self) -> int:

@@ -93,6 +93,7 @@ def plan(
     alternatives: str = "any",
     lifted: LiftedPods | None = None,
     duals: bool = False,
+    audit: float | None = None,
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 
@@ -202,7 +203,7 @@ def plan(
     answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds)
     said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
     answer = replace(answer, shadow_prices=prices, notices=(*dropped, *(quota.notices if quota else ()), *said))
-    if duals:
+    if duals or audit is not None:
         from .duals import named_duals
 
         answer = replace(answer, duals=named_duals(request, instance, solution))
@@ -225,8 +226,21 @@ def plan(
             answer, cluster = lifted.settled(answer, cluster)
         check(cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
     time.lap("verify")
-    answer = replace(answer, verified=True, seconds=time.laps)
-    if solution.interrupted:
+    interrupted = solution.interrupted
+    # What flavors of quota and moves of running pods do to units is not read by the audit.
+    if audit is not None and not interrupted and charged is None and moves is None:
+        from ..verification.bounds import BoundQuestion
+        from .audit import PlanAudit
+
+        given_cluster = request.session.cluster
+        asked = BoundQuestion(
+            given_cluster, gates, policy, namespace, selector, natural_gangs, given, buy, only_new, limit
+        )
+        judge = PlanAudit(asked, queue, cluster, usable)
+        answer, interrupted = judge.audited(answer, time.audit_ends(audit))
+        time.lap("audit")
+    answer = replace(answer, verified=True, seconds=time.laps, duals=answer.duals if duals else None)
+    if interrupted:
         raise SearchInterrupted(answer)
     return answer
 

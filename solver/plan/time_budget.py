@@ -130,6 +130,11 @@ class PlanTimeBudget:
         tolerance = self._limit * LIMIT_TOLERANCE + LIMIT_TOLERANCE_SECONDS
         return min(ends, ends + tolerance * _RECHECK_TOLERANCE - self._recheck * self._step)
 
+    def audit_ends(self, seconds: float) -> float:
+        """When an audit of so many seconds has to end, which begins now."""
+        ends = self._clock() + seconds
+        return ends if self.deadline is None else min(ends, self.deadline)
+
     def _steps_left(self) -> float | None:
         """How many steps fit into the time that is left, but for reading the queue again."""
         if self.deadline is None or self._limit is None:

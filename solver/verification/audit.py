@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from time import monotonic
 
 from ...models.cluster.cluster import Cluster
@@ -13,9 +14,10 @@ from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import key_of
-from .claims import is_usable_on
+from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from .existence import Audit, NodeAudit
-from .nodes import node_findings
+from .payments import SharedPrices
+from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
 
 
@@ -48,30 +50,55 @@ def audit(
     found: list[list[Audit]] = []
     for step in steps:
         if isinstance(step, Refusal):
-            found.append([_audited(replay, step, node, caller_constraints, deadline) for node in step.nodes])
+            found.append(_RefusalAudit(replay, step, caller_constraints, deadline).verdicts())
         else:
             replay.enter(step)
     return found
 
 
-def _audited(
-    replay: Replay,
-    refusal: Refusal,
-    node: Node,
-    caller_constraints: Sequence[extensions.CallerConstraint],
-    deadline: float | None,
-) -> Audit:
-    """Decide whether a unit, beside all that was placed so far, has no place on a node."""
-    pod = refusal.pod
-    if deadline is not None and monotonic() > deadline:
-        return Audit.UNDECIDED
-    if pod is not None and (next(node_findings(pod, node), None) or not replay.loads.has_room(pod, node)):
-        return Audit.IMPOSSIBLE
-    held = (replay.allocation(key_of(claim.metadata)) for claim in refusal.earlier)
-    if any(allocation is not None and not is_usable_on(allocation, node) for allocation in held):
-        return Audit.IMPOSSIBLE
-    claims = [replay.loads.claim_on(claim, node) for claim in refusal.claims]
-    try:
-        return NodeAudit(replay.context, claims, node, caller_constraints, deadline).decide()
-    except SelectorError:
-        return Audit.UNDECIDED
+class _RefusalAudit:
+    """Whether a unit, beside all that was placed so far, has no place on each of its nodes.
+
+    Most refusals follow from rows that are the same for many nodes: these are decided once.
+    """
+
+    def __init__(
+        self,
+        replay: Replay,
+        refusal: Refusal,
+        caller_constraints: Sequence[extensions.CallerConstraint],
+        deadline: float | None,
+    ) -> None:
+        self._replay = replay
+        self._refusal = refusal
+        self._caller_constraints = caller_constraints
+        self._deadline = deadline
+        held = (replay.allocation(key_of(claim.metadata)) for claim in refusal.earlier)
+        earlier = tuple(allocation for allocation in held if allocation is not None)
+        self._kind = UnitKind(refusal.pod, refusal.claims, earlier)
+        self._refuted: dict[NodeFace, bool] = {}
+
+    def verdicts(self) -> list[Audit]:
+        """The verdicts, in the order of the nodes."""
+        return [self._on(node) for node in self._refusal.nodes]
+
+    def _on(self, node: Node) -> Audit:
+        replay = self._replay
+        if self._deadline is not None and monotonic() > self._deadline:
+            return Audit.UNDECIDED
+        try:
+            bundles = NodeBundles(replay.context, replay.loads, node, self._caller_constraints, self._deadline)
+            face, taken = bundles.face([(self._kind, 1)], SharedPrices())
+            if not taken or self._is_refuted(face):
+                return Audit.IMPOSSIBLE
+            claims = [replay.loads.claim_on(claim, node) for claim in self._refusal.claims]
+            return NodeAudit(replay.context, claims, node, self._caller_constraints, self._deadline).decide()
+        except (ExpressionTimeoutError, SelectorError):
+            return Audit.UNDECIDED
+
+    def _is_refuted(self, face: NodeFace) -> bool:
+        """Whether counting alone, by the rows of bundles, leaves no place."""
+        if face not in self._refuted:
+            bound = most_valuable(face, (Fraction(1),), self._deadline)
+            self._refuted[face] = bound is not None and bound < 1
+        return self._refuted[face]

@@ -10,18 +10,19 @@ claims that several units name, and limits that NodePools have are left aside: t
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import count
-from math import floor, gcd, lcm
+from math import floor
 from time import monotonic
 
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import SelectorError
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes.core import Node, NodeStatus
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, CallerConstraint
@@ -29,22 +30,18 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.kubernetes.node_templates import NodeTemplate, node_from_template, slices_from_template
 from ...models.kubernetes.quantity import NANO
-from ...models.results.plan import DualRow, Number, PlanStage, StageDuals
+from ...models.results.plan import DualRow, PlanStage, StageDuals
 from ...models.workload.controller_kinds import daemon_specs
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import read_queue
 from ...models.workload.unit_classes import Gang, UnitShape
-from .bundles import NodeBundles, NodeFace, SharedPrices, UnitKind, most_valuable
+from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from .devices import CounterStock
+from .payments import FEWEST_NODES, ZERO, Payments, SharedPrices, StageForm, reached, stage_form, value_step
 from .pod_amounts import pod_takes, whole_amounts
 from .published import PoolView, nano
 from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
-
-_ZERO = Fraction(0)
-FEWEST_NODES = "fewest-nodes"
-_Role = tuple[bytes, str]
-"""The signature of a unit's shape, and the domain of its gang as label and value; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,29 +102,8 @@ class _NodeKind:
 
     bundles: NodeBundles
     number: int
-    price: Fraction = _ZERO
+    price: Fraction = ZERO
     opens: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """A linear form over plans: what a placed unit of a shape counts, and what a node in use costs."""
-
-    units: Mapping[bytes, Fraction] = field(default_factory=dict)
-    price: Fraction = _ZERO
-    opened: Fraction = _ZERO
-
-    def plus(self, other: _Form, factor: Fraction) -> _Form:
-        """The sum with so many times another form."""
-        units = {
-            key: self.units.get(key, _ZERO) + factor * other.units.get(key, _ZERO)
-            for key in {*self.units, *other.units}
-        }
-        return _Form(units, self.price + factor * other.price, self.opened + factor * other.opened)
-
-    def of_node(self, node: _NodeKind) -> Fraction:
-        """What the node counts when it is in use."""
-        return self.price * node.price + (self.opened if node.opens else _ZERO)
 
 
 class _PlanBounds:
@@ -139,10 +115,10 @@ class _PlanBounds:
         annotations = (name.partition("annotation:")[2] for name in names)
         self._value = next(filter(None, annotations), VALUE_ANNOTATION)
         offers = _offers(question) if question.buy else []
-        cluster = question.cluster
-        if offers:
-            slices = [made for template, node in offers for made in slices_from_template(template, node.metadata.name)]
-            cluster = cluster.with_nodes([node for _, node in offers], slices)
+        slices = [made for template, node in offers for made in slices_from_template(template, node.metadata.name)]
+        # Each node that is bought has such pools of its own: nothing in them has a price that all nodes share.
+        self._own_pools = frozenset((one.spec.driver, one.spec.pool.name) for one in slices)
+        cluster = question.cluster.with_nodes([node for _, node in offers], slices) if offers else question.cluster
         gates, errors = question.gates, question.cel_errors
         replay = Replay(cluster, gates, errors, question.caller_constraints, True, True, deadline)
         there = [
@@ -197,7 +173,7 @@ class _PlanBounds:
                     tuple(
                         ref.claim for ref in unit.claims if ref.claim and not ref.allocated and ref.key not in shared
                     ),
-                    tuple(ref.claim for ref in unit.claims if ref.claim and ref.allocated),
+                    tuple(unit.existing_allocations()),
                 )
                 shapes[signature] = one.shape
             units[signature] += one.replicas
@@ -212,44 +188,39 @@ class _PlanBounds:
     def bound(
         self, stage: PlanStage, earlier: Sequence[tuple[PlanStage, Fraction | None]], rows: Sequence[DualRow]
     ) -> Fraction | None:
-        """Bound a stage by its duals, by what there is at all, and by the bounds of stages that it is the sum of."""
+        """Bound a stage: by bounds of stages that it is the sum of, by its duals, and by what there is at all."""
         form = self._form(stage.stage)
         if form is None:
             return None
         sign = 1 if stage.sense == "max" else -1
-        bounds = [self._implied(stage, form, earlier)]
-        with suppress(ExpressionTimeoutError):
-            bounds += [self._at(stage, form, earlier, given) for given in ([rows, ()] if rows else [()])]
-        known = [sign * one for one in bounds if one is not None]
-        if not known:
-            return None
-        step = _step([*form.units.values(), *(form.of_node(node) for node in self._nodes)])
-        return sign * floor(min(known) / step) * step
+        step = value_step([*form.units.values(), *(form.of_node(node.price, node.opens) for node in self._nodes)])
+        ways: list[Callable[[], Fraction | None]] = [
+            partial(self._implied, stage, form, earlier),
+            partial(self._at, stage, form, earlier, rows),
+            partial(self._at, stage, form, earlier, ()),
+            partial(self._by_kind, stage, form),
+        ]
+        best: Fraction | None = None
+        with suppress(ExpressionTimeoutError, SelectorError):
+            for way in ways:
+                bound = way()
+                if bound is not None:
+                    known = floor(sign * bound / step) * step
+                    best = known if best is None else min(best, known)
+                if best is not None and best <= sign * reached(stage.value, sign):
+                    break
+        return None if best is None else sign * best
 
-    def _form(self, name: str) -> _Form | None:
+    def _form(self, name: str) -> StageForm | None:
         """What a stage counts; None for one that is not read here."""
-        head, _, rest = name.partition("=")
-        if head == "priority":
-            weights = {key: Fraction(str(one.shape.priority) == rest) for key, one in self._kinds.items()}
-        elif head == "admitted" and rest in ("", "count"):
-            weights = dict.fromkeys(self._kinds, Fraction(1))
-        elif head == "admitted" and rest == "devices":
-            weights = {key: _requested_devices(one.shape) for key, one in self._kinds.items()}
-        elif head == "admitted" and rest.startswith("annotation:"):
-            weights = {key: Fraction(one.shape.value) for key, one in self._kinds.items()}
-        elif head == "cost":
-            return _Form(price=Fraction(1))
-        elif head == FEWEST_NODES and not self._question.cluster.constraint_groups:
-            return _Form(opened=Fraction(1))
-        else:
-            return None
-        return _Form({key: weight for key, weight in weights.items() if weight})
+        shapes = {key: one.shape for key, one in self._kinds.items()}
+        return stage_form(name, shapes, grouped=bool(self._question.cluster.constraint_groups))
 
     def _implied(
-        self, stage: PlanStage, form: _Form, earlier: Sequence[tuple[PlanStage, Fraction | None]]
+        self, stage: PlanStage, form: StageForm, earlier: Sequence[tuple[PlanStage, Fraction | None]]
     ) -> Fraction | None:
         """The sum of the bounds of earlier stages that together count what this one does."""
-        left, total = dict(form.units), _ZERO
+        left, total = dict(form.units), ZERO
         for one, bound in earlier:
             own = self._form(one.stage)
             if (
@@ -266,57 +237,57 @@ class _PlanBounds:
     def _at(
         self,
         stage: PlanStage,
-        form: _Form,
+        form: StageForm,
         earlier: Sequence[tuple[PlanStage, Fraction | None]],
         rows: Sequence[DualRow],
     ) -> Fraction | None:
         """Bound a stage at these duals."""
         sign = 1 if stage.sense == "max" else -1
-        payments = _Payments(self._names)
+        payments = Payments(self._names, self._own_pools)
         for row in rows:
             payments.read(row)
-        whole, constant = _Form().plus(form, Fraction(sign)), _ZERO
+        whole, constant = StageForm().plus(form, Fraction(sign)), ZERO
         for one, _ in earlier:
-            factor = payments.stages.get(one.stage, _ZERO)
+            factor = payments.stages.get(one.stage, ZERO)
             own = self._form(one.stage) if factor > 0 else None
             if own is not None:
                 side = 1 if one.sense == "max" else -1
                 whole = whole.plus(own, factor * side)
-                constant -= factor * side * _reached(one.value, side)
+                constant -= factor * side * reached(one.value, side)
         if self._question.budget is not None and payments.budget > 0:
-            whole = whole.plus(_Form(price=Fraction(1)), -payments.budget)
+            whole = whole.plus(StageForm(price=Fraction(1)), -payments.budget)
             constant += payments.budget * self._question.budget
         constant += self._left(payments.shared)
         nodes = self._nodes_worth(whole, payments)
         return None if nodes is None else sign * (constant + self._units_worth(whole, payments) + nodes)
 
-    def _units_worth(self, whole: _Form, payments: _Payments) -> Fraction:
+    def _units_worth(self, whole: StageForm, payments: Payments) -> Fraction:
         """What units and gangs are worth beyond the payments for their places."""
-        total = _ZERO
+        total = ZERO
         for key, one in self._kinds.items():
-            total += one.free * max(_ZERO, whole.units.get(key, _ZERO) - payments.places.get((key, ""), _ZERO))
+            total += one.free * max(ZERO, whole.units.get(key, ZERO) - payments.places.get((key, ""), ZERO))
         for gang, members in self._gangs:
             if gang.problem or gang.too_small(members.total()):
                 continue
             domains = self._domains.get(gang.domain, ()) if gang.domain is not None else ("",)
             worths = (self._gang_worth(gang, members, domain, whole, payments) for domain in domains)
-            total += max(worths, default=_ZERO)
+            total += max(worths, default=ZERO)
         return total
 
     @staticmethod
     def _gang_worth(
-        gang: Gang, members: Mapping[bytes, int], domain: str, whole: _Form, payments: _Payments
+        gang: Gang, members: Mapping[bytes, int], domain: str, whole: StageForm, payments: Payments
     ) -> Fraction:
         """What a gang is worth in a domain: all members, or the best of those that are enough; at least nothing."""
-        worths = {key: whole.units.get(key, _ZERO) - payments.places.get((key, domain), _ZERO) for key in members}
+        worths = {key: whole.units.get(key, ZERO) - payments.places.get((key, domain), ZERO) for key in members}
         if gang.minimum is None:
-            return max(_ZERO, sum((worths[key] * number for key, number in members.items()), _ZERO))
-        enough, total = max(0, gang.minimum - len(gang.running_nodes)), _ZERO
+            return max(ZERO, sum((worths[key] * number for key, number in members.items()), ZERO))
+        enough, total = max(0, gang.minimum - len(gang.running_nodes)), ZERO
         for key in sorted(members, key=lambda key: -worths[key]):
             taken = members[key] if worths[key] > 0 else min(members[key], enough)
             total += taken * worths[key]
             enough = max(0, enough - taken)
-        return max(_ZERO, total)
+        return max(ZERO, total)
 
     @cached_property
     def _domains(self) -> Mapping[str, Sequence[str]]:
@@ -333,43 +304,72 @@ class _PlanBounds:
         own = dict.fromkeys(gang.domain for gang, _ in self._gangs if gang.domain is not None)
         return [f"{label}={labels[label]}" for label in own if label in labels]
 
-    def _nodes_worth(self, whole: _Form, payments: _Payments) -> Fraction | None:
+    def _by_kind(self, stage: PlanStage, form: StageForm) -> Fraction | None:
+        """Bound a stage about units by how many of each kind fit all nodes if nothing else is there."""
+        if stage.sense != "max" or not form.units:
+            return None
+        most: dict[bytes, Fraction] = {}
+        for key, one in self._kinds.items():
+            most[key] = ZERO
+            for node in self._nodes if key in form.units else ():
+                worth = self._most_worth(node, {(one.kind, one.units): Fraction(1)}, SharedPrices())
+                if worth is None:
+                    return None
+                most[key] += worth * node.number
+        total = sum(
+            (min(most[key], Fraction(self._kinds[key].free)) * weight for key, weight in form.units.items()), ZERO
+        )
+        for gang, members in self._gangs:
+            missing = gang.minimum is None and any(most[key] < number for key, number in members.items())
+            if not (missing or gang.problem or gang.too_small(members.total())):
+                total += sum(
+                    (min(most[key], Fraction(n)) * form.units.get(key, ZERO) for key, n in members.items()), ZERO
+                )
+        return total
+
+    def _nodes_worth(self, whole: StageForm, payments: Payments) -> Fraction | None:
         """What all nodes take at most; no more of them than there are units."""
         worths: list[tuple[Fraction, int]] = []
         for node in self._nodes:
             worth = self._node_worth(node, payments)
             if worth is None:
                 return None
-            worths.append((worth + whole.of_node(node), node.number))
-        left, total = self._total, _ZERO
+            worths.append((worth + whole.of_node(node.price, node.opens), node.number))
+        left, total = self._total, ZERO
         for worth, number in sorted(worths, reverse=True):
             taken = min(number, left) if worth > 0 else 0
             total, left = total + taken * worth, left - taken
         return total
 
-    def _node_worth(self, node: _NodeKind, payments: _Payments) -> Fraction | None:
+    def _node_worth(self, node: _NodeKind, payments: Payments) -> Fraction | None:
         domains = ["", *self._domains_of(node.bundles.node)]
         paid = {}
         for key, one in self._kinds.items():
-            most = max(payments.places.get((key, domain), _ZERO) for domain in domains)
+            most = max(payments.places.get((key, domain), ZERO) for domain in domains)
             if most > 0:
                 paid[one.kind, one.units] = most
+        return self._most_worth(node, paid, payments.shared)
+
+    def _most_worth(
+        self, node: _NodeKind, paid: Mapping[tuple[UnitKind, int], Fraction], shared: SharedPrices
+    ) -> Fraction | None:
+        """What a node takes at most of kinds with their numbers, each unit being worth so much."""
         if not paid:
-            return _ZERO
+            return ZERO
         if self._deadline is not None and monotonic() > self._deadline:
             return None
-        face, taken = node.bundles.face(list(paid), payments.shared)
+        face, taken = node.bundles.face(list(paid), shared)
         prices = list(paid.values())
         worth = tuple(prices[number] for number in taken)
         if (face, worth) not in self._known:
-            self._known[face, worth] = most_valuable(face, worth, self._deadline) if taken else _ZERO
+            self._known[face, worth] = most_valuable(face, worth, self._deadline) if taken else ZERO
         return self._known[face, worth]
 
     def _left(self, prices: SharedPrices) -> Fraction:
         """What all that several nodes reach is worth at its prices."""
         context = self._context
-        held, total = context.held_devices, _ZERO
-        total += sum((price for device, price in prices.devices.items() if not held.dedicates(device)), _ZERO)
+        held, total = context.held_devices, ZERO
+        total += sum((price for device, price in prices.devices.items() if not held.dedicates(device)), ZERO)
         views: dict[PoolId, PoolView] = {}
         pools = {name[0] for name in prices.counters} | {name[0][:2] for name in prices.capacities}
         for node in self._nodes if pools else ():
@@ -389,53 +389,6 @@ class _PlanBounds:
         return total
 
 
-@dataclass
-class _Payments:
-    """Duals by what they are paid for; those that could not be a payment are left out."""
-
-    names: Mapping[str, bytes]
-    places: dict[_Role, Fraction] = field(default_factory=dict)
-    stages: dict[str, Fraction] = field(default_factory=dict)
-    budget: Fraction = _ZERO
-    shared: SharedPrices = field(default_factory=SharedPrices)
-
-    def read(self, row: DualRow) -> None:
-        """Add a row of a document."""
-        value = Fraction(row.value)
-        if value <= 0:
-            return
-        if row.kind == "unit":
-            # Units that go together share the payment for their place.
-            roles = [(self.names[name], row.domain) for name in row.names if name in self.names]
-            self.places.update(
-                (role, value / len(row.names)) for role in roles if len(roles) == 1 or role not in self.places
-            )
-        elif row.kind == "stage":
-            self.stages.update(dict.fromkeys(row.names, value))
-        elif row.kind == "budget":
-            self.budget = value
-        elif row.kind == "device":
-            self.shared.devices.update(dict.fromkeys(map(_device_id, row.names), value))
-        elif row.kind == "counter" and len(row.names) == 3:
-            pool, counters, name = row.names
-            self.shared.counters[_split(pool), counters, name] = value
-        elif row.kind == "capacity" and len(row.names) == 2:
-            device, name = row.names
-            self.shared.capacities[_device_id(device), name] = value
-
-
-def _split(pool: str) -> PoolId:
-    """Driver and pool of a name; names of drivers have no slash."""
-    driver, _, name = pool.partition("/")
-    return driver, name
-
-
-def _device_id(name: str) -> DeviceId:
-    """Driver, pool and device of a name; those of devices have no slash either."""
-    pool, _, device = name.rpartition("/")
-    return *_split(pool), device
-
-
 def _offers(question: BoundQuestion) -> list[tuple[NodeTemplate, Node]]:
     """A node of each template, as it is with the pods of DaemonSets."""
     found = []
@@ -453,34 +406,6 @@ def _offers(question: BoundQuestion) -> list[tuple[NodeTemplate, Node]]:
             node = replace(node, status=NodeStatus(allocatable=left))
         found.append((template, node))
     return found
-
-
-def _requested_devices(shape: UnitShape) -> Fraction:
-    """How many devices the requests of a unit ask for: of alternatives the fewest, and all devices are one."""
-    total = 0
-    for claim in shape.claims:
-        for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
-            specs = (*([request.exactly] if request.exactly else ()), *(request.first_available or ()))
-            total += min((1 if one.count is None else one.count for one in specs), default=0)
-    return Fraction(total)
-
-
-def _reached(value: Number, side: int) -> Fraction:
-    """The value of a stage that plans keep; one that floating point rounds is a little less far."""
-    exact = Fraction(str(value))
-    return exact if len(str(value)) <= _EXACT_DIGITS else exact - side * abs(exact) / _ROUNDED_PART
-
-
-_EXACT_DIGITS, _ROUNDED_PART = 15, 10**12
-
-
-def _step(amounts: Iterable[Fraction]) -> Fraction:
-    """The step of all sums of such amounts."""
-    positive = {abs(amount) for amount in amounts if amount}
-    if not positive:
-        return Fraction(1)
-    denominator = lcm(*(amount.denominator for amount in positive))
-    return Fraction(gcd(*(int(amount * denominator) for amount in positive)), denominator)
 
 
 def _busy_nodes(replay: Replay, nodes: Sequence[Node]) -> frozenset[str]:

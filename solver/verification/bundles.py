@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, isfinite, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...models.cluster.node_fit import SelectorError
-from ...models.kubernetes.claims import ResourceClaim
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
-from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.kubernetes.meta import DeviceId
 from ...models.kubernetes.quantity import NANO
 from .audit_rows import LARGEST_COEFFICIENT, DeviceOption, audit_solver, post_at_most, run_audit
 from .claims import is_usable_on
@@ -29,6 +28,7 @@ from .constraints import covers
 from .devices import VerificationContext
 from .existence import NoAllocationError, NodeAudit
 from .nodes import NodeLoads, node_findings
+from .payments import SharedPrices
 from .published import CounterKey, PoolView, PublishedDevice
 from .requests import is_admin
 
@@ -41,20 +41,11 @@ PODS = "pods"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitKind:
-    """Equal units: one of them as a pod with the claims to allocate, and the claims that were allocated before."""
+    """Equal units: one of them as a pod with the claims to allocate, and what its other claims hold already."""
 
     pod: Pod | None
     claims: tuple[ResourceClaim, ...]
-    earlier: tuple[ResourceClaim, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SharedPrices:
-    """What must be paid for what several nodes reach: devices, counters and capacities, for one whole unit each."""
-
-    devices: dict[DeviceId, Fraction] = field(default_factory=dict)
-    counters: dict[tuple[PoolId, str, str], Fraction] = field(default_factory=dict)
-    capacities: dict[tuple[DeviceId, str], Fraction] = field(default_factory=dict)
+    earlier: tuple[AllocationResult, ...] = ()
 
 
 class _Use(NamedTuple):
@@ -150,8 +141,7 @@ class NodeBundles:
         node, pod = self.node, kind.pod
         if pod is not None and (next(node_findings(pod, node), None) or not self._loads.has_room(pod, node)):
             return None
-        held = (one.status.allocation if one.status else None for one in kind.earlier)
-        if any(allocation is not None and not is_usable_on(allocation, node) for allocation in held):
+        if not all(is_usable_on(allocation, node) for allocation in kind.earlier):
             return None
         claims = [self._loads.claim_on(claim, node) for claim in kind.claims]
         audit = NodeAudit(self._context, claims, node, self._caller_constraints, self._deadline)
@@ -159,8 +149,6 @@ class NodeBundles:
             options = tuple(option for number in range(len(claims)) for option in audit.options(number))
         except NoAllocationError:
             return None
-        except SelectorError:
-            options = ()
         needs = self._loads.needs(pod, node) if pod is not None else {}
         return _Read(tuple(sorted((name, amount) for name, amount in needs.items() if amount)), options, audit)
 

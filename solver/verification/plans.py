@@ -110,7 +110,7 @@ def plan_violations(
     """
     queue = Queue(cluster, gates, namespace, selector, natural_gangs, quota, admissions or {})
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
-    placements = [_placement_of_unit(cluster, units[number]) for number in _placement_order(units, order)]
+    placements = [placement for _, placement in plan_placements(cluster, units, order)]
     # Groups may be about claims of pods that are still to be made.
     requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
     told = [Violation(finding.rule, "", finding.message) for finding in found]
@@ -162,6 +162,13 @@ def _placed_pods(
         pod, node = units[number].unit.pod, units[number].node
         if pod is not None and node is not None and node in cluster.nodes:
             yield unit_label(units[number]), pod, node
+
+
+def plan_placements(
+    cluster: Cluster, units: Sequence[PlacedUnit], order: Sequence[int] | None = None
+) -> list[tuple[PlacedUnit, Placement]]:
+    """The placed units in the order in which they were placed, with what the verifier replays of them."""
+    return [(units[number], _placement_of_unit(cluster, units[number])) for number in _placement_order(units, order)]
 
 
 def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:

@@ -1,0 +1,148 @@
+"""Stages of a plan as sums over units and nodes, and duals of a document as payments, in exact fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import gcd, lcm
+
+from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.results.plan import DualRow, Number
+from ...models.workload.unit_classes import UnitShape
+
+ZERO = Fraction(0)
+FEWEST_NODES = "fewest-nodes"
+Role = tuple[bytes, str]
+"""The signature of a unit's shape, and the domain of its gang as label and value; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageForm:
+    """A linear form over plans: what a placed unit of a shape counts, and what a node in use costs."""
+
+    units: Mapping[bytes, Fraction] = field(default_factory=dict)
+    price: Fraction = ZERO
+    opened: Fraction = ZERO
+
+    def plus(self, other: StageForm, factor: Fraction) -> StageForm:
+        """The sum with so many times another form."""
+        units = {
+            key: self.units.get(key, ZERO) + factor * other.units.get(key, ZERO) for key in {*self.units, *other.units}
+        }
+        return StageForm(units, self.price + factor * other.price, self.opened + factor * other.opened)
+
+    def of_node(self, price: Fraction, opens: bool) -> Fraction:
+        """What a node of this price counts when it is in use, and if it was not in use before."""
+        return self.price * price + (self.opened if opens else ZERO)
+
+
+def stage_form(name: str, shapes: Mapping[bytes, UnitShape], *, grouped: bool) -> StageForm | None:
+    """What a stage counts, by the signatures of shapes; None for one that is not read here.
+
+    ``grouped``: there are ConstraintGroups, so that units may open nodes that stages do not count.
+    """
+    head, _, rest = name.partition("=")
+    if head == "priority":
+        weights = {key: Fraction(str(shape.priority) == rest) for key, shape in shapes.items()}
+    elif head == "admitted" and rest in ("", "count"):
+        weights = dict.fromkeys(shapes, Fraction(1))
+    elif head == "admitted" and rest == "devices":
+        weights = {key: _requested_devices(shape) for key, shape in shapes.items()}
+    elif head == "admitted" and rest.startswith("annotation:"):
+        weights = {key: Fraction(shape.value) for key, shape in shapes.items()}
+    elif head == "cost":
+        return StageForm(price=Fraction(1))
+    elif head == FEWEST_NODES and not grouped:
+        return StageForm(opened=Fraction(1))
+    else:
+        return None
+    return StageForm({key: weight for key, weight in weights.items() if weight})
+
+
+def _requested_devices(shape: UnitShape) -> Fraction:
+    """How many devices the requests of a unit ask for: of alternatives the fewest, and all devices are one."""
+    total = 0
+    for claim in shape.claims:
+        for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
+            specs = (*([request.exactly] if request.exactly else ()), *(request.first_available or ()))
+            total += min((1 if one.count is None else one.count for one in specs), default=0)
+    return Fraction(total)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPrices:
+    """What must be paid for what several nodes reach: devices, counters and capacities, for one whole unit each."""
+
+    devices: dict[DeviceId, Fraction] = field(default_factory=dict)
+    counters: dict[tuple[PoolId, str, str], Fraction] = field(default_factory=dict)
+    capacities: dict[tuple[DeviceId, str], Fraction] = field(default_factory=dict)
+
+
+@dataclass
+class Payments:
+    """Duals by what they are paid for; those that could not be a payment are left out."""
+
+    names: Mapping[str, bytes]
+    unpriced: frozenset[PoolId]
+    places: dict[Role, Fraction] = field(default_factory=dict)
+    stages: dict[str, Fraction] = field(default_factory=dict)
+    budget: Fraction = ZERO
+    shared: SharedPrices = field(default_factory=SharedPrices)
+
+    def read(self, row: DualRow) -> None:
+        """Add a row of a document."""
+        value = Fraction(row.value)
+        if value <= 0:
+            return
+        if row.kind == "unit":
+            # Units that go together share the payment for their place.
+            roles = [(self.names[name], row.domain) for name in row.names if name in self.names]
+            self.places.update(
+                (role, value / len(row.names)) for role in roles if len(roles) == 1 or role not in self.places
+            )
+        elif row.kind == "stage":
+            self.stages.update(dict.fromkeys(row.names, value))
+        elif row.kind == "budget":
+            self.budget = value
+        elif row.kind == "device":
+            devices = (device for device in map(_device_id, row.names) if device[:2] not in self.unpriced)
+            self.shared.devices.update(dict.fromkeys(devices, value))
+        elif row.kind == "counter" and len(row.names) == 3:
+            pool, counters, name = row.names
+            self.shared.counters.update(
+                {(_split(pool), counters, name): value} if _split(pool) not in self.unpriced else {}
+            )
+        elif row.kind == "capacity" and len(row.names) == 2:
+            device, name = _device_id(row.names[0]), row.names[1]
+            self.shared.capacities.update({(device, name): value} if device[:2] not in self.unpriced else {})
+
+
+def _split(pool: str) -> PoolId:
+    """Driver and pool of a name; names of drivers have no slash."""
+    driver, _, name = pool.partition("/")
+    return driver, name
+
+
+def _device_id(name: str) -> DeviceId:
+    """Driver, pool and device of a name; those of devices have no slash either."""
+    pool, _, device = name.rpartition("/")
+    return *_split(pool), device
+
+
+def reached(value: Number, side: int) -> Fraction:
+    """The value of a stage that plans keep; one that floating point rounds is a little less far."""
+    exact = Fraction(str(value))
+    return exact if len(str(value)) <= _EXACT_DIGITS else exact - side * abs(exact) / _ROUNDED_PART
+
+
+_EXACT_DIGITS, _ROUNDED_PART = 15, 10**12
+
+
+def value_step(amounts: Iterable[Fraction]) -> Fraction:
+    """The step of all sums of such amounts."""
+    positive = {abs(amount) for amount in amounts if amount}
+    if not positive:
+        return Fraction(1)
+    denominator = lcm(*(amount.denominator for amount in positive))
+    return Fraction(gcd(*(int(amount * denominator) for amount in positive)), denominator)

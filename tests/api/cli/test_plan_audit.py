@@ -1,0 +1,62 @@
+"""``drasat plan --audit`` and ``--duals``."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+AUDITED_EXAMPLES = {
+    "plan-queue": [],
+    "plan-controllers": [],
+    "plan-buy": ["--buy"],
+    "mig-partitions": ["--objective", "priority,admitted"],
+    "tainted-devices": [],
+}
+
+
+def plan(drasat, folder, *options):
+    return json.loads(drasat("plan", "-f", folder, "-o", "json", *options).out)
+
+
+@pytest.mark.parametrize("name", AUDITED_EXAMPLES)
+def test_every_stage_of_an_example_is_audited(drasat, examples, name):
+    document = plan(drasat, examples / name, *AUDITED_EXAMPLES[name], "--audit", "200s")
+    assert (document["outcome"], document["certified"]) == ("Optimal", True)
+    assert {stage["proof"] for stage in document["objective"]} <= {"witness", "audited"}
+    assert "duals" not in document
+    left = [unit for unit in document["units"] if unit["node"] is None]
+    assert {unit["proof"] for unit in left} <= {"audited"}
+
+
+def test_a_stage_that_audits_do_not_read_rests_on_the_solver(drasat, examples):
+    document = plan(drasat, examples / "mig-partitions", "--audit", "200s")
+    proofs = {stage["stage"]: stage["proof"] for stage in document["objective"]}
+    assert (proofs["admitted"], proofs["preference"]) == ("audited", "solver")
+    assert (document["proof"], document["certified"]) == ("solver", False)
+
+
+def test_an_audit_without_time_leaves_what_stages_rest_on(drasat, examples):
+    document = plan(drasat, examples / "plan-queue", "--audit", "0.000001")
+    assert [stage["proof"] for stage in document["objective"]] == ["witness", "solver", "solver"]
+    assert not any(unit["proof"] for unit in document["units"])
+
+
+def test_duals_are_exact_fractions_with_names(drasat, examples):
+    document = plan(drasat, examples / "plan-buy", "--buy", "--duals")
+    [cost] = document["duals"]
+    rows = {(row["kind"], *row["names"]): Fraction(row["value"]) for row in cost["rows"]}
+    assert cost["stage"] == "cost"
+    # A node for 11 takes eight units of simulate, or two of model; nine units cost 23.
+    assert rows["unit", "lab/simulate-0"] * 8 == rows["unit", "lab/model-0"] * 2 == 11
+    assert rows["stage", "priority=0"] > 0
+
+
+def test_duals_are_there_where_they_are_asked_for_alone(drasat, examples):
+    assert "duals" not in plan(drasat, examples / "plan-buy", "--buy")
+
+
+@pytest.mark.parametrize("text", ["soon", "0s"])
+def test_a_bad_duration_is_one_line(drasat, examples, text):
+    done = drasat("plan", "-f", examples / "plan-queue", "--audit", text)
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert "--audit" in done.err
