@@ -70,6 +70,8 @@ def command(
     objective: Objective = None,
     gap: Gap = None,
     quota: Quota = None,
+    moves: PlannedMoves = None,
+    move_bare: PlannedBare = False,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -90,7 +92,7 @@ def command(
     --plan: 0 plan admits at least as many units as every other planner; 1 another admits more; 3 one ran out of time.
     """
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
-    plan_options = PlanComparisonOptions(planners, orders, objective, gap, quota)
+    plan_options = PlanComparisonOptions(planners, orders, objective, gap, quota, moves, move_bare)
     plan_options.check(plan)
     check_report(report)
     common: dict[str, Any] = {
@@ -171,8 +173,9 @@ Planners = Annotated[
         "--planners",
         metavar="A,B",
         help="With --plan: compare these planners: first-fit, best-fit, fgd, kube-scheduler, plan, or those that know "
-        "quota of Kueue: kueue, plan, or those that buy nodes of NodePools: karpenter, karpenter-like, plan. [default: "
-        "with ClusterQueues kueue, plan, else the first ones; kube-scheduler where built]",
+        "quota of Kueue: kueue, plan, or those that buy nodes of NodePools: karpenter, karpenter-like, plan, or with "
+        "--moves also descheduler-like. [default: with ClusterQueues kueue, plan, with --moves first-fit, "
+        "descheduler-like, plan, else the first ones; kube-scheduler where built]",
     ),
 ]
 Orders = Annotated[
@@ -201,6 +204,19 @@ Quota = Annotated[
 ]
 
 
+PlannedMoves = Annotated[
+    str | None,
+    typer.Option(
+        "--moves",
+        metavar="N|any",
+        help="With --plan: let plan and descheduler-like move at most so many running pods, as for drasat plan.",
+    ),
+]
+PlannedBare = Annotated[
+    bool, typer.Option("--move-bare", help="With --moves: let pods without a controller move, too.")
+]
+
+
 # They are compared with one another and with ``plan`` alone.
 BUYING_PLANNERS = ("karpenter", "karpenter-like")
 
@@ -214,6 +230,8 @@ class PlanComparisonOptions:
     objective: str | None
     gap: str | None
     quota: str | None
+    moves: str | None = None
+    move_bare: bool = False
 
     @property
     def buys(self) -> bool:
@@ -222,9 +240,9 @@ class PlanComparisonOptions:
 
     def check(self, plan: bool) -> None:
         """Raise ``UsageError`` if one is given without ``--plan``."""
-        given = (self.planners, self.orders, self.objective, self.gap, self.quota)
+        given = (self.planners, self.orders, self.objective, self.gap, self.quota, self.moves, self.move_bare or None)
         if not plan and any(one is not None for one in given):
-            raise UsageError("--planners, --orders, --objective, --gap and --quota need --plan")
+            raise UsageError("--planners, --orders, --objective, --gap, --quota, --moves and --move-bare need --plan")
 
     def arguments(self) -> dict[str, Any]:
         """Return the options that are given, as arguments of ``compare_plans``."""
@@ -234,6 +252,8 @@ class PlanComparisonOptions:
             "objective": self.objective,
             "gap": None if self.gap is None else options.parse_fraction(self.gap),
             "quota": self.quota,
+            "moves": self.moves,
+            "move_bare": self.move_bare or None,
         }
         return {name: value for name, value in said.items() if value is not None}
 
@@ -267,8 +287,10 @@ def _run_purchase_comparison(
     from ..verbs.purchases import compare_purchases
 
     arguments = plan_options.arguments()
-    if {"orders", "objective", "quota"} & arguments.keys():
-        raise UsageError("planners that buy nodes take the queue as a whole: no --orders, --objective or --quota")
+    if {"orders", "objective", "quota", "moves", "move_bare"} & arguments.keys():
+        raise UsageError(
+            "planners that buy nodes take the queue as a whole: no --orders, --objective, --quota or --moves"
+        )
     kept = {name: value for name, value in common.items() if name != "cel_errors"}
     result, _ = run_verb(partial(compare_purchases, cluster, **arguments, **kept))
     document = result.document

@@ -171,6 +171,17 @@ PLAN_COMPARISON_COLUMNS = (
     "wasted of all",
     "seconds",
 )
+MOVES_COMPARISON_HEADERS = (
+    *PLAN_COMPARISON_HEADERS[:4],
+    "moves",
+    "cost",
+    *PLAN_COMPARISON_HEADERS[4:6],
+    "in whole nodes",
+    "wasted of free",
+    "time",
+)
+# Where running pods may move also these: ``whole`` are the devices on nodes that reach none in use.
+MOVES_COMPARISON_COLUMNS = ("moves", "move cost", "whole")
 # With quota of Kueue also these, of workloads.
 QUOTA_COMPARISON_COLUMNS = ("workloads", "with quota", "placed", "stranded", "least share", "fairness")
 
@@ -180,12 +191,25 @@ def has_quota(document: PlanComparisonDocument) -> bool:
     return any(one.quota is not None for one in document.planners)
 
 
+def has_moves(document: PlanComparisonDocument) -> bool:
+    """Whether running pods may move in a comparison."""
+    return any(one.moves is not None for one in document.planners)
+
+
+def plan_comparison_columns(document: PlanComparisonDocument) -> tuple[str, ...]:
+    """The columns of ``plan_comparison_figures``."""
+    quota = QUOTA_COMPARISON_COLUMNS if has_quota(document) else ()
+    return (*PLAN_COMPARISON_COLUMNS, *quota, *(MOVES_COMPARISON_COLUMNS if has_moves(document) else ()))
+
+
 def plan_comparison_table(
     document: PlanComparisonDocument, seconds: Mapping[str, float]
 ) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
-    """Headers, and a row for each planner and order; with quota of Kueue workloads are counted."""
+    """Headers, and a row for each planner and order; with quota of Kueue workloads are counted, and moves if any."""
     if has_quota(document):
         return QUOTA_COMPARISON_HEADERS, _quota_comparison_rows(document, seconds)
+    if has_moves(document):
+        return MOVES_COMPARISON_HEADERS, _moves_comparison_rows(document, seconds)
     return PLAN_COMPARISON_HEADERS, plan_comparison_rows(document, seconds)
 
 
@@ -222,8 +246,16 @@ def plan_comparison_rows(document: PlanComparisonDocument, seconds: Mapping[str,
         )
 
 
+def _moves_comparison_rows(document: PlanComparisonDocument, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
+    rows = plan_comparison_rows(document, seconds)
+    for one, (*head, gangs, devices, of_free, _, time) in zip(document.planners, rows, strict=True):
+        counts = ("?" if count is None else str(count) for count in (one.moves, one.move_cost))
+        yield (*head, *counts, gangs, devices, "?" if one.whole is None else str(one.whole), of_free, time)
+
+
 def plan_comparison_figures(document: PlanComparisonDocument, seconds: Mapping[str, float]) -> list[tuple[object, ...]]:
-    """The same as numbers, under ``PLAN_COMPARISON_COLUMNS``, with quota also ``QUOTA_COMPARISON_COLUMNS``."""
+    """The same as numbers, under ``plan_comparison_columns``."""
+    moves = has_moves(document)
     return [
         (
             one.planner,
@@ -237,6 +269,7 @@ def plan_comparison_figures(document: PlanComparisonDocument, seconds: Mapping[s
             *((left.free, left.wasted, left.of_free, left.of_all) if left else (None,) * 4),
             seconds[one.label],
             *(msgspec.structs.astuple(one.quota) if one.quota else ()),
+            *((one.moves, one.move_cost, one.whole) if moves else ()),
         )
         for one in document.planners
         for left in (one.fragmentation,)

@@ -225,8 +225,7 @@ class PlanComparisonResult(Result[records.PlanComparisonDocument]):
         from ..reports import comparison as report
 
         rows = report.plan_comparison_figures(self.document, self.seconds)
-        more = report.QUOTA_COMPARISON_COLUMNS if report.has_quota(self.document) else ()
-        return self._frame(rows, (*report.PLAN_COMPARISON_COLUMNS, *more))
+        return self._frame(rows, report.plan_comparison_columns(self.document))
 
     def _plot_source(self) -> PlotSource:
         from ..reports.plots import PlotSource
@@ -270,6 +269,8 @@ def compare_plans(
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
     cel_errors: str = "kube",
     quota: str = "",
+    moves: int | str | None = None,
+    move_bare: bool = False,
     time_limit: float | None = 60.0,
     seed: int = 0,
     timings: bool = False,
@@ -286,6 +287,8 @@ def compare_plans(
         ``kube-scheduler`` (first fit with the devices that the real allocator chooses); and ``plan``. Default: all,
         the real allocator where it is built. With ClusterQueues ``kueue`` (what Kueue's cycles admit, in this order, by
         first fit on nodes of its flavors) and ``plan`` (which admits and places at once); the others know no quota.
+        With ``moves`` the default is ``first-fit``, ``descheduler-like`` (which empties the least used node by trial,
+        again and again, until what waits has room) and ``plan``.
     orders
         Orders in which units arrive at sequential schedulers: ``given`` (as read), ``random``, ``priority`` (the
         highest first).
@@ -297,6 +300,9 @@ def compare_plans(
         As for ``allocate``; ``plan`` takes ``kube`` for ``strict``.
     quota
         ``ignore``: quota of Kueue does not count. Default: it counts where there are ClusterQueues.
+    moves, move_bare
+        As for ``plan``: how many running pods ``descheduler-like`` and ``plan`` may move, and which. Then quota does
+        not count.
     time_limit
         Seconds for everything, shared out among the runs; ``plan`` gets as much as three of them. Runs for which no
         time is left are left out, and a notice names them.
@@ -319,6 +325,12 @@ def compare_plans(
     ask = partial(ask, namespace=namespace, selector=selector, feature_gates=feature_gates, cel_errors=cel_errors)
     began = monotonic()
     question = _quota_question(cluster, quota, time_limit)
+    if moves is not None or move_bare:
+        from .moves import move_options
+
+        if question is not None:
+            raise ValueError("planners that move running pods do not look at quota: say --quota ignore")
+        ask = partial(ask, moves=move_options(moves, move_bare))
     if question is not None and time_limit is not None:
         time_limit = max(0.0, time_limit - (monotonic() - began))
     found = ask(time_limit=time_limit, seed=seed, quota=question)
@@ -384,6 +396,9 @@ def _planner_answer(run: PlannerRun) -> records.PlannerAnswer:
         objective=run.objective,
         notices=run.notices,
         quota=run.quota,
+        whole=counted.whole,
+        moves=run.moves,
+        move_cost=run.move_cost,
     )
 
 

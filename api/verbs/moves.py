@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 REPLACEMENTS = ("none", "one", "any")
 
 
+def move_options(moves: int | str | None, bare: bool) -> MoveOptions:
+    """Which pods may move. Raises ``ValueError`` if ``moves`` is missing, or no number and not ``any``."""
+    if moves is None:
+        raise ValueError("pods without a controller move only where moves says how many pods may")
+    text = str(moves)
+    if text != "any" and not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"moves {moves!r} is neither a number of at least 0 nor any")
+    return MoveOptions(None if text == "any" else int(text), bare)
+
+
 @dataclass(frozen=True, slots=True)
 class MovingPods:
     """At ``most`` so many pods move, None for any number; ``nodes`` that may go, where the cost of what runs counts."""
@@ -53,14 +63,10 @@ class MovingPods:
             raise ValueError(f"replacement {replacement!r} is none of: {', '.join(REPLACEMENTS)}")
         if replacement != "any" and not consolidate:
             raise ValueError("a replacement makes sense to consolidate alone")
-        if moves is None and not consolidate and (bare or not preempt):
-            raise ValueError("pods without a controller move only where moves says how many pods may")
-        text = "any" if moves is None else str(moves)
-        if text != "any" and not (text.isascii() and text.isdecimal()):
-            raise ValueError(f"moves {moves!r} is neither a number of at least 0 nor any")
+        any_number = moves is None and (consolidate or (preempt and not bare))
+        most = move_options("any" if any_number else moves, bare).most
         sold = bool(cluster.node_templates or cluster.objects(NodePool))
         nodes = removable_nodes(cluster) if consolidate else None
-        most = None if text == "any" else int(text)
         buys = consolidate and replacement != "none" and sold
         return cls(most, bare, replacement, buys, nodes, preempt, moves is not None or consolidate)
 

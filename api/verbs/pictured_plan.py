@@ -101,8 +101,7 @@ class PicturedPlan:
 
     def _context(self, whole: Cluster) -> tuple[SchedulingContext, tuple[QueuedUnit, ...]]:
         """The queue, and a place to put it, with nothing placed."""
-        from ..solver.compare.figures import SchedulingContext
-        from ..solver.compare.plans import scheduling_input
+        from ..solver.compare.figures import SchedulingContext, scheduling_input
 
         ask = partial(scheduling_input, whole, gates=self.found.gates, cel_errors=self.found.cel_errors, seed=self.seed)
         ask = partial(ask, namespace=self.namespace, selector=self.selector, natural_gangs=self.natural_gangs)

@@ -22,7 +22,7 @@ from ...models.workload.expansion import QueuedUnit
 from ...peers.clients import Karpenter
 from ...peers.errors import PeerError
 from ...problem.messages import DeadlineExceededError
-from ...solver.compare.plans import scheduling_input
+from ...solver.compare.figures import scheduling_input
 from ...solver.engines.engine import Session
 from ...solver.plan.first_fit import AssignedUnits, first_fit
 from ...solver.plan.outcome import PlanOutcome

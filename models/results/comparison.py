@@ -163,7 +163,8 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
     itself. ``used`` are the devices in use at the end, what ran before included, of ``devices`` that nodes reach.
     ``decided``: it was done in time. ``used``, ``devices`` and ``fragmentation`` are null if time was up before they
     were known. ``outcome`` and ``objective`` are those of ``plan``, null and empty for others. ``notices`` say what of
-    the question it left aside. ``quota`` is null where it does not count.
+    the question it left aside. ``quota`` is null where it does not count. ``whole`` are the devices on nodes that reach
+    no device in use. ``moves`` are the running pods that move, ``moveCost`` is what that costs; null where none may.
     """
 
     label: str
@@ -181,6 +182,9 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
     objective: tuple[PlanStage, ...]
     notices: tuple[str, ...]
     quota: QuotaComparison | None = None
+    whole: int | None = None
+    moves: int | None = None
+    move_cost: int | None = None
 
 
 class PlanComparisonDocument(Model, kw_only=True, omit_defaults=False):

@@ -11,7 +11,7 @@ descent (Weng and others, USENIX ATC 2023), with devices in place of GPUs.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,15 +19,17 @@ from typing import NamedTuple, TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId
-from ...models.workload.expansion import QueuedUnit
+from ...models.kubernetes.meta import DeviceId, ObjectKey
+from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.node_room import missing_resources
+from ...models.workload.queue import read_queue
 from ...models.workload.requests import format_amount
 from ...models.workload.unit_classes import Gang
 from ...problem.compiler import Compiler
 from ...problem.filters import usable_devices
 from ...problem.messages import FatalError
 from ...problem.problem import Demand, InUse, Problem
+from ...problem.selectors import NodeResourceClaims
 from ...problem.shapes import NodeType
 from ..engines.engine import Session
 from ..engines.engines import NodeCompiler
@@ -169,14 +171,15 @@ class Figures:
     """The numbers of units and gangs that are placed, and of devices that are used.
 
     A gang counts if it is whole with those of its members that run. ``used`` are the devices that anybody holds in
-    any way, those that ran before included, of ``devices`` that the nodes reach. What was not known before time was up
-    is None.
+    any way, those that ran before included, of ``devices`` that the nodes reach. ``whole`` are those on nodes that
+    reach no device in use. What was not known before time was up is None.
     """
 
     admitted: int
     gangs: int
     used: int | None = None
     devices: int | None = None
+    whole: int | None = None
     fragmentation: Fragmentation | None = None
 
 
@@ -190,7 +193,9 @@ def figures(
 
     After ``deadline`` it is not asked what classes can use, and after ``latest`` devices are not counted.
     """
-    admitted = sum(one.node is not None for one in outcomes)
+    admitted = sum(
+        one.node is not None and not inputs.ran_before(unit) for unit, one in zip(inputs.units, outcomes, strict=True)
+    )
     counted = Figures(admitted, _whole_gangs(inputs.units, outcomes))
     try:
         context = SchedulingContext(inputs, latest)
@@ -202,10 +207,15 @@ def figures(
                 made = [(ref.key, allocation) for ref, allocation in one.allocations]
                 node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
         views = [node_states.view(position) for position in range(node_states.size)]
-        pairs = (pair for view in views for pair in zip(view.devices, view.shape.reachable, strict=True))
-        reached = {device.id for device, is_reached in pairs if is_reached}
-        used = sum(node_states.allocated_state.usage.in_use(device) for device in reached)
-        counted = replace(counted, used=used, devices=len(reached))
+        in_use = node_states.allocated_state.usage.in_use
+        of_nodes = [
+            {device.id for device, is_reached in zip(view.devices, view.shape.reachable, strict=True) if is_reached}
+            for view in views
+        ]
+        used = {device for devices in of_nodes for device in devices if in_use(device)}
+        reached = {device for devices in of_nodes for device in devices}
+        whole = {device for devices in of_nodes if used.isdisjoint(devices) for device in devices}
+        counted = replace(counted, used=len(used), devices=len(reached), whole=len(whole))
         context.trials.deadline = deadline
         return replace(counted, fragmentation=_fragmentation(node_states, context.workload, len(reached)))
     except TimeOverError:
@@ -344,7 +354,8 @@ def fragmentation_curve(
 class SchedulingInput:
     """The cluster, the units in the order of the queue, and the rules that schedulers plan with.
 
-    ``namespace`` and ``selector`` are what the queue was narrowed to. All schedulers share a ``compiler``.
+    ``namespace`` and ``selector`` are what the queue was narrowed to. All schedulers share a ``compiler``. ``moved``
+    are units that ran before, and only change their places.
     """
 
     cluster: Cluster
@@ -354,6 +365,22 @@ class SchedulingInput:
     seed: int = 0
     namespace: str | None = None
     selector: str = ""
+    moved: frozenset[ObjectKey] = frozenset()
+
+    def ran_before(self, unit: QueuedUnit) -> bool:
+        """Whether a unit is one that has moved."""
+        return (unit.unit.namespace, unit.unit.name) in self.moved
+
+    def on(self, cluster: Cluster) -> SchedulingInput:
+        """The queue of another cluster, with the same rules."""
+        return scheduling_input(
+            cluster,
+            gates=self.gates,
+            cel_errors=self.cel_errors,
+            seed=self.seed,
+            namespace=self.namespace,
+            selector=self.selector,
+        )
 
     @cached_property
     def session(self) -> Session:
@@ -366,6 +393,23 @@ class SchedulingInput:
         return NodeCompiler(self.session)
 
 
+def scheduling_input(
+    cluster: Cluster,
+    *,
+    gates: FeatureGates,
+    cel_errors: str,
+    seed: int,
+    namespace: str | None,
+    selector: str,
+    natural_gangs: bool = False,
+) -> SchedulingInput:
+    """The queue of a cluster, with the rules that it is planned by."""
+    cluster = cluster.with_gates(gates)
+    sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
+    units = tuple(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
+    return SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
+
+
 class SchedulingContext(SequentialContext):
     """Where all schedulers of a comparison start, with what counts for the whole queue."""
 
@@ -373,4 +417,8 @@ class SchedulingContext(SequentialContext):
         session = inputs.session
         engine = backtracking_engine(session, inputs.compiler)
         super().__init__(session, engine, inputs.units, deadline)
-        self.workload = TargetWorkload(self.classes, self.trials, engine.compiler)
+        queue = [unit for unit in inputs.units if not inputs.ran_before(unit)]
+        counts = Counter(unit.unit_set.shape.signature for unit in queue)
+        firsts = {unit.unit_set.shape.signature: unit for unit in reversed(queue)}
+        classes = [(self.requirements.of(firsts[signature], {}), number) for signature, number in counts.items()]
+        self.workload = TargetWorkload(classes, self.trials, engine.compiler)

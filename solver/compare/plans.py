@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -11,31 +10,31 @@ from time import monotonic
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.gates import FeatureGates, gates_of
-from ...models.results.common import Reason
 from ...models.results.comparison import QuotaComparison
 from ...models.results.plan import PlanStage
 from ...models.workload.controllers import read_controllers
-from ...models.workload.expansion import expand_units
 from ...models.workload.node_room import unknown_room_notices
-from ...models.workload.queue import read_queue
-from ...peers.clients import KubeScheduler
 from ...peers.errors import PeerError
 from ...problem.messages import KUBE, check_policy
-from ...problem.selectors import NodeResourceClaims
-from ..allocate.check import LATE_VERIFICATION, verification_ends
+from ..allocate.check import verification_ends
 from ..allocate.unsupported import check_engine_support, check_planner_support, ignored_soft_entries
-from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
-from ..engines.kube_scheduler import KubeSchedulerEngine
 from ..engines.kube_scheduler import check_peer_policy as check_upstream_policy
-from ..plan.first_fit import TIME_OVER, FirstFitPolicy, PlacementPolicy, SequentialScheduler
-from ..plan.node_states import AllocationTrials, TimeOverError
-from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, check_plan
-from ..verification.verify import VerificationTimeoutError
+from ..plan.lifted import MoveOptions
+from ..plan.outcome import UNKNOWN, PlannedUnitOutcome
 from . import schedulers
 from .admissions import QuotaQuestion, place_admissions, quota_figures, with_quota
-from .figures import Figures, FragmentationPoint, SchedulingContext, SchedulingInput, figures, fragmentation_curve
-from .schedulers import ORDERS
+from .consolidation import MovablePods, consolidate
+from .figures import (
+    Figures,
+    FragmentationPoint,
+    SchedulingContext,
+    SchedulingInput,
+    figures,
+    fragmentation_curve,
+    scheduling_input,
+)
+from .schedulers import FIRST_FIT, ORDERS, PLACEMENT_POLICIES, schedule
 
 TIME_LIMIT = 60.0
 
@@ -45,7 +44,8 @@ class PlannerRun:
     """The answer of a planner for one order of the queue, empty for ``plan``, which takes it as a whole, and ``kueue``.
 
     ``decided``: nothing was left open for want of time. ``outcome`` and ``objective`` are those of ``plan``. ``quota``
-    is there where quota counts. ``inputs`` are those of the run, if it has others than the comparison.
+    is there where quota counts. ``inputs`` are those of the run, if it has others than the comparison. ``moves`` is the
+    number of running pods that it moves, where they may, and ``move_cost`` what that costs.
     """
 
     planner: str
@@ -60,6 +60,8 @@ class PlannerRun:
     notices: tuple[str, ...] = ()
     quota: QuotaComparison | None = None
     inputs: SchedulingInput | None = None
+    moves: int | None = None
+    move_cost: int | None = None
 
     @property
     def label(self) -> str:
@@ -121,8 +123,11 @@ def compare_plans(
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
     quota: QuotaQuestion | None = None,
+    moves: MoveOptions | None = None,
 ) -> PlanComparison:
     """Answer ``drasat.compare_plans``, which describes the arguments; ``quota`` is there where it counts.
+
+    ``moves`` are there where running pods may move.
 
     Raises ``ValueError``, one line, ``PeerError`` if the real scheduler fails and nothing else could answer, and
     ``VerificationError`` if an answer is wrong.
@@ -139,9 +144,10 @@ def compare_plans(
         inputs, _ = with_quota(inputs, quota.open)
     units = inputs.units
     shares.measure_reading()
-    asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares, quota)
+    asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares, quota, moves)
     skipped: dict[str, Exception] = {}
     known = SEQUENTIAL_AND_PLAN if quota is None else (KUEUE, PLAN)
+    known = known if moves is None else (FIRST_FIT, DESCHEDULER, PLAN)
     names = [name for name in planners or known if asker.can_answer(name, skipped)]
     gangs = {unit.unit_set.gang for unit in units if unit.unit_set.gang is not None}
     # ``plan`` comes first, for it knows what is wrong with the question.
@@ -158,23 +164,6 @@ def compare_plans(
     reasons = {name: str(error) for name, error in skipped.items()}
     reasons.update((label, "the time limit left no time") for label in asker.late)
     return PlanComparison(len(units), len(gangs), ordered, gates, cel_errors, reasons, inputs, bool(asker.late))
-
-
-def scheduling_input(
-    cluster: Cluster,
-    *,
-    gates: FeatureGates,
-    cel_errors: str,
-    seed: int,
-    namespace: str | None,
-    selector: str,
-    natural_gangs: bool = False,
-) -> SchedulingInput:
-    """The queue of a cluster, with the rules that it is planned by."""
-    cluster = cluster.with_gates(gates)
-    sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
-    units = tuple(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
-    return SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
 
 
 def fragmentation_of_run(inputs: SchedulingInput, run: PlannerRun, deadline: float | None) -> list[FragmentationPoint]:
@@ -199,7 +188,7 @@ def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:
             raise ValueError(f"at least one {what} is needed, and none twice")
 
 
-PLAN, KUEUE = "plan", "kueue"
+PLAN, KUEUE, DESCHEDULER = "plan", "kueue", "descheduler-like"
 # Planners that take the queue as a whole get as much time as so many runs of a scheduler.
 _PARTS_OF_WHOLE = {PLAN: 3, KUEUE: 1}
 # ``plan`` keeps this part of its time for what is counted afterwards.
@@ -276,6 +265,7 @@ class _PlannerRunner:
     gap: float
     shares: TimeShares
     quota: QuotaQuestion | None = None
+    moves: MoveOptions | None = None
     late: list[str] = field(default_factory=list)
 
     def can_answer(self, planner: str, skipped: dict[str, Exception]) -> bool:
@@ -290,6 +280,8 @@ class _PlannerRunner:
         """Raise ``ValueError`` for a planner that does not know what some claims demand (SOFT-3, CEL-6), or quota."""
         if planner == PLAN:
             return
+        if planner == DESCHEDULER and self.moves is None:
+            raise ValueError("it moves running pods: say by moves how many may")
         if planner == KUEUE and self.quota is None:
             raise ValueError("there are no ClusterQueues that count")
         if planner != KUEUE and self.quota is not None:
@@ -332,16 +324,47 @@ class _PlannerRunner:
             inputs=found.inputs,
         )
 
-    def _scheduled(self, planner: str, order: str) -> PlannerRun:
-        deadline = self.shares.take(1)
-        found = schedule(self.inputs, planner, order, self.shares.search_ends(deadline), self.shares.latest_end())
+    def _notices(self, planner: str) -> tuple[str, ...]:
         units = [one.unit for one in self.inputs.units]
         unknown_rooms = unknown_room_notices(self.inputs.cluster.nodes.values(), units)
         ignored = ignored_soft_entries(planner, self.inputs.cluster, units)
-        notices = (*read_controllers(self.inputs.cluster).notices, *ignored, *unknown_rooms)
-        counted = self._figures(found.units, deadline)
+        return (*read_controllers(self.inputs.cluster).notices, *ignored, *unknown_rooms)
+
+    def _consolidated(self, moves: MoveOptions, order: str) -> PlannerRun:
+        deadline, latest = self.shares.take(1), self.shares.latest_end()
+        found = consolidate(self.inputs, moves, order, self.shares.search_ends(deadline), latest)
+        counted = figures(found.inputs, found.units, deadline, latest)
         return PlannerRun(
-            planner, order, found.units, counted, found.in_time, found.seconds, found.version, notices=notices
+            DESCHEDULER,
+            order,
+            found.units,
+            counted,
+            found.in_time,
+            found.seconds,
+            notices=self._notices(DESCHEDULER),
+            inputs=found.inputs,
+            moves=len(found.moved),
+            move_cost=sum(one.cost for one in found.moved),
+        )
+
+    def _scheduled(self, planner: str, order: str) -> PlannerRun:
+        if planner == DESCHEDULER and self.moves is not None:
+            return self._consolidated(self.moves, order)
+        deadline = self.shares.take(1)
+        found = schedule(self.inputs, planner, order, self.shares.search_ends(deadline), self.shares.latest_end())
+        notices, counted = self._notices(planner), self._figures(found.units, deadline)
+        moved = None if self.moves is None else 0
+        return PlannerRun(
+            planner,
+            order,
+            found.units,
+            counted,
+            found.in_time,
+            found.seconds,
+            found.version,
+            notices=notices,
+            moves=moved,
+            move_cost=moved,
         )
 
     def _plan(self) -> PlannerRun:
@@ -350,9 +373,14 @@ class _PlannerRunner:
 
         inputs, deadline = self.inputs, self.shares.take(_PARTS_OF_WHOLE[PLAN])
         started = monotonic()
-        ask = plan if self.quota is None else partial(plan, quota=self.quota.open)
+        ask = partial(plan, inputs.cluster)
+        if self.quota is not None:
+            ask = partial(ask, quota=self.quota.open)
+        elif self.moves is not None:
+            from ..plan.moves import plan_with_moves
+
+            ask = partial(plan_with_moves, inputs.cluster, self.moves)
         found = ask(
-            inputs.cluster,
             objective=self.objective,
             gap=self.gap,
             namespace=inputs.namespace,
@@ -366,7 +394,11 @@ class _PlannerRunner:
         of_quota = None
         if self.quota is not None and found.quota is not None:
             of_quota = quota_figures(self.quota.open, found.quota.workloads, found.quota.admissions)
-        counted = self._figures(found.units, deadline)
+        moved = [one.running for one in found.moves]
+        if moved and self.moves is not None:
+            pods = MovablePods.of(inputs, self.moves)
+            inputs = pods.with_moved(frozenset(one.key for one in moved))
+        counted = figures(inputs, found.units, deadline, self.shares.latest_end())
         return PlannerRun(
             PLAN,
             "",
@@ -378,33 +410,17 @@ class _PlannerRunner:
             objective=found.objective,
             notices=found.notices,
             quota=of_quota,
+            inputs=inputs,
+            moves=None if self.moves is None else len(moved),
+            move_cost=None if self.moves is None else sum(one.cost for one in moved),
         )
 
     def _figures(self, units: Sequence[PlannedUnitOutcome], deadline: float | None) -> Figures:
         return figures(self.inputs, units, deadline, self.shares.latest_end())
 
 
-PLACEMENT_POLICIES: dict[str, Callable[[SchedulingContext], PlacementPolicy]] = {
-    "first-fit": lambda _context: FirstFitPolicy(),
-    "best-fit": lambda context: schedulers.BestFitPolicy(context.workload, context.node_states.groups),
-    "fgd": lambda context: schedulers.FragmentationDescent(context.workload),
-    KUBE_SCHEDULER: lambda _context: FirstFitPolicy(),
-}
 SEQUENTIAL_AND_PLAN = (*PLACEMENT_POLICIES, PLAN)
-PLANNERS = (*SEQUENTIAL_AND_PLAN, KUEUE)
-
-
-@dataclass(frozen=True, slots=True)
-class SequentialSchedule:
-    """The answer of a sequential scheduler; ``in_time``: no unit was left out because time was up.
-
-    ``seconds`` are those of the scheduling, without the verifier. ``version`` is that of a peer.
-    """
-
-    units: tuple[PlannedUnitOutcome, ...]
-    in_time: bool
-    seconds: float
-    version: str = ""
+PLANNERS = (*SEQUENTIAL_AND_PLAN, KUEUE, DESCHEDULER)
 
 
 def check_planner(name: str) -> str:
@@ -412,54 +428,3 @@ def check_planner(name: str) -> str:
     if name not in PLANNERS:
         raise ValueError(f"unknown planner {name!r}, known are: {', '.join(PLANNERS)}")
     return name
-
-
-def schedule(
-    inputs: SchedulingInput, planner: str, order: str, deadline: float | None, latest: float | None = None
-) -> SequentialSchedule:
-    """Place the units one by one in this order, and check the whole.
-
-    Placing ends at ``deadline``, a reading of ``time.monotonic``; what is not verified by ``latest`` is not kept.
-
-    Raises ``VerificationError`` if it does not pass, and ``PeerError`` if the real scheduler fails.
-    """
-    queue = schedulers.arrival_order(inputs.units, order, inputs.seed)
-    started = monotonic()
-    placed: Sequence[int] = ()
-    nothing = tuple(PlannedUnitOutcome.of(one, None, (TIME_OVER,), ()) for one in inputs.units)
-    units, in_time, version = nothing, False, ""
-    with suppress(TimeOverError):
-        context = SchedulingContext(inputs, deadline)
-        with _allocation_trials(planner, context) as (trials, version):
-            scheduler = SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)
-            scheduler.run(queue)
-        units, in_time = tuple(scheduler.outcomes(inputs.units)), scheduler.in_time
-        placed = scheduler.order(inputs.units)
-    seconds = monotonic() - started
-    try:
-        check_plan(
-            inputs.cluster,
-            units,
-            inputs.gates,
-            inputs.cel_errors,
-            order=placed,
-            namespace=inputs.namespace,
-            selector=inputs.selector,
-            deadline=latest,
-        )
-    except VerificationTimeoutError:
-        late = (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),)
-        nothing = tuple(PlannedUnitOutcome.of(one, None, late, ()) for one in inputs.units)
-        return SequentialSchedule(nothing, False, seconds, version)
-    return SequentialSchedule(units, in_time, seconds, version)
-
-
-@contextmanager
-def _allocation_trials(planner: str, context: SchedulingContext) -> Iterator[tuple[AllocationTrials, str]]:
-    """Start what allocates devices: our own search, or the real allocator; with the version of the latter."""
-    if planner != KUBE_SCHEDULER:
-        yield context.trials, ""
-        return
-    with KubeScheduler() as peer:
-        engine = KubeSchedulerEngine(context.session, peer)
-        yield AllocationTrials(engine, context.trials.deadline), peer.handshake.version

@@ -1,18 +1,30 @@
 """Sequential schedulers: units arrive one by one, and each is placed for good on one node, or refused.
 
 A ``SequentialScheduler`` (``solver.plan.first_fit``) has a policy, which scores what a unit makes of a node. The unit
-goes to the node with the lowest score, among equal scores to the first by name. ``ORDERS`` are the orders in which
-units arrive.
+goes to the node with the lowest score, among equal scores to the first by name. ``PLACEMENT_POLICIES`` are the
+policies by name, ``ORDERS`` the orders in which units arrive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from random import Random
+from time import monotonic
 
+from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit
-from ..plan.node_states import NodeState
-from .figures import TargetWorkload
+from ...peers.clients import KubeScheduler
+from ..allocate.check import LATE_VERIFICATION
+from ..engines.engine import TIME_LIMIT_RULE
+from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
+from ..engines.kube_scheduler import KubeSchedulerEngine
+from ..plan.first_fit import TIME_OVER, FirstFitPolicy, PlacementPolicy, SequentialScheduler
+from ..plan.node_states import AllocationTrials, NodeState, TimeOverError
+from ..plan.outcome import PlannedUnitOutcome, check_plan
+from ..verification.verify import VerificationTimeoutError
+from .figures import SchedulingContext, SchedulingInput, TargetWorkload
 
 
 class BestFitPolicy:
@@ -68,3 +80,76 @@ ORDERS: dict[str, Callable[[Iterable[QueuedUnit], int], list[QueuedUnit]]] = {
 def arrival_order(units: Sequence[QueuedUnit], order: str, seed: int) -> list[QueuedUnit]:
     """Return the units in this order: as read, as the seed decides, or the highest priority first and else as read."""
     return ORDERS[order](units, seed)
+
+
+FIRST_FIT = "first-fit"
+PLACEMENT_POLICIES: dict[str, Callable[[SchedulingContext], PlacementPolicy]] = {
+    FIRST_FIT: lambda _context: FirstFitPolicy(),
+    "best-fit": lambda context: BestFitPolicy(context.workload, context.node_states.groups),
+    "fgd": lambda context: FragmentationDescent(context.workload),
+    KUBE_SCHEDULER: lambda _context: FirstFitPolicy(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialSchedule:
+    """The answer of a sequential scheduler; ``in_time``: no unit was left out because time was up.
+
+    ``seconds`` are those of the scheduling, without the verifier. ``version`` is that of a peer.
+    """
+
+    units: tuple[PlannedUnitOutcome, ...]
+    in_time: bool
+    seconds: float
+    version: str = ""
+
+
+def schedule(
+    inputs: SchedulingInput, planner: str, order: str, deadline: float | None, latest: float | None = None
+) -> SequentialSchedule:
+    """Place the units one by one in this order, and check the whole.
+
+    Placing ends at ``deadline``, a reading of ``time.monotonic``; what is not verified by ``latest`` is not kept.
+
+    Raises ``VerificationError`` if it does not pass, and ``PeerError`` if the real scheduler fails.
+    """
+    queue = arrival_order(inputs.units, order, inputs.seed)
+    started = monotonic()
+    placed: Sequence[int] = ()
+    nothing = tuple(PlannedUnitOutcome.of(one, None, (TIME_OVER,), ()) for one in inputs.units)
+    units, in_time, version = nothing, False, ""
+    with suppress(TimeOverError):
+        context = SchedulingContext(inputs, deadline)
+        with _allocation_trials(planner, context) as (trials, version):
+            scheduler = SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)
+            scheduler.run(queue)
+        units, in_time = tuple(scheduler.outcomes(inputs.units)), scheduler.in_time
+        placed = scheduler.order(inputs.units)
+    seconds = monotonic() - started
+    try:
+        check_plan(
+            inputs.cluster,
+            units,
+            inputs.gates,
+            inputs.cel_errors,
+            order=placed,
+            namespace=inputs.namespace,
+            selector=inputs.selector,
+            deadline=latest,
+        )
+    except VerificationTimeoutError:
+        late = (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),)
+        nothing = tuple(PlannedUnitOutcome.of(one, None, late, ()) for one in inputs.units)
+        return SequentialSchedule(nothing, False, seconds, version)
+    return SequentialSchedule(units, in_time, seconds, version)
+
+
+@contextmanager
+def _allocation_trials(planner: str, context: SchedulingContext) -> Iterator[tuple[AllocationTrials, str]]:
+    """Start what allocates devices: our own search, or the real allocator; with the version of the latter."""
+    if planner != KUBE_SCHEDULER:
+        yield context.trials, ""
+        return
+    with KubeScheduler() as peer:
+        engine = KubeSchedulerEngine(context.session, peer)
+        yield AllocationTrials(engine, context.trials.deadline), peer.handshake.version

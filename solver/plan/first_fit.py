@@ -235,7 +235,7 @@ class SequentialScheduler:
             if self.in_time:
                 self._arrive(unit)
             if not self.in_time:
-                self._refuse(unit, TIME_OVER)
+                self.refuse(unit, TIME_OVER)
             gang = unit.unit_set.gang
             if gang is not None:
                 waiting[gang] -= 1
@@ -265,23 +265,24 @@ class SequentialScheduler:
         requirements = self._context.requirements.of(unit, self._made)
         gang = unit.unit_set.gang
         if gang is not None and gang.problem:
-            self._refuse(unit, Reason("gang", "", gang.problem))
+            self.refuse(unit, Reason("gang", "", gang.problem))
             return
         if requirements.refused:
-            self._refuse(unit, *requirements.refused)
+            self.refuse(unit, *requirements.refused)
             return
         try:
             position = self._chooser.position(requirements)
             if position is None:
-                self._refuse(unit, NO_NODE)
+                self.refuse(unit, NO_NODE)
             else:
                 self._put(unit, position)
         except TimeOverError:
             self.in_time = False
         except TrialAbortedError as error:
-            self._refuse(unit, Reason("error", "", str(error)))
+            self.refuse(unit, Reason("error", "", str(error)))
 
-    def _refuse(self, unit: QueuedUnit, *reasons: Reason) -> None:
+    def refuse(self, unit: QueuedUnit, *reasons: Reason) -> None:
+        """Note why a unit has no place."""
         self._reasons[id(unit.unit)] = reasons
 
     def _put(self, unit: QueuedUnit, position: int) -> None:
@@ -290,16 +291,7 @@ class SequentialScheduler:
         Raises ``TrialAbortedError`` and ``TimeOverError``.
         """
         requested = unallocated_claims(unit.unit, self._made)
-        claims = [ref.claim for ref in requested if ref.claim is not None]
-        made: tuple[AllocationResult, ...] = ()
-        if claims:
-            node = self._node_states.node(position)
-            trial = trial_of(
-                self._trials.engine.allocate_on(node, claims, self._node_states.allocated_state, self._trials.deadline)
-            )
-            if not trial.fits:
-                raise TrialAbortedError(node, trial)
-            made = trial.made
+        made = allocate_claims(requested, position, self._node_states, self._trials)
         pairs = [(ref.key, allocation) for ref, allocation in zip(requested, made, strict=True)]
         self._made.update(pairs)
         self._users.update(ref.key for ref in unit.unit.claims)
@@ -333,11 +325,25 @@ class SequentialScheduler:
                 del self._made[key]
             self._node_states.remove_pod(position, queued.unit_set.shape.requests, gone)
             self._count_pod(queued, position, -1)
-            self._refuse(queued, _GANG_NOT_WHOLE)
+            self.refuse(queued, _GANG_NOT_WHOLE)
 
     def is_placed(self, unit: QueuedUnit) -> bool:
         """Whether a unit has a node."""
         return id(unit.unit) in self._placed
+
+
+def allocate_claims(
+    requested: Iterable[ClaimRef], position: int, node_states: NodeStates, trials: AllocationTrials
+) -> tuple[AllocationResult, ...]:
+    """Allocate claims on the node at a position, which fits. Raises ``TrialAbortedError`` and ``TimeOverError``."""
+    claims = [ref.claim for ref in requested if ref.claim is not None]
+    if not claims:
+        return ()
+    node = node_states.node(position)
+    trial = trial_of(trials.engine.allocate_on(node, claims, node_states.allocated_state, trials.deadline))
+    if not trial.fits:
+        raise TrialAbortedError(node, trial)
+    return trial.made
 
 
 def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:
@@ -386,8 +392,8 @@ class NodeChooser:
         # None: units like this do not fit there.
         self._scores: dict[UnitRequirements, dict[NodeState, float | None]] = defaultdict(dict)
 
-    def position(self, requirements: UnitRequirements) -> int | None:
-        """Find the position of the node for a unit; None: no node fits.
+    def position(self, requirements: UnitRequirements, excluded: Container[int] = ()) -> int | None:
+        """Find the position of the node for a unit, which is none of the excluded ones; None: no node fits.
 
         Raises ``TrialAbortedError`` and ``TimeOverError``.
         """
@@ -395,7 +401,7 @@ class NodeChooser:
             raise TimeOverError
         known = self._scores[requirements]
         best: tuple[float, int] | None = None
-        for position, state in self._open(requirements, known):
+        for position, state in self._open(requirements, known, excluded):
             if state not in known:
                 known[state] = self._score(requirements, state)
             score = known[state]
@@ -406,18 +412,19 @@ class NodeChooser:
         return best[1] if best else None
 
     def _open(
-        self, requirements: UnitRequirements, known: Mapping[NodeState, float | None]
+        self, requirements: UnitRequirements, known: Mapping[NodeState, float | None], excluded: Container[int]
     ) -> list[tuple[int, NodeState]]:
         """List the states in which the unit may fit, each with the first suitable node in it."""
         found = []
         for state, positions in self._node_states.groups.items():
             if known.get(state, 0.0) is not None:
-                first = next(self._suitable(requirements, state, positions), None)
+                open_ones = (position for position in positions if position not in excluded)
+                first = next(self._suitable(requirements, state, open_ones), None)
                 if first is not None:
                     found.append((first, state))
         return sorted(found, key=lambda pair: pair[0])
 
-    def _suitable(self, requirements: UnitRequirements, state: NodeState, positions: list[int]) -> Iterator[int]:
+    def _suitable(self, requirements: UnitRequirements, state: NodeState, positions: Iterable[int]) -> Iterator[int]:
         """Yield those of these nodes that suit and that no rule of pods forbids.
 
         All suit or none, unless the set was met after the state was made.

@@ -23,7 +23,7 @@ from support.karpenter import (
 import drasat
 from drasat.integrations.karpenter.simulation import ProvisioningRound, simulate_round
 from drasat.models.kubernetes.gates import FeatureGates
-from drasat.solver.compare.plans import scheduling_input
+from drasat.solver.compare.figures import scheduling_input
 
 GPU, ONE = device_class(), template("one", claim_spec(exactly()))
 SMALL, LARGE = instance_type("small", 1.0, gpus(1)), instance_type("large", 2.5, gpus(4))

@@ -11,7 +11,7 @@ from drasat.integrations.karpenter.comparison import KARPENTER, PLAN
 from drasat.integrations.karpenter.replay import replay_nodes
 from drasat.integrations.karpenter.simulation import LaunchedNode
 from drasat.models.kubernetes.gates import FeatureGates
-from drasat.solver.compare.plans import scheduling_input
+from drasat.solver.compare.figures import scheduling_input
 
 PLANS = 5
 

@@ -12,7 +12,7 @@ from drasat.integrations.karpenter.greedy import greedy_round
 from drasat.integrations.karpenter.overlay import evaluate
 from drasat.integrations.karpenter.simulation import ProvisioningRound, simulate_round
 from drasat.models.kubernetes.gates import FeatureGates
-from drasat.solver.compare.plans import scheduling_input
+from drasat.solver.compare.figures import scheduling_input
 
 ROUNDS = 150
 

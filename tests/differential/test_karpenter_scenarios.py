@@ -10,7 +10,7 @@ from support.karpenter_scenarios import SCENARIOS
 import drasat
 from drasat.integrations.karpenter.simulation import provision_request, simulate_round
 from drasat.models.kubernetes.gates import FeatureGates
-from drasat.solver.compare.plans import scheduling_input
+from drasat.solver.compare.figures import scheduling_input
 
 
 def asked(objects):

@@ -11,7 +11,7 @@ import pytest
 from support.random_plans import ADMIN, CHAINS, FAMILIES, plan_manifests
 from support.sequential import given_of, read
 
-from drasat.solver.compare.plans import schedule
+from drasat.solver.compare.schedulers import schedule
 from drasat.solver.plan.plan import plan
 
 KINDS = [family for family in (*FAMILIES, *CHAINS, *ADMIN) if not family.startswith(("buy", "budget"))]

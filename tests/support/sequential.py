@@ -15,8 +15,7 @@ from drasat.models.workload.expansion import expand_units
 from drasat.models.workload.node_room import missing_resources
 from drasat.models.workload.queue import read_queue
 from drasat.solver.compare.figures import SchedulingContext, SchedulingInput
-from drasat.solver.compare.plans import PLACEMENT_POLICIES, schedule
-from drasat.solver.compare.schedulers import arrival_order
+from drasat.solver.compare.schedulers import PLACEMENT_POLICIES, arrival_order, schedule
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.outcome import missing_reference_reasons
 from drasat.solver.engines.registry import backtracking_engine

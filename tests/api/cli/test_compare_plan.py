@@ -7,15 +7,19 @@ from dataclasses import replace
 import jsonschema
 import pytest
 import yaml
+from support.moving import holder
+from support.plan_building import classes, nodes, of, template, user
 
 import drasat as package
 from drasat.models.results.plan import plan_stage
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.queue import read_queue
 from drasat.peers.programs import KUBE_SCHEDULER, find_program
-from drasat.reports.comparison import PLAN_COMPARISON_COLUMNS, PLAN_COMPARISON_HEADERS
+from drasat.reports.comparison import MOVES_COMPARISON_HEADERS, PLAN_COMPARISON_COLUMNS, PLAN_COMPARISON_HEADERS
 from drasat.solver.allocate.load import load
 from drasat.solver.compare import plans as module
 from drasat.solver.compare.plans import compare_plans as solve
-from drasat.solver.compare.plans import schedule
+from drasat.solver.compare.schedulers import schedule
 from drasat.solver.plan.outcome import FEASIBLE, OPTIMAL, UNKNOWN, PlanOutcome
 from drasat.verbs.compare import PlanComparisonResult, compare_plans
 
@@ -92,7 +96,7 @@ def planned(monkeypatch):
             if objective == "nonsense":
                 raise ValueError("unknown stage 'nonsense'")
             what = module.SchedulingInput(
-                cluster, tuple(module.expand_units(cluster, module.read_queue(cluster))), feature_gates, cel_errors
+                cluster, tuple(expand_units(cluster, read_queue(cluster))), feature_gates, cel_errors
             )
             units = change(schedule(what, planner, "given", None).units)
             placed = sum(one.node is not None for one in units)
@@ -393,3 +397,53 @@ def test_pods_without_claims_are_compared_where_no_node_is_known(drasat, tmp_pat
     )
     document = json.loads(drasat("compare", "--plan", "-f", str(tmp_path), "-o", "json").out)
     assert {one["admitted"] for one in document["planners"]} == {1}
+
+
+@pytest.fixture
+def moving(tmp_path):
+    """A file with two nodes, a pod on each that may move, and a pod that needs a whole node."""
+    path = tmp_path / "moving.json"
+    given = [*nodes("n1", "n2"), *holder("a", "n1", 0), *holder("b", "n1", 1), *holder("c", "n2", 0)]
+    made = [*classes(), *given, template("t4", of(4)), user("big", spec="t4")]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": made}))
+    return path
+
+
+def test_planners_that_move_pods_stand_beside_one_another(drasat, moving):
+    done = drasat("compare", "--plan", "--moves", "1", "--orders", "given", "-f", moving)
+    assert done.code == 0
+    head, *rows = done.out.splitlines()
+    assert re.split(r"  +", head.strip()) == [one.upper() for one in MOVES_COMPARISON_HEADERS]
+    cells = {row[0]: row for row in (re.split(r"  +", row.strip()) for row in rows[:3])}
+    assert cells.keys() == {"first-fit", "descheduler-like", "plan"}
+    assert cells["first-fit"][1:5] == ["given", "0 of 1", "0", "0"]
+    assert cells["descheduler-like"][1:5] == ["given", "1 of 1", "1", "1"]
+    assert cells["plan"][1:4] == ["Optimal", "1 of 1", "1"]
+
+
+def test_moves_are_in_the_document_and_in_the_frame(drasat, moving):
+    done = drasat("compare", "--plan", "--moves", "any", "--orders", "given", "-f", moving, "-o", "json")
+    document = json.loads(done.out)
+    found = {
+        one["planner"]: (one["admitted"], one["moves"], one["moveCost"], one["whole"]) for one in document["planners"]
+    }
+    assert found == {"first-fit": (0, 0, 0, 0), "descheduler-like": (1, 1, 1, 0), "plan": (1, 1, 1, 0)}
+    frame = compare_plans(load(moving), ["descheduler-like"], orders=["given"], moves=1).to_frame()
+    assert [*frame.columns] == [*PLAN_COMPARISON_COLUMNS, "moves", "move cost", "whole"]
+    assert frame[["admitted", "moves", "move cost"]].to_numpy().tolist() == [[1, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--moves", "1"], "--moves and --move-bare need --plan"),
+        (["--plan", "--moves", "some"], "moves 'some' is neither a number of at least 0 nor any"),
+        (["--plan", "--move-bare"], "only where moves says how many pods may"),
+        (["--plan", "--planners", "descheduler-like"], "it moves running pods: say by moves how many may"),
+        (["--plan", "--planners", "karpenter", "--moves", "1"], "no --orders, --objective, --quota or --moves"),
+    ],
+)
+def test_moves_that_make_no_sense_are_refused(drasat, moving, arguments, said):
+    done = drasat("compare", *arguments, "-f", moving)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err

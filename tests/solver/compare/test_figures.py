@@ -8,7 +8,7 @@ from support.sequential import OURS, given, given_of, needs, read, supply, taker
 
 from drasat.scenarios import objects
 from drasat.solver.compare.figures import figures
-from drasat.solver.compare.plans import schedule
+from drasat.solver.compare.schedulers import schedule
 from drasat.solver.plan.outcome import PlannedUnitOutcome
 
 

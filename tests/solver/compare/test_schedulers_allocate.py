@@ -8,7 +8,7 @@ from support.sequential import given_of, read
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.scenarios.queues import fleet
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.compare.plans import schedule
+from drasat.solver.compare.schedulers import schedule
 
 RULES = {"kube": (ALL, "kube"), "strict": (ALL, "strict"), "1.36": (FeatureGates.for_version("1.36"), "kube")}
 

@@ -4,7 +4,7 @@ import pytest
 from support.random_plans import FAMILIES, plan_manifests
 from support.sequential import OURS, Walk, given_of, read, told
 
-from drasat.solver.compare.plans import schedule
+from drasat.solver.compare.schedulers import schedule
 
 # Nothing is bought here: templates of nodes are no nodes.
 TRIED = sorted(set(FAMILIES) - {"buy", "budget", "buy-gangs"})

@@ -12,7 +12,7 @@ from drasat.peers.programs import KUBE_SCHEDULER, find_program
 from drasat.scenarios import objects
 from drasat.scenarios.objects import allocated
 from drasat.solver.compare.figures import figures
-from drasat.solver.compare.plans import schedule
+from drasat.solver.compare.schedulers import schedule
 
 LIMITS = {"operator": "Exists"}
 

@@ -7,7 +7,7 @@ from support.manifests import claim, entry, pod
 from support.random_plans import FAMILIES, plan_manifests
 from support.sequential import given, given_of, needs, read, supply, taker
 
-from drasat.solver.compare.plans import schedule
+from drasat.solver.compare.schedulers import schedule
 from drasat.solver.engines.engine import Session
 from drasat.solver.plan.first_fit import first_fit, first_fit_placed
 from drasat.solver.plan.outcome import PlannedUnitOutcome, check_plan
