@@ -21,7 +21,7 @@ from ...models.kubernetes.slices import ResourceSlice
 from ...models.workload.controller_kinds import daemon_specs
 from ...models.workload.requests import effective_requests, integer_amounts, sum_requests
 from ...problem.messages import DeadlineExceededError, check_deadline, until
-from ...solver.compare.plans import scheduling_input
+from ...solver.compare.figures import scheduling_input
 from ...solver.engines.engine import Session
 from ...solver.plan.first_fit import first_fit
 from .candidates import NodeCandidate, NodeMarket, ReadLabels, node_market
