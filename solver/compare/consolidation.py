@@ -105,8 +105,7 @@ class MovablePods:
 
     @classmethod
     def of(cls, given: SchedulingInput, options: MoveOptions) -> MovablePods:
-        """Find them: those that are units of the queue once they are taken off their nodes, of no gang, and with no
-        rules about other pods.
+        """Find those that are units of the queue off their nodes, of no gang, and without rules about other pods.
 
         Raises ``ValueError`` as ``read_running_pods`` does.
         """
