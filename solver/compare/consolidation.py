@@ -8,15 +8,17 @@ all, nodes are emptied until none is left that can be.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 
+from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason
+from ...models.workload.evictions import Evictions
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.running import RunningPod, read_running_pods
 from ...models.workload.unit_classes import Gang
@@ -112,7 +114,7 @@ class MovablePods:
         running = read_running_pods(given.cluster, given.gates, move_bare=options.bare)
         keys = frozenset(key for key, one in running.items() if not one.stays)
         while True:
-            lifted = given.on(LiftedPods.of(given.cluster, running, keys, options).cluster)
+            lifted = given.on(_without_places(given, running, keys, options))
             homes = {
                 place: running[one.unit.namespace, one.unit.name]
                 for place, one in enumerate(lifted.units)
@@ -133,8 +135,16 @@ class MovablePods:
 
     def with_moved(self, keys: frozenset[ObjectKey]) -> SchedulingInput:
         """The input in which these pods are to be placed, too."""
-        cluster = LiftedPods.of(self.given.cluster, self.running, keys, self.options).cluster
+        cluster = _without_places(self.given, self.running, keys, self.options)
         return replace(self.given.on(cluster), moved=keys)
+
+
+def _without_places(
+    given: SchedulingInput, running: Mapping[ObjectKey, RunningPod], keys: Iterable[ObjectKey], options: MoveOptions
+) -> Cluster:
+    """The cluster in which these pods wait."""
+    units = frozenset(("Pod", key) for key in keys)
+    return LiftedPods.of(given.cluster, running, units, options, Evictions(), {}).cluster
 
 
 class _Greedy:
