@@ -11,7 +11,6 @@ from msgspec.structs import replace as replace_fields
 from ...models.cluster.cluster import Cluster
 from ...models.results.common import ProofKind
 from ...models.results.plan import PlanStage
-from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import device_resources
 from ...models.workload.unit_classes import UnitShape
 from ..allocate.audit import AUDIT_RULE
@@ -21,6 +20,7 @@ from ..verification.bounds import BoundQuestion, audited_bounds
 from ..verification.existence import Audit
 from ..verification.plans import plan_placements
 from ..verification.verify import Placement, Violation
+from .build import PlanRequest
 from .outcome import PlanOutcome
 from .why_not import MOST_UNIT_CLASSES, OUTBID
 
@@ -29,15 +29,17 @@ _DAEMON_SET = "DaemonSet"
 
 @dataclass(frozen=True, slots=True)
 class PlanAudit:
-    """What was asked, with the queue in its order, and the cluster with what is bought.
+    """What was asked, and the cluster with what is bought.
 
-    ``usable`` names the nodes that the plan may use; None: all.
+    ``usable`` names the nodes that the plan may use; None: all. The rest is what narrows the queue.
     """
 
-    question: BoundQuestion
-    queue: Sequence[QueuedUnit]
+    request: PlanRequest
     cluster: Cluster
-    usable: Container[str] | None = None
+    usable: Container[str] | None
+    namespace: str | None
+    selector: str
+    natural_gangs: bool
 
     def audited(self, answer: PlanOutcome, deadline: float) -> tuple[PlanOutcome, bool]:
         """Audit an answer until ``deadline``, a reading of ``time.monotonic``; what has no time stays as it is.
@@ -59,7 +61,21 @@ class PlanAudit:
     def _with_stages(self, answer: PlanOutcome, deadline: float) -> PlanOutcome:
         placed = plan_placements(self.cluster, answer.units, answer.order)
         daemons = [placement for unit, placement in placed if unit.kind == _DAEMON_SET]
-        bounds = audited_bounds(replace(self.question, before=daemons), answer.objective, answer.duals or (), deadline)
+        request, session = self.request, self.request.session
+        question = BoundQuestion(
+            session.cluster,
+            session.gates,
+            session.policy,
+            self.namespace,
+            self.selector,
+            self.natural_gangs,
+            session.caller_constraints,
+            request.catalogue is not None,
+            request.only_new,
+            request.budget,
+            daemons,
+        )
+        bounds = audited_bounds(question, answer.objective, answer.duals or (), deadline)
         pairs = zip(answer.objective, bounds, strict=True)
         return replace(answer, objective=tuple(_audited_stage(stage, bound, answer.gap) for stage, bound in pairs))
 
@@ -72,7 +88,7 @@ class PlanAudit:
         nodes = tuple(node for name, node in self.cluster.nodes.items() if self.usable is None or name in self.usable)
         classes: dict[bytes, list[int]] = {}
         for place, one in enumerate(answer.units):
-            own = self.queue[place].unit_set
+            own = self.request.queue[place].unit_set
             # The reasons say that it fits no node: of members of gangs, and of what was not looked into, they do not.
             if one.node is None and own.gang is None and any(reason.id == OUTBID for reason in one.reasons):
                 classes.setdefault(own.shape.signature, []).append(place)
@@ -85,18 +101,18 @@ class PlanAudit:
             claims = [(ref.key in held, ref.claim) for ref in unit.claims if ref.claim is not None]
             new, earlier = (tuple(claim for is_held, claim in claims if is_held is which) for which in (False, True))
             refusals.append(Refusal(nodes, new, unit.pod, earlier))
-        question = self.question
+        session = self.request.session
         verdicts = audit(
             self.cluster,
             [*placements, *refusals],
-            question.gates,
-            cel_errors=question.cel_errors,
-            caller_constraints=question.caller_constraints,
+            session.gates,
+            cel_errors=session.policy,
+            caller_constraints=session.caller_constraints,
             deadline=deadline,
         )
         for unit, places, of_nodes in zip(units, asked, verdicts, strict=True):
             possible = [node for node, one in zip(nodes, of_nodes, strict=True) if one is Audit.POSSIBLE]
-            if possible and self._is_read(self.queue[places[0]].unit_set.shape):
+            if possible and self._is_read(self.request.queue[places[0]].unit_set.shape):
                 said = f"{unit.namespace}/{unit.name} is said to fit no node, and fits {possible[0].metadata.name}"
                 raise VerificationError([Violation(AUDIT_RULE, "", said)])
             if all(one is Audit.IMPOSSIBLE for one in of_nodes):
@@ -104,7 +120,7 @@ class PlanAudit:
 
     def _is_read(self, shape: UnitShape) -> bool:
         """Whether the audit reads all that may refuse a unit: not what devices take of nodes, groups, or other pods."""
-        devices = device_resources(self.cluster, self.question.gates)
+        devices = device_resources(self.cluster, self.request.session.gates)
         return not (devices or self.cluster.constraint_groups or shape.rules)
 
 

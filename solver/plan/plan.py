@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 from itertools import takewhile
 from math import ceil
@@ -51,6 +50,7 @@ from .build.objectives import (
     value_annotation,
 )
 from .build.quota_stages import QUOTA_STAGES
+from .build.weights import spendable
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
@@ -63,8 +63,6 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 300.0
 GAP = 0.001
-# Prices have at most 12 digits before the point and 6 behind it, and nodes are no more than units.
-_BUDGET_DIGITS = 40
 PlanWatch = Callable[[str, float, float | None], None]
 
 
@@ -145,7 +143,7 @@ def plan(
     refused.update(earlier.reasons)
     positions = [place for place in positions if place not in before.positions]
     catalogue = build_node_catalogue(cluster, _single_host_gangs(queue), purchase_limits) if buy else None
-    limit = None if budget is None else _spendable(budget)
+    limit = None if budget is None else spendable(budget)
     target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
     whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
     moves = lifted.plan_moves(queue, {*refused, *earlier.positions}) if lifted else None
@@ -229,14 +227,9 @@ def plan(
     interrupted = solution.interrupted
     # What flavors of quota and moves of running pods do to units is not read by the audit.
     if audit is not None and not interrupted and charged is None and moves is None:
-        from ..verification.bounds import BoundQuestion
         from .audit import PlanAudit
 
-        given_cluster = request.session.cluster
-        asked = BoundQuestion(
-            given_cluster, gates, policy, namespace, selector, natural_gangs, given, buy, only_new, limit
-        )
-        judge = PlanAudit(asked, queue, cluster, usable)
+        judge = PlanAudit(request, cluster, usable, namespace, selector, natural_gangs)
         answer, interrupted = judge.audited(answer, time.audit_ends(audit))
         time.lap("audit")
     answer = replace(answer, verified=True, seconds=time.laps, duals=answer.duals if duals else None)
@@ -419,13 +412,6 @@ def _check_options(gap: float, buy: bool, only_new: bool, budget: Decimal | None
         raise ValueError("new nodes only, or a budget, make sense with buy alone")
     if budget is not None and not (budget.is_finite() and budget >= 0):
         raise ValueError(f"budget {budget} is not a number that is at least 0")
-
-
-def _spendable(budget: Decimal) -> Fraction:
-    """A budget as a fraction; one that is beyond all prices, or below them, need not be written out."""
-    if not budget or budget.adjusted() < -_BUDGET_DIGITS:
-        return Fraction(0)
-    return Fraction(10) ** _BUDGET_DIGITS if budget.adjusted() > _BUDGET_DIGITS else Fraction(budget)
 
 
 def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stages: Sequence[str]) -> list[QueuedUnit]:

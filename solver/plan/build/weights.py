@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from math import ceil, gcd, lcm
@@ -162,3 +163,14 @@ class Steps:
     def ceiling(self, amount: Fraction) -> int:
         """An amount in steps, rounded up."""
         return ceil(amount * self.scale)
+
+
+# Prices have at most 12 digits before the point and 6 behind it, and nodes are no more than units.
+_BUDGET_DIGITS = 40
+
+
+def spendable(budget: Decimal) -> Fraction:
+    """A budget as a fraction; one that is beyond all prices, or below them, need not be written out."""
+    if not budget or budget.adjusted() < -_BUDGET_DIGITS:
+        return Fraction(0)
+    return Fraction(10) ** _BUDGET_DIGITS if budget.adjusted() > _BUDGET_DIGITS else Fraction(budget)
