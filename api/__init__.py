@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         capacity,
         queue_capacity,
     )
+    from .verbs.check import CheckResult, check
     from .verbs.compare import ComparisonResult, PlanComparisonResult, compare, compare_plans
     from .verbs.explain import ExplanationInterrupted, ExplanationResult, explain
     from .verbs.overlay import OverlayResult, overlay
@@ -47,6 +48,7 @@ _HOMES = {
         ".verbs.allocate": "AllocationInterrupted AllocationResult allocate allocate_each",
         ".verbs.capacity": "CapacityInterrupted CapacityResult QueueCapacityInterrupted QueueCapacityResult "
         "capacity queue_capacity",
+        ".verbs.check": "CheckResult check",
         ".models.cluster.cluster": "Cluster",
         ".models.kubernetes.extensions": "ChosenDevice Predicate PredicateError",
         ".verbs.compare": "ComparisonResult PlanComparisonResult compare compare_plans",
@@ -72,6 +74,7 @@ __all__ = [
     "AllocationResult",
     "CapacityInterrupted",
     "CapacityResult",
+    "CheckResult",
     "ChosenDevice",
     "Cluster",
     "ComparisonResult",
@@ -100,6 +103,7 @@ __all__ = [
     "allocate",
     "allocate_each",
     "capacity",
+    "check",
     "compare",
     "compare_plans",
     "compare_purchases",

@@ -5,13 +5,15 @@ A Problem is shared by equal nodes and claims, so that names are filled into tex
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from time import monotonic
 from typing import TypeAlias, TypeVar
 
 from ..models.kubernetes.meta import DeviceId, ObjectKey, PoolId
+from ..models.results.common import DEVICES_NAMED, CountedWitness, WitnessKind, WitnessRequest
 
 T = TypeVar("T")
 _ITEMS_BETWEEN_LOOKS = 64
@@ -58,6 +60,44 @@ class ProblemNames:
             values[Placeholder.POOL] = "/".join(self.pools[pool])
         return "".join(part if isinstance(part, str) else values[part] for part in message)
 
+    def name_devices(self, counted: CountedSum) -> CountedSum:
+        """Put the names of devices, as driver/pool/device, in the place of their numbers; only so many are named."""
+        return replace(
+            counted,
+            devices=tuple(["/".join(self.devices[int(one)]) for one in counted.devices[:DEVICES_NAMED]]),
+            cases=tuple(map(self.name_devices, counted.cases)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSum:
+    """Requests, as pairs of a claim's number and a name, need more of something than there is (``CountedWitness``).
+
+    ``devices`` are the numbers or names of those that were counted. ``cases`` are the sums of all ways to choose.
+    """
+
+    kind: WitnessKind
+    requests: tuple[tuple[int, str], ...]
+    needed: int
+    available: int
+    subject: str = ""
+    devices: tuple[int | str, ...] = ()
+    cases: tuple[CountedSum, ...] = ()
+
+
+def witness_of(counted: CountedSum, claims: Sequence[str]) -> CountedWitness:
+    """Write a sum with the names of claims by number; claims of one name are so many equal ones."""
+    many = Counter((claims[claim], request) for claim, request in counted.requests)
+    return CountedWitness(
+        kind=counted.kind,
+        subject=counted.subject,
+        requests=tuple([WitnessRequest(claim, request, count) for (claim, request), count in many.items()]),
+        needed=counted.needed,
+        available=counted.available,
+        devices=tuple(map(str, counted.devices)),
+        cases=tuple([witness_of(one, claims) for one in counted.cases]),
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Justification:
@@ -65,7 +105,8 @@ class Justification:
 
     ``claim`` is the number of the claim it is about, None if it is about several, ``device`` and ``pool`` likewise;
     ``message`` may have blanks for them, and is a sentence that anyone can check against the manifests. ``subject`` is
-    what would have to change, as far as the id does not tell: a branch of a model, an entry, a row, ...
+    what would have to change, as far as the id does not tell: a branch of a model, an entry, a row, ... ``counted`` is
+    the sum that the sentence is about, where counting is all there is to it.
     """
 
     id: str
@@ -74,6 +115,8 @@ class Justification:
     device: int | None = None
     pool: int | None = None
     subject: Hashable = None
+    # Equal sentences are one reason, whichever devices they count.
+    counted: CountedSum | None = field(default=None, compare=False)
 
 
 class FatalError(Exception):

@@ -26,6 +26,7 @@ COMMANDS = (
     "plan",
     "capacity",
     "explain",
+    "check",
     "study",
     "provision",
     "topology",

@@ -260,7 +260,7 @@ class InputOptions:
         from ..solver.allocate.load import load_all
 
         return load_all(
-            [*paths, *map(_kwok_types, self.instance_types)],
+            [*paths, *map(kwok_types, self.instance_types)],
             recursive=self.recursive,
             skip_validation=self.skip_validation,
             strict=self.strict,
@@ -269,7 +269,8 @@ class InputOptions:
         )
 
 
-def _kwok_types(path: str) -> list[dict[str, Any]]:
+def kwok_types(path: str) -> list[dict[str, Any]]:
+    """Read a file of ``--instance-types``. Raises ``UsageError``."""
     from ..integrations.karpenter.instance_types import read_kwok_types
 
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
@@ -291,20 +291,29 @@ def allocation_document(outcome: AllocationOutcome, *, timings: bool = False) ->
     return records.AllocationDocument(
         outcome=records.outcome_of(outcome.outcome),
         engine=outcome.engine,
-        units=tuple(_unit_answer(unit) for unit in outcome.units),
+        units=tuple(_unit_answers(outcome.units)),
         feature_gates=outcome.gates.to_dict(),
         verified=outcome.verified,
         certified=proof is None or proof.is_checked,
         proof=proof,
         statistics={api_name(name): count for name, count in dataclasses.asdict(outcome.statistics).items()},
         notices=outcome.notices,
+        cel_errors=outcome.cel_errors,
         timings=outcome.seconds if timings else msgspec.UNSET,
     )
 
 
-def _unit_answer(outcome: UnitOutcome) -> records.UnitAnswer:
+def _unit_answers(outcomes: Iterable[UnitOutcome]) -> Iterator[records.UnitAnswer]:
+    made: set[ObjectKey] = set()
+    for outcome in outcomes:
+        yield _unit_answer(outcome, made)
+        made.update(ref.key for ref, _ in outcome.allocations)
+
+
+def _unit_answer(outcome: UnitOutcome, made: Container[ObjectKey]) -> records.UnitAnswer:
+    """The document of a unit; failures number the claims that units before have not ``made``."""
     unit, allocations = outcome.unit, {ref.key: allocation for ref, allocation in outcome.allocations}
-    names = [f"{ref.namespace}/{ref.name}" for ref in unit.requested_claims]
+    names = [f"{ref.namespace}/{ref.name}" for ref in unit.requested_claims if ref.key not in made]
     return records.UnitAnswer(
         pod=unit.pod_label,
         node=outcome.node,
@@ -321,6 +330,8 @@ def _unit_answer(outcome: UnitOutcome) -> records.UnitAnswer:
 
 
 def _rejected_nodes(failure: NodeClassFailure, claims: Sequence[str]) -> records.RejectedNodes:
+    from ..problem.messages import witness_of
+
     return records.RejectedNodes(
         nodes=len(failure.nodes),
         names=failure.nodes[: records.NODES_NAMED],
@@ -329,6 +340,7 @@ def _rejected_nodes(failure: NodeClassFailure, claims: Sequence[str]) -> records
         proof_kind=failure.proof_kind,
         certified=failure.proof_kind.is_checked,
         requests=tuple(request_table(table, claims) for table in failure.tables),
+        witness=witness_of(failure.counted, claims) if failure.counted else None,
     )
 
 

@@ -18,6 +18,8 @@ from ..kubernetes.claims import AllocationResult as ClaimAllocation
 API_VERSION: Final = "drasat.dev/v1alpha1"
 # A cluster has too many nodes to name them all for every unit.
 NODES_NAMED = 5
+# A witness counts at most as many devices as requests ask for; more than these are not named.
+DEVICES_NAMED = 100
 Outcome = Literal["Allocated", "Unallocatable", "Error", "Unknown"]
 
 
@@ -98,6 +100,59 @@ class ProofKind(StrEnum):
 _STRENGTHS = (ProofKind.SOLVER, ProofKind.EXHAUSTED, ProofKind.WITNESS, ProofKind.AUDITED)
 
 
+WitnessKind = Literal[
+    "devices",
+    "allDevices",
+    "resultLimit",
+    "values",
+    "lists",
+    "claims",
+    "counters",
+    "counterRoom",
+    "capacity",
+    "capacityRoom",
+    "groups",
+    "matchAttribute",
+    "firstAvailable",
+]
+
+
+class WitnessRequest(Model, kw_only=False, omit_defaults=False):
+    """A request of a claim (``namespace/name``), whichever of its alternatives serves it; so ``many`` are equal."""
+
+    claim: str
+    request: str
+    many: int = 1
+
+
+class CountedWitness(Model, kw_only=True, omit_defaults=False):
+    """A sum that proves a no: the requests need ``needed`` at least, and there are no more than ``available``.
+
+    What is counted goes by ``kind``:
+
+    - ``devices``: devices that the requests may use; of several requests those that nobody may share.
+    - ``allDevices``: devices that a request for all of them selects, and those of them that it can get.
+    - ``resultLimit``: devices of a claim, and what a claim may get (SRCH-8).
+    - ``values``, ``lists``: different values, or lists without a common value, of the distinct attribute ``subject``.
+    - ``claims``: claims of one value of the attribute ``subject`` each, and those that its values have room for.
+    - ``counters``, ``capacity``: the amount of ``subject``, in billionths, and what is left of it.
+    - ``counterRoom``, ``capacityRoom``: devices, and those for which counters or capacities have room.
+    - ``groups``: devices, and those that are compatible on the counter sets ``subject`` (GRP-3).
+    - ``matchAttribute``, ``firstAvailable``: of the values of the attribute ``subject``, or of the alternatives of the
+      request, ``available`` are left, for each is refuted by one of the ``cases``, and one is needed.
+
+    ``devices`` are those counted in ``available``, as driver/pool/device, at most a hundred.
+    """
+
+    kind: WitnessKind
+    subject: str
+    requests: tuple[WitnessRequest, ...]
+    needed: int
+    available: int
+    devices: tuple[str, ...] = ()
+    cases: tuple[CountedWitness, ...] = ()
+
+
 class RequestTable(Model, omit_defaults=False):
     """How many devices of a node fit one request (``name`` or ``name/alternative``) alone, and which filters fail."""
 
@@ -112,8 +167,8 @@ class RequestTable(Model, omit_defaults=False):
 class RejectedNodes(Model, omit_defaults=False):
     """Nodes on which a unit fails in the same way: how many, the first few by name, and the request tables.
 
-    ``proof`` is a bound that anyone can check, where one is enough; ``proofKind`` is what the no rests on, and
-    ``certified``: it is a witness, or audited.
+    ``proof`` is a bound that anyone can check, where one is enough, and ``witness`` the same as data, about the first
+    node; ``proofKind`` is what the no rests on, and ``certified``: it is a witness, or audited.
     """
 
     nodes: int
@@ -123,6 +178,7 @@ class RejectedNodes(Model, omit_defaults=False):
     proof_kind: ProofKind
     certified: bool
     requests: tuple[RequestTable, ...]
+    witness: CountedWitness | None = None
 
 
 class StageAnswer(Model, omit_defaults=False):
@@ -186,6 +242,7 @@ class AllocationDocument(Model, kw_only=True, omit_defaults=False):
     proof: ProofKind | None
     statistics: dict[str, int]
     notices: tuple[str, ...] = ()
+    cel_errors: str = "strict"
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -217,3 +274,32 @@ class ValidationDocument(Model, kw_only=True, omit_defaults=False):
     problems: tuple[ValidationProblem, ...]
     # By kind and version.
     ignored: tuple[IgnoredKind, ...] = ()
+
+
+Verdict = Literal["holds", "fails", "unchecked"]
+
+
+class CheckedLine(Model, kw_only=False, omit_defaults=False):
+    """A thing that a document says, and whether it holds; ``reason`` says why it does not, or cannot be checked."""
+
+    about: str
+    said: str
+    verdict: Verdict
+    reason: str = ""
+
+
+class CheckDocument(Model, kw_only=True, omit_defaults=False):
+    """What ``check -o json`` prints; ``checked`` is the kind of the document that was read.
+
+    ``holds``: nothing that it says fails. What cannot be checked from the document, which is counted, may still be
+    wrong.
+    """
+
+    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
+    kind: Literal["CheckResult"] = "CheckResult"
+    checked: str
+    holds: bool
+    holding: int
+    failing: int
+    unchecked: int
+    lines: tuple[CheckedLine, ...]

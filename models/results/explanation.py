@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..formats.decode import Model
-from .common import API_VERSION, Outcome, ProofKind, Reason, RejectedDevices
+from .common import API_VERSION, ClaimAnswer, CountedWitness, Outcome, ProofKind, Reason, RejectedDevices
 
 
 class DevicesForRequest(Model, kw_only=True, omit_defaults=False):
@@ -31,7 +31,8 @@ class ExplainedNodes(Model, kw_only=True, omit_defaults=False):
     """Nodes on which a unit cannot be allocated for the same reasons; devices are those of the first.
 
     ``reasons`` are impossible together and, if ``minimal``, not without any one of them. ``proof`` is
-    what that rests on; ``certified``: anyone can check it, or it was audited.
+    what that rests on; ``certified``: anyone can check it, or it was audited. ``witness`` is the sum about the reasons
+    on the first node, where counting is enough; what is no reason counts for nothing in it.
     """
 
     nodes: int
@@ -42,6 +43,7 @@ class ExplainedNodes(Model, kw_only=True, omit_defaults=False):
     certified: bool
     requests: tuple[DevicesForRequest, ...]
     notes: tuple[str, ...]
+    witness: CountedWitness | None = None
 
 
 class RelaxationAnswer(Model, kw_only=True, omit_defaults=False):
@@ -55,7 +57,8 @@ class RelaxationAnswer(Model, kw_only=True, omit_defaults=False):
 class ExplainedUnit(Model, kw_only=True, omit_defaults=False):
     """A pod, or loose claims (``pod`` is null). ``reasons`` are about the unit as a whole, ``failures`` about nodes.
 
-    ``complete``: all kinds of nodes are explained, and the search for relaxations did not stop early.
+    ``complete``: all kinds of nodes are explained, and the search for relaxations did not stop early. ``allocations``
+    are what an allocated unit takes, beside which later ones are explained.
     """
 
     pod: str | None
@@ -66,6 +69,7 @@ class ExplainedUnit(Model, kw_only=True, omit_defaults=False):
     failures: tuple[ExplainedNodes, ...]
     relaxations: tuple[RelaxationAnswer, ...]
     complete: bool
+    allocations: tuple[ClaimAnswer, ...] = ()
 
 
 class ExplanationDocument(Model, kw_only=True, omit_defaults=False):

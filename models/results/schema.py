@@ -14,7 +14,7 @@ import msgspec
 from ..kubernetes.extensions import LATTICES, SCOPES, SHAPES, STRAIGHT
 from ..kubernetes.kinds import KINDS, OWN_GROUP
 from .capacity import CapacityDocument, QueueCapacityDocument
-from .common import AllocationDocument, ValidationDocument
+from .common import AllocationDocument, CheckDocument, ValidationDocument
 from .comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument
 from .explanation import ExplanationDocument
 from .inventory import InventoryDocument
@@ -45,6 +45,7 @@ DOCUMENTS = (
     PurchaseComparisonDocument,
     QuotaDocument,
     StudyDocument,
+    CheckDocument,
 )
 
 

@@ -21,7 +21,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.meta import PoolId
 from ...models.results.common import ProofKind, Reason, Status
-from ...problem.messages import Justification
+from ...problem.messages import CountedSum, Justification
 from ...problem.node_state import AllocatedState
 from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable, NodeClassFailure, misfit_reasons
@@ -167,23 +167,25 @@ class _FailureKey:
 
 @dataclass(slots=True)
 class _FailureClass:
-    """Nodes that fail alike, in order: their positions and names side by side."""
+    """Nodes that fail alike, in order: their positions, names and counted sums side by side."""
 
     key: _FailureKey
     proof: str
     positions: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    counted: list[CountedSum | None] = field(default_factory=list)
     report: NodeClassFailure | None = None
 
-    def add(self, position: int, name: str) -> None:
+    def add(self, position: int, name: str, counted: CountedSum | None) -> None:
         index = bisect_left(self.positions, position)
         self.positions.insert(index, position)
         self.names.insert(index, name)
+        self.counted.insert(index, counted)
         self.report = None
 
     def remove(self, position: int) -> None:
         index = bisect_left(self.positions, position)
-        del self.positions[index], self.names[index]
+        del self.positions[index], self.names[index], self.counted[index]
         self.report = None
 
     def failure(self) -> NodeClassFailure:
@@ -191,7 +193,9 @@ class _FailureClass:
         if self.report is None:
             key = self.key
             proof = Reason(key.witness.id, "", self.proof) if key.witness else None
-            self.report = NodeClassFailure(tuple(self.names), key.message, key.tables, proof, key.proof_kind)
+            self.report = NodeClassFailure(
+                tuple(self.names), key.message, key.tables, proof, key.proof_kind, self.counted[0]
+            )
         return self.report
 
 
@@ -224,7 +228,7 @@ class FailedNodes:
         found = self._classes.get(key)
         if found is None:
             found = self._classes[key] = _FailureClass(key, attempt.proof)
-        found.add(position, self._names[position])
+        found.add(position, self._names[position], attempt.counted)
         self._found[position] = attempt, found
         if attempt.error:
             self._erring.add(position)

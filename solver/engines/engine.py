@@ -17,7 +17,7 @@ from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import ProofKind, Status
 from ...models.workload.node_room import DeviceBudget
-from ...problem.messages import Justification
+from ...problem.messages import CountedSum, Justification
 from ...problem.node_state import AllocatedState
 from ...problem.problem import InUse, Problem
 from .outcome import DemandTable
@@ -73,8 +73,8 @@ class NodeResult:
 
     ``rule`` and ``message`` say why not; ``claim`` is the number of the claim they are about. ``error`` is the text of
     an error of an expression that may be why nothing fits (policy ``strict``); ``rejections`` say how many devices fell
-    where. ``witness`` proves a no by counting, ``proof`` is its sentence with the node's names; ``proof_kind`` is what
-    a no rests on. ``objective`` is what the stages of an allocation came to;
+    where. ``witness`` proves a no by counting, ``proof`` is its sentence with the node's names, ``counted`` its sum;
+    ``proof_kind`` is what a no rests on. ``objective`` is what the stages of an allocation came to;
     ``interrupted``: Ctrl-C came meanwhile, and it may not be the best. ``soft_entries`` is what became of soft entries.
     """
 
@@ -88,6 +88,7 @@ class NodeResult:
     witness: Justification | None = None
     proof: str = ""
     proof_kind: ProofKind = ProofKind.SOLVER
+    counted: CountedSum | None = None
     objective: Objective = ()
     interrupted: bool = False
     soft_entries: tuple[SoftEntry, ...] = ()

@@ -322,15 +322,17 @@ def _unallocatable_result(failure: _NodeFailure, claims: Sequence[ResourceClaim]
     decision = failure.decision
     message = "invalid resource pools were encountered" if failure.invalid_pools else "cannot allocate all claims"
     error = failure.error and _fatal_result(failure.error, claims, view).message
+    witness, names = decision.witness, problem_names(claims, view)
     return NodeResult(
         decision.status,
         rule="pool" if failure.invalid_pools else "",
         message=decision.message or message,
         error=error or "",
         rejections=failure.tables,
-        witness=decision.witness,
-        proof=display_message(decision.witness, problem_names(claims, view)) if decision.witness else "",
+        witness=witness,
+        proof=display_message(witness, names) if witness else "",
         proof_kind=decision.proof_kind,
+        counted=names.name_devices(witness.counted) if witness and witness.counted else None,
     )
 
 

@@ -20,7 +20,7 @@ from ...models.results.common import ProofKind, Reason, RejectedDevices, SoftEnt
 from ...models.workload.node_room import ROOM
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.constraints import draws_counters
-from ...problem.messages import claim_text
+from ...problem.messages import CountedSum, claim_text
 from ...problem.problem import BoundedValue, Demand, InUse, Problem, groups_compatible
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class NodeClassFailure:
     """Nodes on which a unit fails in the same way; ``message`` is the scheduler's (SCHED-6).
 
-    ``proof`` counts on the first of them what is not there, if counting is enough. ``proof_kind`` is what the no rests
-    on.
+    ``proof`` counts on the first of them what is not there, if counting is enough, and ``counted`` is the sum.
+    ``proof_kind`` is what the no rests on.
     """
 
     nodes: tuple[str, ...]
@@ -40,6 +40,7 @@ class NodeClassFailure:
     tables: tuple[DemandTable, ...]
     proof: Reason | None = None
     proof_kind: ProofKind = ProofKind.SOLVER
+    counted: CountedSum | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

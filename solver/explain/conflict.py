@@ -211,12 +211,12 @@ def _deletion_rank(reason: Justification) -> int:
 _UNLIMITED = 1 << 80
 
 
-def is_refuted_by_counting(guarded: GuardedProblem, reasons: Collection[Justification]) -> bool:
-    """Tell whether counting shows that these reasons are impossible together."""
+def proof_by_counting(guarded: GuardedProblem, reasons: Collection[Justification]) -> Justification | None:
+    """Return what shows by counting that these reasons are impossible together; None if that is not enough."""
     problem, in_use = restrict_to_reasons(guarded, reasons)
     found = find_witness(problem, in_use, usable_devices(problem, in_use))
     limits = any(reason.id == "resultLimit" for reason in reasons)
-    return found is not None and (limits or found.id != "resultLimit")
+    return found if found is not None and (limits or found.id != "resultLimit") else None
 
 
 def restrict_to_reasons(guarded: GuardedProblem, reasons: Collection[Justification]) -> tuple[Problem, InUse]:

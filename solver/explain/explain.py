@@ -16,7 +16,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason, Status, outcome_of
+from ...models.results.common import ClaimAnswer, Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
@@ -206,7 +206,11 @@ class _ExplanationRun:
 
     def _explanation(self, answer: UnitOutcome, ties: str) -> ExplainedUnit:
         if answer.outcome == Status.ALLOCATED:
-            return _explained_unit(answer.unit, Status.ALLOCATED, node=answer.node)
+            taken = tuple(
+                ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=allocation)
+                for ref, allocation in answer.allocations
+            )
+            return replace(_explained_unit(answer.unit, Status.ALLOCATED, node=answer.node), allocations=taken)
         if answer.outcome == Status.UNKNOWN:
             return _explained_unit(answer.unit, Status.UNKNOWN, reasons=answer.reasons, complete=False)
         if any(failure.message.startswith(DEVICE_ROOM_TEXTS) for failure in answer.failures):

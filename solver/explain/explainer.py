@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -15,11 +15,11 @@ from ...models.cluster.pools import COMPLETE
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import NODES_NAMED, ProofKind, Reason, RejectedDevices, Status
+from ...models.results.common import NODES_NAMED, CountedWitness, ProofKind, Reason, RejectedDevices, Status
 from ...models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit
 from ...models.workload.node_room import NodeRooms
 from ...models.workload.units import Unit
-from ...problem.messages import DeadlineExceededError, claim_text
+from ...problem.messages import DeadlineExceededError, Justification, claim_text, witness_of
 from ...problem.node_classes import group_equal_largest_first
 from ...problem.node_state import AllocatedState
 from ..engines.cp_sat import Limits
@@ -31,8 +31,8 @@ from .conflict import (
     GuardedProblem,
     MinimalUnsatisfiableSubset,
     NotCompilableError,
-    is_refuted_by_counting,
     minimal_unsatisfiable_subset,
+    proof_by_counting,
 )
 from .relaxation import MAX_RELAXATIONS, RelaxationNode, UnitRelaxationSearch
 from .what_if import TrialLimitError, WhatIf, WhatIfTrials, node_misfit
@@ -54,6 +54,7 @@ class _ExplainedClass:
     names: tuple[str, ...]
     failure: ExplainedNodes
     place: RelaxationNode | None
+    witness: CountedWitness | None = None
 
 
 class Explainer:
@@ -158,7 +159,8 @@ class Explainer:
             )
             + (() if conflict.confirmed else (_SHOWN_ONCE,)),
         )
-        return _ExplainedClass(names, failure, RelaxationNode(nodes[0], words))
+        witness = _witness(guarded, conflict.reasons) if conflict.proof_kind is ProofKind.WITNESS else None
+        return _ExplainedClass(names, failure, RelaxationNode(nodes[0], words), witness)
 
     def _conflict(
         self, guarded: GuardedProblem, without: RelaxationOption | None = None
@@ -166,7 +168,7 @@ class Explainer:
         limits = Limits.of(self._session, self._deadline, self._session.work)
         reason = without.reason if without else None
         return minimal_unsatisfiable_subset(
-            guarded.model, limits, lambda reasons: is_refuted_by_counting(guarded, reasons), reason
+            guarded.model, limits, lambda reasons: proof_by_counting(guarded, reasons) is not None, reason
         )
 
     def _rest(
@@ -184,6 +186,14 @@ class Explainer:
             return None
         conflict = self._conflict(guarded)
         return ReasonWording(guarded, conflict.reasons) if conflict else None
+
+
+def _witness(guarded: GuardedProblem, reasons: Collection[Justification]) -> CountedWitness | None:
+    """The sum that shows by counting that reasons are impossible together."""
+    found = proof_by_counting(guarded, reasons)
+    if found is None or found.counted is None:
+        return None
+    return witness_of(guarded.names.name_devices(found.counted), list(map(claim_text, guarded.names.claims)))
 
 
 _SHOWN_ONCE = "no second proof of this was found within the limit"
@@ -213,10 +223,13 @@ def _node_failure(reason: Reason) -> ExplainedNodes:
 def _merge_equal_classes(classes: Sequence[_ExplainedClass]) -> Iterator[ExplainedNodes]:
     """Put classes together whose failures read alike, and say how many nodes they have and which."""
     groups: dict[ExplainedNodes, list[str]] = defaultdict(list)
+    witnesses = {one.names[0]: one.witness for one in classes}
     for one in classes:
         groups[one.failure] += one.names
-    for failure, names in groups.items():
-        yield structs.replace(failure, nodes=len(names), names=tuple(sorted(names)[:NODES_NAMED]))
+    for failure, found in groups.items():
+        names = sorted(found)
+        first = witnesses.get(names[0])
+        yield structs.replace(failure, nodes=len(names), names=tuple(names[:NODES_NAMED]), witness=first)
 
 
 def _devices_for_request(words: ReasonWording, alternative: MergedAlternative) -> DevicesForRequest:

@@ -24,6 +24,7 @@ from .amounts import consumed_capacity, incompatible_groups, overdrawn_counters
 from .counting import (
     Need,
     Tally,
+    all_cases,
     competition,
     constraint_label,
     display_requests,
@@ -139,8 +140,10 @@ def unmatched_justification(tally: Tally, number: int, reasons: Sequence[Justifi
     """Say that each value was refuted, for these reasons; shortly where it is a part of something else."""
     needs = tied_needs(tally, number)
     head = f"{constraint_label(tally, number)}: "
-    claim = tally.one_claim(tally.needs)
-    return Justification("matchAttribute", (head, *_unmatched_text(tally, number, needs, reasons, nested)), claim)
+    claim, attribute = tally.one_claim(tally.needs), tally.problem.constraints[number].attribute
+    counted = all_cases("matchAttribute", needs, [reason.counted for reason in reasons], attribute)
+    message = (head, *_unmatched_text(tally, number, needs, reasons, nested))
+    return Justification("matchAttribute", message, claim, counted=counted)
 
 
 def _refute_match(tally: Tally, number: int) -> Justification | None:
@@ -206,7 +209,9 @@ class _AlternativeSplit:
         if not nested:
             for option, reason in zip(need.options, reasons, strict=True):
                 message = (*message, f"; with {tally.demand(option).own_name}, ", *reason.message)
-        return Justification(ids.pop() if len(ids) == 1 else "firstAvailable", message, tally.one_claim(tally.needs))
+        counted = all_cases("firstAvailable", (need,), [reason.counted for reason in reasons])
+        id_ = ids.pop() if len(ids) == 1 else "firstAvailable"
+        return Justification(id_, message, tally.one_claim(tally.needs), counted=counted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from ...models.formats.errors import plural
 from ...models.kubernetes.quantity import display_amount
+from ...models.results.common import WitnessKind
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import Justification
 from ...problem.problem import Amounts, members_of_mask
-from .counting import Need, Tally, justification_for, requests_need, union_of_masks
+from .counting import Need, Tally, counted_sum, justification_for, requests_need, union_of_masks
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,8 @@ def overdrawn_counters(tally: Tally) -> Justification | None:
         place = f"counter set {next(iter(sets))[1]}" if len(sets) == 1 else f"{len(sets)} counter sets"
         return f"counter {found.name} of {place}"
 
-    return exhausted_rows(tally, tally.once("counters", _counter_rows), "counters", "counters", where)
+    rows = tally.once("counters", _counter_rows)
+    return exhausted_rows(tally, rows, "counters", ("counters", "counterRoom"), "counters", where)
 
 
 def _counter_rows(tally: Tally) -> AmountRows:
@@ -228,7 +230,8 @@ def consumed_capacity(tally: Tally) -> Justification | None:
         devices = sum(any(found.rows >> row & 1 for row in rows) for rows in rows_of_device)
         return f"capacity {found.name} of {plural(devices, 'shared device')}"
 
-    return exhausted_rows(tally, tally.once("capacity", _capacity_rows), "capacity", "capacities", where)
+    rows = tally.once("capacity", _capacity_rows)
+    return exhausted_rows(tally, rows, "capacity", ("capacity", "capacityRoom"), "capacities", where)
 
 
 def _capacity_rows(tally: Tally) -> AmountRows:
@@ -248,24 +251,31 @@ def _capacity_rows(tally: Tally) -> AmountRows:
 
 
 def exhausted_rows(
-    tally: Tally, rows: AmountRows, id_: str, noun: str, where: Callable[[Overdraft], str]
+    tally: Tally,
+    rows: AmountRows,
+    id_: str,
+    kinds: tuple[WitnessKind, WitnessKind],
+    noun: str,
+    where: Callable[[Overdraft], str],
 ) -> Justification | None:
     """Find requests that need more of the rows than is left, or more devices than they have room for.
 
-    ``id_`` is the encoder's id; ``noun`` and ``where`` are the words for the rows and for overdrawn ones.
+    ``id_`` is the encoder's id; ``kinds`` are what the two sums count; ``noun`` and ``where`` are the words for the
+    rows and for overdrawn ones.
     """
     profiles = draw_profiles(tally, rows)
     drawn = find_overdraft(rows, profiles)
     if drawn is not None:
         needed = f"{requests_need(tally, drawn.needs)} at least {display_amount(drawn.needed)}"
         text = f"{where(drawn)}: {needed}, {display_amount(drawn.left)} left"
-        return justification_for(id_, text, tally, drawn.needs)
+        counted = counted_sum(kinds[0], drawn.needs, drawn.needed, drawn.left, drawn.name)
+        return justification_for(id_, text, tally, drawn.needs, counted)
     found = find_room_shortage(tally, rows, profiles)
     if found is None:
         return None
     needs, wanted, room = found
-    text = f"{requests_need(tally, needs)} {plural(wanted, 'device')}"
-    return justification_for(id_, f"{text}, what is left of the {noun} has room for {room}", tally, needs)
+    text = f"{requests_need(tally, needs)} {plural(wanted, 'device')}, what is left of the {noun} has room for {room}"
+    return justification_for(id_, text, tally, needs, counted_sum(kinds[1], needs, wanted, room))
 
 
 def incompatible_groups(tally: Tally) -> Justification | None:
@@ -282,8 +292,16 @@ def incompatible_groups(tally: Tally) -> Justification | None:
         if needed > room:
             wanted = f"{requests_need(tally, inside)} {plural(needed, 'device')}"
             text = f"{wanted}, at most {room} are compatible on their counter sets"
-            return justification_for("compatibilityGroups", text, tally, inside)
+            counted = counted_sum("groups", inside, needed, room, ",".join(_counter_sets(tally, scope)))
+            return justification_for("compatibilityGroups", text, tally, inside, counted)
     return None
+
+
+def _counter_sets(tally: Tally, scope: int) -> list[str]:
+    """The names of the counter sets on which devices are counted."""
+    groups = tally.problem.groups
+    own = (groups.membership.get(device) for device in members_of_mask(scope & ~tally.shared))
+    return sorted({groups.sets[pairs[0][0]][1] for pairs in own if pairs})
 
 
 def _compatible_room(tally: Tally, scope: int, needs: list[Need]) -> int:

@@ -11,14 +11,15 @@ The texts of proofs have numbers that can be checked against the manifests.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import Any, TypeVar
 
 from ...models.formats.errors import plural
-from ...problem.messages import Justification
+from ...models.results.common import WitnessKind
+from ...problem.messages import CountedSum, Justification
 from ...problem.problem import RESULT_LIMIT, Demand, InUse, Problem, members_of_mask
 
 _Made = TypeVar("_Made")
@@ -145,8 +146,10 @@ def competition(tally: Tally) -> Justification | None:
         return None
     needs = [need for need, count, mask in own if count and mask in sets]
     needed = plural(sum(wanted[mask] for mask in sets), "device") + (" of their own" if tally.shared else "")
-    text = f"{requests_need(tally, needs)} {needed}, {union_of_masks(sets).bit_count()} can be used"
-    return justification_for("devices", text, tally, needs)
+    there = union_of_masks(sets)
+    text = f"{requests_need(tally, needs)} {needed}, {there.bit_count()} can be used"
+    wanting = sum(wanted[mask] for mask in sets)
+    return justification_for("devices", text, tally, needs, counted_sum("devices", needs, wanting, devices=there))
 
 
 def deficient_sets(wanted: Mapping[int, int]) -> tuple[int, ...]:
@@ -257,7 +260,9 @@ def shortage(tally: Tally) -> Justification | None:
     for need in tally.needs:
         if all(tally.is_short(option) for option in need.options):
             text = "; ".join(_shortfall(tally, option) for option in need.options)
-            return justification_for("devices", text, tally, (need,))
+            each = [_counted_shortfall(tally, need, option) for option in need.options]
+            counted = each[0] if len(each) == 1 else all_cases("firstAvailable", (need,), each)
+            return justification_for("devices", text, tally, (need,), counted)
     return None
 
 
@@ -270,7 +275,9 @@ def result_limit(tally: Tally) -> Justification | None:
         if count > RESULT_LIMIT:
             needs = [need for need in tally.needs if need.claim == claim]
             wants = f"{display_requests(tally, needs)}: {plural(count, 'device')} at least"
-            return justification_for("resultLimit", f"{wants}, one claim may get {RESULT_LIMIT}", tally, needs)
+            text = f"{wants}, one claim may get {RESULT_LIMIT}"
+            counted = counted_sum("resultLimit", needs, count, RESULT_LIMIT)
+            return justification_for("resultLimit", text, tally, needs, counted)
     return None
 
 
@@ -284,13 +291,54 @@ def _shortfall(tally: Tally, option: int) -> str:
     return f"{name} takes all of the {plural(demand.count, 'device')} that it selects, not all of them can be used"
 
 
+def _counted_shortfall(tally: Tally, need: Need, option: int) -> CountedSum:
+    demand, mask = tally.demand(option), tally.masks[option]
+    kind: WitnessKind = "allDevices" if demand.all_devices else "devices"
+    name = need.request if len(need.options) == 1 else demand.label
+    # All of nothing is no device too few, but fails as well (SRCH-6).
+    needed = max(1, demand.count) if demand.all_devices else demand.count
+    return counted_sum(kind, (Need(need.claim, name, (option,)),), needed, devices=mask)
+
+
+def counted_sum(
+    kind: WitnessKind,
+    needs: Sequence[Need],
+    needed: int,
+    available: int | None = None,
+    subject: str = "",
+    devices: int = 0,
+) -> CountedSum:
+    """Make the sum of these requests; without ``available`` it counts the devices, a bit set."""
+    there = devices.bit_count() if available is None else available
+    requests = tuple([(need.claim, need.request) for need in needs])
+    return CountedSum(kind, requests, needed, there, subject, tuple(members_of_mask(devices)))
+
+
+def all_cases(
+    kind: WitnessKind, needs: Sequence[Need], cases: Sequence[CountedSum | None], subject: str = ""
+) -> CountedSum | None:
+    """Make the sum of a choice: each case is refuted; of cases that are alike one is kept. None if one has no sum."""
+    found = [one for one in cases if one is not None]
+    if len(found) < len(cases):
+        return None
+    kept = {(one.kind, one.requests, one.subject, _shape(one)): one for one in reversed(found)}
+    requests = tuple([(need.claim, need.request) for need in needs])
+    return CountedSum(kind, requests, 1, 0, subject, cases=tuple(reversed(kept.values())))
+
+
+def _shape(one: CountedSum) -> tuple[Hashable, ...]:
+    return tuple((case.kind, case.requests, case.subject, _shape(case)) for case in one.cases)
+
+
 # More names than these are only counted.
 _MAX_REQUEST_NAMES = 4
 
 
-def justification_for(id_: str, text: str, tally: Tally, needs: Sequence[Need]) -> Justification:
+def justification_for(
+    id_: str, text: str, tally: Tally, needs: Sequence[Need], counted: CountedSum | None
+) -> Justification:
     """Make a justification about these requests."""
-    return Justification(id_, (text,), tally.one_claim(needs))
+    return Justification(id_, (text,), tally.one_claim(needs), counted=counted)
 
 
 def display_requests(tally: Tally, needs: Sequence[Need]) -> str:

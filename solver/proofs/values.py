@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...models.formats.errors import plural
+from ...models.results.common import WitnessKind
 from ...problem.constraints import INCOMPARABLE
 from ...problem.messages import Justification
 from ...problem.problem import Constraint, members_of_mask
@@ -78,11 +79,17 @@ def _refute_distinct(tally: counting.Tally, number: int, needs: tuple[counting.N
         needs,
         lambda lists: (counting.union_of_masks([1 << cluster[token] for token in lists]), 1),
         "disjoint list",
+        "lists",
     )
 
 
 def _compete_for_values(
-    tally: counting.Tally, number: int, needs: tuple[counting.Need, ...], wanted_by: _ValueCounter, noun: str
+    tally: counting.Tally,
+    number: int,
+    needs: tuple[counting.Need, ...],
+    wanted_by: _ValueCounter,
+    noun: str,
+    kind: WitnessKind = "values",
 ) -> Justification | None:
     """Hand out values to the requests, as many as they want at least."""
     wants: list[tuple[counting.Need, int]] = []
@@ -99,10 +106,12 @@ def _compete_for_values(
     if not sets:
         return None
     lacking = [need for need, values in wants if values in sets]
-    needed = plural(sum(wanted[values] for values in sets), noun)
+    needed = sum(wanted[values] for values in sets)
     there = counting.union_of_masks(sets).bit_count()
-    text = f"{requests_need(tally, lacking)} {needed}, there are {there}"
-    return counting.justification_for("distinctAttribute", f"{constraint_label(tally, number)}: {text}", tally, lacking)
+    text = f"{requests_need(tally, lacking)} {plural(needed, noun)}, there are {there}"
+    text = f"{constraint_label(tally, number)}: {text}"
+    counted = counting.counted_sum(kind, lacking, needed, there, tally.problem.constraints[number].attribute)
+    return counting.justification_for("distinctAttribute", text, tally, lacking, counted)
 
 
 def _tokens_of_option(tally: counting.Tally, number: int, option: int) -> list[int]:
@@ -159,6 +168,8 @@ class _TiedClaims:
     kind: tuple[str, bool, Mapping[int, int]]
     bundles: list[_ValueDemand]
     counted: set[counting.Need]
+    needs: list[tuple[counting.Need, ...]]
+    """Of each bundle."""
 
 
 def too_many_tied_claims(tally: counting.Tally) -> Justification | None:
@@ -182,11 +193,12 @@ def _tied_claims(tally: counting.Tally) -> list[_TiedClaims]:
         kind = constraint.attribute, constraint.sets, next(iter(constraint.tokens.values()))
         peers = next((peers for peers in found if peers.kind == kind), None)
         if peers is None:
-            found.append(peers := _TiedClaims(constraint, kind, [], set()))
+            found.append(peers := _TiedClaims(constraint, kind, [], set(), []))
         needs = tied_needs(tally, number)
         if peers.counted.isdisjoint(needs):
             peers.counted.update(needs)
             peers.bundles.append(bundle)
+            peers.needs.append(needs)
     return found
 
 
@@ -220,7 +232,11 @@ def _refute_tied_claims(peers: _TiedClaims) -> Justification | None:
             count = plural(min(sizes), "device") + ("" if len(sizes) == 1 else " or more")
             wanted = f"{len(sample)} claims of {count} with one value of {peers.constraint.attribute} each"
             text = f"{wanted}: {plural(len(values), 'value')} have room for {room}"
-            return Justification("matchAttribute", (text,))
+            members = {id(bundle) for bundle in sample}
+            pairs = zip(peers.bundles, peers.needs, strict=True)
+            own = [need for bundle, needs in pairs if id(bundle) in members for need in needs]
+            counted = counting.counted_sum("claims", own, len(sample), room, peers.constraint.attribute)
+            return Justification("matchAttribute", (text,), counted=counted)
     return None
 
 

@@ -13,27 +13,14 @@ from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ...models.kubernetes.claims import RequestSpec
 from ...models.kubernetes.meta import DeviceId
 from .constraints import Entry, covers
+from .offers import DeviceOption
 from .published import PoolView, PublishedDevice
 from .requests import MAX_RESULTS
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, CpSolver, CpSolverStatus, IntVar
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceOption:
-    """An exact request, or an alternative, of a claim; ``devices`` are those it may get, ``whole``: all or nothing."""
-
-    claim: int
-    request: str
-    name: str
-    requested: RequestSpec
-    devices: tuple[tuple[PublishedDevice, PoolView], ...]
-    count: int
-    whole: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,13 @@ from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.meta import DeviceId
 from ...models.kubernetes.quantity import NANO
-from .audit_rows import LARGEST_COEFFICIENT, DeviceOption, audit_solver, post_at_most, run_audit
+from .audit_rows import LARGEST_COEFFICIENT, audit_solver, post_at_most, run_audit
 from .claims import is_usable_on
 from .constraints import covers
 from .devices import VerificationContext
 from .existence import NoAllocationError, NodeAudit
 from .nodes import NodeLoads, node_findings
+from .offers import DeviceOption
 from .payments import SharedPrices
 from .published import CounterKey, PoolView, PublishedDevice
 from .requests import is_admin

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from ...models.kubernetes.claims import ConstraintSemantics, DeviceConstraint, RequestSpec, SemanticsOptions
+from ...models.kubernetes.claims import (
+    ConstraintSemantics,
+    DeviceConstraint,
+    RequestSpec,
+    SemanticsOptions,
+    semantics_of,
+)
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from .published import Finding, PublishedDevice
@@ -23,6 +29,10 @@ def covers(constraint: Entry, request: str) -> bool:
     """CON-1: whether the constraint applies to results of ``request`` (``name`` or ``name/sub``)."""
     named = constraint.requests or ()
     return not named or request in named or request.partition("/")[0] in named
+
+
+Relation = Literal["match", "distinct", "value"]
+"""What an entry makes of the values of devices."""
 
 
 class ConstraintRules:
@@ -65,6 +75,47 @@ class ConstraintRules:
             yield from _match_sets(values) if matching else _distinct_sets(values)
         else:
             yield from _match_scalars(values) if matching else _distinct_scalars(values)
+
+    def relation(self, constraint: DeviceConstraint) -> Relation:
+        """What devices of an entry on an attribute must be to one another, as far as tokens of single devices tell.
+
+        ``match``: they have one in common; ``distinct``: no two have one in common; ``value``: nothing of that kind,
+        but each has a value.
+        """
+        matching = constraint.match_attribute is not None
+        mode, semantics = self._mode(constraint)
+        if semantics is None:
+            return "match" if matching else "distinct"
+        if (mode, matching) not in OPTIONS_OF_MODE or not self._gates.list_attributes:
+            return "value"
+        given = getattr(semantics.options, OPTIONS_OF_MODE[mode, matching], None) or SemanticsOptions()
+        plain = not given.coerce_scalar_to_list and given.list_mode != "Set"
+        if mode == "NonEmptyIntersection" or (mode == "Identical" and plain):
+            return "match"
+        return "distinct" if mode == "PairwiseDisjoint" or (mode == "AllDistinct" and plain) else "value"
+
+    def _mode(self, constraint: DeviceConstraint) -> tuple[str, ConstraintSemantics | None]:
+        semantics = semantics_of(constraint)
+        if semantics is not None:
+            return semantics.mode, semantics
+        return ("" if self._gates.list_attributes else "scalars"), None
+
+    def tokens(
+        self, constraint: DeviceConstraint, entry: PublishedDevice, requested: RequestSpec
+    ) -> frozenset[object] | None:
+        """What an entry on an attribute compares of a device (CON-2 to CON-9, SEM-2 to SEM-5); None: it refuses it."""
+        matching = constraint.match_attribute is not None
+        value = self.value(constraint.match_attribute or constraint.distinct_attribute or "", entry, requested)
+        if value is None or isinstance(value, Finding) or (not matching and value[0] == UNKNOWN_KIND):
+            return None
+        mode, _ = self._mode(constraint)
+        kind, elements, is_list = value
+        if mode == "scalars":
+            return frozenset({(kind, elements)})
+        if mode in ("Identical", "AllDistinct"):
+            # As a whole; lists that count as sets are told apart by the judges alone.
+            return frozenset({(kind, elements, is_list)})
+        return frozenset((kind, element) for element in elements)
 
     def value(self, attribute: str, entry: PublishedDevice, requested: RequestSpec) -> TypedValue | Finding | None:
         """CON-12, then CON-2; None where the device has no such attribute, a Finding for an error."""

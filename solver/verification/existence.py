@@ -18,24 +18,17 @@ from uuid import UUID
 
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes import extensions
-from ...models.kubernetes.claims import (
-    ConstraintSemantics,
-    DeviceConstraint,
-    DeviceRequestAllocationResult,
-    RequestSpec,
-    ResourceClaim,
-    SemanticsOptions,
-    semantics_of,
-)
+from ...models.kubernetes.claims import DeviceRequestAllocationResult, RequestSpec, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.quantity import Quantity
-from .audit_rows import AuditRows, Choice, DeviceOption, audit_solver, make_choices, run_audit
+from .audit_rows import AuditRows, Choice, audit_solver, make_choices, run_audit
 from .claims import EntryRules
-from .constraints import OPTIONS_OF_MODE, ConstraintRules, Entry
-from .devices import ClaimContext, CounterStock, ResultDevice, ResultDeviceRules, VerificationContext, groups_of
-from .published import Finding, PoolView, PublishedDevice
-from .requests import ALL, ClaimReading, is_admin
-from .state import UNKNOWN_KIND, ExpressionTimeoutError, TypedValue, UnitUsage
+from .constraints import ConstraintRules, Entry, Relation
+from .devices import ClaimContext, ResultDevice, ResultDeviceRules, VerificationContext, groups_of
+from .offers import DeviceOption, NodeOffers
+from .published import Finding, PublishedDevice
+from .requests import is_admin
+from .state import ExpressionTimeoutError, UnitUsage
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar
@@ -55,7 +48,7 @@ class NoAllocationError(Exception):
     """A rule refuses the claims before any device is chosen."""
 
 
-class NodeAudit:
+class NodeAudit(NodeOffers):
     """The question whether claims fit on one node, beside what the context says is held.
 
     ``caller_constraints`` are entries of every claim. ``deadline`` is a reading of ``time.monotonic``.
@@ -69,15 +62,11 @@ class NodeAudit:
         caller_constraints: Sequence[extensions.CallerConstraint] = (),
         deadline: float | None = None,
     ) -> None:
-        self._context = context
+        super().__init__(context, node)
         self._claims = claims
-        self._node = node
         self._deadline = deadline
-        self._devices = context.devices
         self._values = ConstraintRules(context.gates, context.expressions)
         self._entry_rules = EntryRules(context)
-        self._sharing = context.gates.consumable_capacity
-        self._stocks: dict[PoolView, CounterStock] = {}
         self.entries = [
             (
                 *(claim.spec.devices.constraints or ()),
@@ -102,75 +91,14 @@ class NodeAudit:
 
     def options(self, number: int) -> Iterator[DeviceOption]:
         """Read the requests of a claim. Raises ``NoAllocationError``."""
-        claim, views = self._claims[number], list(self._context.inventory.views(self._node))
-        reading = ClaimReading(claim, self._context.classes, self._context.gates)
-        if reading.unsupported or (reading.for_all and any(view.stops_all for view in views)):
+        claim = self._claims[number]
+        if self.refuses(claim):
             raise NoAllocationError
         for request in claim.spec.devices.requests or ():
-            specs = {request.name: request.exactly} if request.exactly is not None else {}
-            alternatives = {f"{request.name}/{one.name}": one for one in request.first_available or ()}
-            found = [
-                self._option(number, request.name, name, one, views) for name, one in (specs | alternatives).items()
-            ]
-            if not any(found):
+            found = [option for option in self.offered(number, request) if not option.is_short]
+            if not found:
                 raise NoAllocationError
-            yield from filter(None, found)
-
-    def _option(
-        self, claim: int, request: str, name: str, requested: RequestSpec, views: Sequence[PoolView]
-    ) -> DeviceOption | None:
-        """Find the devices of an option; None where it cannot be chosen (PRE-7, PRE-8, SRCH-6, DEV-1 to DEV-10)."""
-        whole = requested.allocation_mode == ALL
-        found: list[tuple[PublishedDevice, PoolView]] = []
-        for view in views:
-            for entry in view.devices.values() if view.trouble is None else ():
-                refusal = self._devices.unselected(entry, requested, self._node)
-                if refusal is not None:
-                    if whole and refusal.fatal and not self._context.errors_left_out:
-                        return None
-                elif self._is_usable(entry, view, requested):
-                    found.append((entry, view))
-                elif whole:
-                    return None
-        count = len(found) if whole else requested.count or 0
-        if len(found) < count or (whole and not count):
-            return None
-        return DeviceOption(claim, request, name, requested, tuple(found), count, whole)
-
-    def _is_usable(self, entry: PublishedDevice, view: PoolView, requested: RequestSpec) -> bool:
-        """Whether a request may get the device if nothing else of the unit is there."""
-        if not is_admin(requested) and self._context.held_devices.dedicates(entry.id):
-            return False
-        if next(self._devices.unusable(entry, requested, self._node), None) is not None:
-            return False
-        return not self.draws(entry) or self.stock(view).left() is not None
-
-    def is_shared(self, entry: PublishedDevice) -> bool:
-        """Whether several claims may hold the device at once."""
-        return self._sharing and bool(entry.device.allow_multiple_allocations)
-
-    def amounts(self, entry: PublishedDevice, requested: RequestSpec) -> tuple[tuple[str, int], ...]:
-        """What a request takes of each capacity of a device, in billionths, by name."""
-        found = self._devices.amounts(entry, requested)
-        return () if isinstance(found, Finding) else tuple(sorted(found.items()))
-
-    def capacity_left(self, entry: PublishedDevice) -> tuple[tuple[str, int], ...]:
-        """What is left of each capacity of a device, in billionths, by name."""
-        held = self._context.held_devices
-        offered = sorted((entry.device.capacity or {}).items())
-        return tuple((name, Quantity.parse(one.value).nano - held.consumed(entry.id, name)) for name, one in offered)
-
-    def draws(self, entry: PublishedDevice) -> bool:
-        """Whether taking the device draws counters (CTR-3)."""
-        if not self._context.gates.partitionable_devices or not entry.device.consumes_counters:
-            return False
-        return not (self.is_shared(entry) and self._context.held_devices.shares(entry.id))
-
-    def stock(self, view: PoolView) -> CounterStock:
-        """The counters of a pool, as they are left."""
-        if view not in self._stocks:
-            self._stocks[view] = CounterStock(view.id, view.generation, self._context.held_devices)
-        return self._stocks[view]
+            yield from found
 
     def _solve(self, options: Sequence[DeviceOption]) -> Audit:
         from ortools.sat.python import cp_model
@@ -230,7 +158,7 @@ class NodeAudit:
         for view, own in rows.by_pool().items():
             drawing = [one for one in own if self.draws(one.entry)]
             left = self.stock(view).left() if drawing else None
-            if left is None or any(amount < 0 for one in view.generation.consumers for _, amount in one.consumption):
+            if left is None or self.gives(view):
                 continue
             drawn: dict[tuple[str, str], list[tuple[IntVar, int]]] = defaultdict(list)
             for same in rows.by_device(drawing).values():
@@ -269,45 +197,15 @@ class NodeAudit:
         elif relation == "distinct":
             rows.no_two_share(valued)
 
-    def relation(self, entry: Entry) -> str | None:
-        """What devices of an entry must be to one another, as far as it is about tokens of single devices.
-
-        ``match``: they have one in common; ``distinct``: no two have one in common; ``value``: nothing of that kind,
-        but each has a value. None: the entry is of another kind.
-        """
+    def relation(self, entry: Entry) -> Relation | None:
+        """What devices of an entry must be to one another, as ``ConstraintRules`` says; None: it is of another kind."""
         if isinstance(entry, extensions.Predicate) or not (entry.match_attribute or entry.distinct_attribute):
             return None
-        matching = entry.match_attribute is not None
-        mode, semantics = self._mode(entry)
-        if semantics is None:
-            return "match" if matching else "distinct"
-        if (mode, matching) not in OPTIONS_OF_MODE or not self._context.gates.list_attributes:
-            return "value"
-        given = getattr(semantics.options, OPTIONS_OF_MODE[mode, matching], None) or SemanticsOptions()
-        plain = not given.coerce_scalar_to_list and given.list_mode != "Set"
-        if mode == "NonEmptyIntersection" or (mode == "Identical" and plain):
-            return "match"
-        return "distinct" if mode == "PairwiseDisjoint" or (mode == "AllDistinct" and plain) else "value"
-
-    def _mode(self, entry: DeviceConstraint) -> tuple[str, ConstraintSemantics | None]:
-        semantics = semantics_of(entry)
-        if semantics is not None:
-            return semantics.mode, semantics
-        return ("" if self._context.gates.list_attributes else "scalars"), None
+        return self._values.relation(entry)
 
     def tokens(self, entry: Entry, device: PublishedDevice, requested: RequestSpec) -> frozenset[object] | None:
         """What an entry about an attribute compares of a device; None: it refuses the device."""
-        if isinstance(entry, extensions.Predicate):
-            return None
-        matching, attribute = entry.match_attribute is not None, entry.match_attribute or entry.distinct_attribute or ""
-        value = self._values.value(attribute, device, requested)
-        if value is None or isinstance(value, Finding) or (not matching and value[0] == UNKNOWN_KIND):
-            return None
-        mode, _ = self._mode(entry)
-        if mode == "scalars" or mode in ("Identical", "AllDistinct"):
-            # As a whole; lists that count as sets are told apart by the judges alone.
-            return frozenset({_token(value, mode)})
-        return frozenset((value[0], element) for element in value[1])
+        return None if isinstance(entry, extensions.Predicate) else self._values.tokens(entry, device, requested)
 
     def _refused(self, rows: AuditRows, taken: Sequence[Choice]) -> Sequence[Choice] | None:
         """Find choices of which the rules refuse exactly what is taken; None: they refuse nothing."""
@@ -333,11 +231,6 @@ class NodeAudit:
 
 # What results repeat of requests and devices; there is no claim yet that would say it.
 _COPIED = frozenset({"RES-2"})
-
-
-def _token(value: TypedValue, mode: str) -> tuple[object, ...]:
-    kind, elements, is_list = value
-    return (kind, elements) if mode == "scalars" else (kind, elements, is_list)
 
 
 def _result(number: int, one: Choice, consumed: Mapping[str, int] | None) -> DeviceRequestAllocationResult:

@@ -12,7 +12,7 @@ from drasat.problem.messages import Justification
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.cp_sat import CONFIRMING, Limits, SolveResult, SolverStatus
 from drasat.solver.engines.engine import Session
-from drasat.solver.explain.conflict import ExplanationCompiler, is_refuted_by_counting, minimal_unsatisfiable_subset
+from drasat.solver.explain.conflict import ExplanationCompiler, minimal_unsatisfiable_subset, proof_by_counting
 
 
 def case(*objects):
@@ -135,5 +135,5 @@ def test_counting_sees_the_reasons_alone():
     there = pool(device("a", numa=0), device("b", numa=1))
     found = case(there, claim(want(count=2), constraints=[match("d.x/numa")]))
     both = conflict(found).reasons
-    assert is_refuted_by_counting(found, both)
-    assert not any(is_refuted_by_counting(found, [reason]) for reason in both)
+    assert proof_by_counting(found, both)
+    assert not any(proof_by_counting(found, [reason]) for reason in both)
