@@ -151,7 +151,7 @@ class _Question:
         """Derive a sum, and that it proves the no. Raises ``_WitnessError``."""
         self.node.count_sum()
         needs = self._named(witness)
-        if self.node.depth != "exact" and any(need.is_short for need in needs):
+        if self.node.depth != "exact" and witness.kind not in _OF_DEVICES and any(need.is_short for need in needs):
             # Nothing serves one of the requests, so that they need more than anything that is there.
             return Derived(max(witness.needed, witness.available + 1), 0)
         found = _SUMS[witness.kind](self, witness, needs)
@@ -253,6 +253,8 @@ def _flaw_of_numbers(witness: CountedWitness, found: Derived, depth: WitnessDept
     return ""
 
 
+# Sums that a request that nothing serves has as well.
+_OF_DEVICES: frozenset[WitnessKind] = frozenset({"devices", "allDevices", "resultLimit"})
 # Where there are several ways to count, of which none is the best one.
 _BOUNDS: frozenset[WitnessKind] = frozenset({"lists"})
 
