@@ -113,12 +113,16 @@ def _waiting_by_role(
         for role_index, entry in one.units:
             waiting[role_index].append(entry)
     homes = instance.homes.homes if instance.homes else {}
+    # Roles of one class in several domains have the same entries.
+    dealt: Counter[int] = Counter()
     for role, number in zip(instance.roles, plan.units, strict=False):
         ready = [one for one in role.ungrouped if staying.isdisjoint(one.positions)] if homes else role.ungrouped
         if homes:
             ready.sort(key=lambda one: homes.keys().isdisjoint(one.positions))
         if role.move_cost is None:
-            waiting[role.index].extend(ready[:number])
+            first = dealt[id(role.ungrouped)]
+            waiting[role.index].extend(ready[first : first + number])
+            dealt[id(role.ungrouped)] += number
     return waiting
 
 

@@ -101,6 +101,35 @@ class PodLedger:
         """How many pods the fullest domain has that such a pod adds to, of all rules that count it."""
         return max(self._counts(rule)[1][self._value(node, rule.topology_key) or ""] for rule in rules.counted_by)
 
+    def ports_of(self, node: str) -> list[HostPort]:
+        """The ports of the host that pods on a node have."""
+        return [port for port, number in self._ports.get(node, {}).items() if number > 0]
+
+    def has_claim(self, claim: ObjectKey) -> bool:
+        """Whether a pod has a claim that is for one."""
+        return self._claims[claim] > 0
+
+    def domain_counts(self, term: PodTerm, value: str) -> tuple[int, int]:
+        """How many pods in a domain have an anti-affinity term, and how many it selects."""
+        return self._owners[term, value], self._selected[term, value]
+
+    def term_counts(self, term: PodTerm, node: str) -> tuple[int, int]:
+        """The same in the domain of a node."""
+        value = self._value(node, term.topology_key)
+        return (0, 0) if value is None else self.domain_counts(term, value)
+
+    def near_count(self, affinity: tuple[PodTerm, ...], term: PodTerm, value: str) -> int:
+        """How many pods in a domain of a term all terms of an affinity select."""
+        return self._near_counts(affinity)[term, value]
+
+    def has_near(self, affinity: tuple[PodTerm, ...]) -> bool:
+        """Whether all terms of an affinity select some pod."""
+        return any(number > 0 for number in self._near_counts(affinity).values())
+
+    def spread_counts(self, rule: SpreadRule) -> Mapping[str, int]:
+        """How many pods each domain of a spread rule has."""
+        return self._counts(rule)[1]
+
     def _value(self, node: str, key: str) -> str | None:
         found = self._nodes.get(node)
         return None if found is None else (found.metadata.labels or {}).get(key)
@@ -115,19 +144,23 @@ class PodLedger:
                     return False
         return True
 
-    def _is_near(self, rules: PodRules, node: str) -> bool:
-        near = self._near.get(rules.affinity)
+    def _near_counts(self, affinity: tuple[PodTerm, ...]) -> _TermCounts:
+        near = self._near.get(affinity)
         if near is None:
-            near = self._near[rules.affinity] = Counter()
+            near = self._near[affinity] = Counter()
             for (other, where), number in self._placed.items():
-                self._add_near(rules.affinity, near, other, where, number)
+                self._add_near(affinity, near, other, where, number)
+        return near
+
+    def _is_near(self, rules: PodRules, node: str) -> bool:
+        near = self._near_counts(rules.affinity)
         values = [(term, self._value(node, term.topology_key)) for term in rules.affinity]
         if any(value is None for _, value in values):
             return False
         if all(near[term, value] > 0 for term, value in values if value is not None):
             return True
         # The first pod of those that want to be together may go anywhere.
-        return rules.opens and not any(number > 0 for number in near.values())
+        return rules.opens and not self.has_near(rules.affinity)
 
     def _add_near(
         self, affinity: tuple[PodTerm, ...], near: _TermCounts, rules: PodRules, node: str, times: int

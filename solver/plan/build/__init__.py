@@ -40,6 +40,7 @@ from .nodes import (
     without_spanning_claims,
 )
 from .objectives import COMPACT, FRAGMENTATION, LEAST_CONSUMPTION, SOFT, Goal, ObjectiveBuilder
+from .pod_rules import read_pod_rules
 from .questions import BundleQuestionBuilder
 from .quota import QuotaEntries, quota_entries
 from .quota_admission import PlannedAdmissions, build_admissions
@@ -170,6 +171,12 @@ class _PlanInstanceBuilder:
         nodes = self._nodes()
         gangs = GangBuilder(self._roles, nodes, self._cluster.nodes)
         gangs.build(members)
+        earlier = [(self._request.queue[place], name) for place, (name, _) in self._request.earlier.assigned.items()]
+        # Running pods that may move, and room for a mix, are about roles as they are.
+        splits = self._request.moves is None and FRAGMENTATION not in self._request.objective
+        is_buying = self._request.catalogue is not None
+        rules = read_pod_rules(gangs, unit_classes, self._cluster, earlier, splits=splits, has_new_nodes=is_buying)
+        self._rows += rules.rows
         moves = self._request.moves
         departures = Departures.of(moves, self._roles, gangs, queued) if moves and moves.tells_arrivals_apart else None
         quota = self._request.quota
@@ -178,9 +185,9 @@ class _PlanInstanceBuilder:
         residual_roles = [self._roles.of(unit_class) for unit_class in residual_classes]
         roles = self._roles.all
         times = _RESIDUAL_MULTIPLE if FRAGMENTATION in self._request.objective else 1
-        resources = ScaledResources.of(unit_classes, times)
+        resources = ScaledResources.of(unit_classes, times, rules.limits)
         bound = {*members, *(entry.gang for entry in entries if entry.gang)}
-        domains = sorted({gang.domain for gang in bound if gang.domain})
+        domains = sorted({*rules.keys, *(gang.domain for gang in bound if gang.domain)})
         node_classes = self._node_classes(unit_classes, nodes, resources, domains)
         if admissions:
             admissions = replace(admissions, sizes=[resources.size(role, node_classes) for role in roles])

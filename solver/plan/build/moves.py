@@ -225,7 +225,7 @@ class HomeBuilder:
     def _plain_unit(self, index: int, unit_class: UnitClass, node: PlanNodeClass, most: int) -> BundleUnit:
         problem = self.questions.problem(unit_class, node)
         assert problem is not None
-        return BundleUnit(index, problem, most, self.questions.resources.needs(unit_class.requests))
+        return BundleUnit(index, problem, most, self.questions.resources.needs(unit_class))
 
     def _add(
         self,

@@ -47,6 +47,7 @@ from ...allocate.nodes import pod_suitability_key
 from ...engines.engines import NodeCompiler
 from ..master_problem import CouplingRow, Terms
 from ..pricing.bundle import BundleQuestion, BundleUnit
+from .pod_rules import NodeLimits, volume_selectors
 from .units import GangRole, UnitClass
 from .weights import requested_devices
 
@@ -84,6 +85,8 @@ class PlanNodeClass:
         """Whether a role may be played on these nodes: they suit the unit class, and are in the role's domain."""
         if role.unit_class.index not in self.suitable_classes:
             return False
+        if any(self.labels.get(key) != value for key, value in role.cell):
+            return False
         return role.domain is None or self.labels.get(role.domain[0]) == role.domain[1]
 
 
@@ -94,18 +97,28 @@ class ScaledResources:
     names: tuple[str, ...]
     steps: tuple[int, ...]
     most: tuple[int, ...]
+    limits: NodeLimits | None = None
 
     @classmethod
-    def of(cls, unit_classes: Sequence[UnitClass], times: int = 1) -> ScaledResources:
-        """Look at what all units together ask for, so many times; a node's room beyond that is of no use."""
-        names = sorted({name for unit_class in unit_classes for name in unit_class.requests})
-        requested = [[(one.requests.get(name, 0), len(one.entries)) for one in unit_classes] for name in names]
+    def of(cls, unit_classes: Sequence[UnitClass], times: int = 1, limits: NodeLimits | None = None) -> ScaledResources:
+        """Look at what all units together ask for, so many times; a node's room beyond that is of no use.
+
+        ``limits`` are what rules of pods add to requests and to nodes.
+        """
+        made = [{**one.requests, **limits.needs.get(one.index, {})} if limits else one.requests for one in unit_classes]
+        names = sorted({name for requests in made for name in requests})
+        pairs = list(zip(unit_classes, made, strict=True))
+        requested = [[(requests.get(name, 0), len(one.entries)) for one, requests in pairs] for name in names]
         steps = tuple(gcd(*(need for need, _ in needs)) or 1 for needs in requested)
         sums = (sum(need * count for need, count in needs) for needs in requested)
-        return cls(tuple(names), steps, tuple(times * total // step for total, step in zip(sums, steps, strict=True)))
+        most = tuple(times * total // step for total, step in zip(sums, steps, strict=True))
+        return cls(tuple(names), steps, most, limits)
 
-    def needs(self, requests: Requests) -> tuple[int, ...]:
-        """Convert requests to steps."""
+    def needs(self, unit_class: UnitClass) -> tuple[int, ...]:
+        """Convert what a unit takes to steps."""
+        requests = unit_class.requests
+        if self.limits:
+            requests = {**requests, **self.limits.needs.get(unit_class.index, {})}
         return tuple(requests.get(name, 0) // step for name, step in zip(self.names, self.steps, strict=True))
 
     def size(self, role: GangRole, nodes: Sequence[PlanNodeClass]) -> int:
@@ -113,16 +126,18 @@ class ScaledResources:
         node = next((node for node in nodes if node.takes(role)), None)
         if node is None:
             return 1
-        pairs = zip(self.needs(role.unit_class.requests), node.left, strict=True)
+        pairs = zip(self.needs(role.unit_class), node.left, strict=True)
         devices = requested_devices(role.unit_class.shapes) / max(1, len(node.view.devices))
         part = max([devices, *(need / left for need, left in pairs if left)])
         return 1 + int(_WHOLE_NODE * pow(min(1.0, part), _SIZE_EXPONENT))
 
-    def left(self, room: Requests | None) -> tuple[int, ...]:
+    def left(self, room: Requests | None, node: Node) -> tuple[int, ...]:
         """Convert the free amounts of a node to whole steps, no more than all units need; None: it takes anything."""
+        limited = self.limits.left(node) if self.limits else {}
         if room is None:
-            return self.most
-        free = (room.get(name) for name in self.names)
+            pairs = zip(self.names, self.most, self.steps, strict=True)
+            return tuple(min(most, limited[name] // step) if name in limited else most for name, most, step in pairs)
+        free = (limited.get(name, room.get(name)) for name in self.names)
         limits = zip(self.names, free, self.steps, self.most, strict=True)
         return tuple(
             most if amount is None and name == PODS else min(most, max(0, amount or 0) // step)
@@ -202,7 +217,7 @@ class NodeClassifier:
         return (
             self._rules.suitable_classes(node),
             node_class_key(seen.view, self.allocated_state.in_use(seen.view)),
-            self.resources.left(self.room_by_node.get(name)),
+            self.resources.left(self.room_by_node.get(name), node),
             tuple(labels.get(label) for label in self.domains),
             tuple(self._numbers.setdefault(pool, len(self._numbers)) for pool in seen.shared),
             name in self.busy,
@@ -218,7 +233,7 @@ class NodeClassifier:
             index,
             sorted((one.node for one in seen), key=lambda node: node.metadata.name),
             self._rules.suitable_classes(first),
-            self.resources.left(self.room_by_node.get(name)),
+            self.resources.left(self.room_by_node.get(name), first),
             {label: labels[label] for label in domains if label in labels},
             seen[0].view,
             seen[0].visible,
@@ -276,6 +291,8 @@ class _NodeRule:
     def __init__(self, unit_class: UnitClass) -> None:
         self.specs = unit_class.specs
         earlier = [made.node_selector for made in unit_class.earlier if made.node_selector is not None]
+        # Nodes from which volumes can be used.
+        earlier += volume_selectors(unit_class)
         self._tests = [selector_test(selector) for selector in earlier]
         affinities = (spec.affinity.node_affinity for spec in self.specs if spec.affinity)
         self.selectors = [*earlier, *(one.required for one in affinities if one and one.required is not None)]
@@ -289,7 +306,10 @@ def _rule_key(unit_class: UnitClass) -> bytes | None:
     if not unit_class.specs and not unit_class.earlier:
         return None
     by_pod = (pod_suitability_key(spec, ()) for spec in unit_class.specs)
-    return b"".join([pod_suitability_key(None, unit_class.earlier), *by_pod])
+    volumes = volume_selectors(unit_class)
+    return b"".join(
+        [repr(volumes).encode() if volumes else b"", pod_suitability_key(None, unit_class.earlier), *by_pod]
+    )
 
 
 def busy_nodes(

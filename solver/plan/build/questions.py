@@ -68,7 +68,7 @@ class BundleQuestionBuilder:
                 problems[role.unit_class.index] = self._looked_at(role.unit_class, node)
             found = problems[role.unit_class.index]
             if found is not None:
-                needs, size = self.resources.needs(role.unit_class.requests), role.unit_class.size
+                needs, size = self.resources.needs(role.unit_class), role.unit_class.size
                 limit, key = (1, shared.key) if shared else (most[role.index], None)
                 names = role.unit_class.apart
                 units.append(BundleUnit(role.index, found[0], limit, needs, True, size, found[1], key, names))

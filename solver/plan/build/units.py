@@ -436,13 +436,16 @@ def _domain_values(label: str | None, domains: tuple[str, ...] | None) -> Iterat
 
 Domain = tuple[str, str]
 """A node label and one of its values."""
+Cell = tuple[tuple[str, str | None], ...]
+"""Node labels with values, None where a node has none."""
 
 
 @dataclass(slots=True, eq=False)
 class GangRole:
     """A unit class of the instance. ``ungrouped`` are the entries that no gang places.
 
-    One with a ``move_cost`` is that of running pods that stay on their nodes, which cost so much to move. One with a
+    Roles of one class in a ``cell`` each have the same entries, of which rows allow each once. One with a
+    ``move_cost`` is that of running pods that stay on their nodes, which cost so much to move. One with a
     ``disruption`` is about running pods for which that holds, whether they stay or go elsewhere.
     """
 
@@ -452,6 +455,7 @@ class GangRole:
     ungrouped: list[ColocatedUnits] = field(default_factory=list)
     move_cost: int | None = None
     disruption: DisruptionTerms | None = None
+    cell: Cell = ()
 
 
 class GangRoles:
@@ -467,6 +471,11 @@ class GangRoles:
         if role is None:
             role = self._known[key] = GangRole(len(self._known), unit_class, domain)
         return role
+
+    def in_cell(self, role: GangRole, cell: Cell) -> GangRole:
+        """The role of the same units on nodes with these labels."""
+        made = GangRole(len(self._known), role.unit_class, ungrouped=role.ungrouped, cell=cell)
+        return self._known.setdefault((role.unit_class.index, cell), made)
 
     def at_home(self, unit_class: UnitClass, cost: int, slot: int, disruption: DisruptionTerms) -> GangRole:
         """The role of running pods that stay, by what it costs to move them; those of one node are in slots."""

@@ -6,6 +6,8 @@ from support.pod_rules_by_force import HOST, REQUIRED, ZONE, Case
 
 from drasat.solver.plan.plan import plan
 
+# Whether a plan with these bounds could be carried out depends on an order of placements that rows do not know.
+UNPROVEN: tuple[int, ...] = ()
 ZONES = {"n1": "a", "n2": "a", "n3": "b"}
 
 
@@ -15,6 +17,7 @@ def test_as_many_pods_are_placed_as_in_the_best_order(seed):
     answer, best = plan(cluster(*case.documents)), case.best()
     assert answer.verified
     assert answer.placed == best
+    assert all(stage.bound == stage.value for stage in answer.objective) or seed in UNPROVEN
     assert answer.objective[-1].bound >= best
 
 
