@@ -15,11 +15,11 @@ from ...models.kubernetes.core import LimitRange, RuntimeClass
 from ...models.kubernetes.kueue import AdmissionCheck, ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceFlavor
 from ...models.kubernetes.kueue_configuration import OBSERVABILITY
 from ...models.kubernetes.meta import key_of
+from ...models.workload.pod_defaults import PodDefaults
 from ...problem.messages import DeadlineExceededError
 from . import workload_state as reasons
 from .configuration import KueueConfiguration
 from .counting import CountingFailure, WorkloadCharge, count_workload
-from .limit_ranges import PodDefaults
 from .queues import ClusterQueueState, node_quota
 from .quota_tree import QuotaNode, QuotaTree
 from .scheduling import NAMESPACE_MISMATCH, SchedulingRules

@@ -29,7 +29,7 @@ from ...solver.capacity.capacity import capacity
 from ...solver.capacity.records import CapacityOutcome, Room, total_room
 from ...solver.plan.plan import plan
 from .cycles import KueueState
-from .joint import name_of_copy, workload_copies
+from .joint import flavors_clash, name_of_copy, workload_copies
 from .queues import ClusterQueueState
 from .workload_state import WorkloadState
 
@@ -86,6 +86,8 @@ class CopyPlacement:
         self, copy: WorkloadState, queue: ClusterQueueState | None, asked: QuotaWorkload | None, quota: QuotaRoom
     ) -> tuple[Room, Room, tuple[PodSetRoom, ...], str]:
         """Return the room by placement and by both, the room for pods, and what is wrong with the question."""
+        if asked is not None and asked.problem in {flavors_clash(one.name) for one in copy.pod_sets}:
+            return NO_COPIES, NO_COPIES, (), asked.problem
         if asked is not None and asked.problem and quota.room.bound != 0:
             # Kueue would admit it, and a plan does not know what it asks for.
             return _UNKNOWN, Room(0, quota.room.bound), (), asked.problem
@@ -201,7 +203,11 @@ class CopyPlacement:
 
     def _with_copies(self, copy: WorkloadState, copies: int) -> Cluster:
         named = [name_of_copy(copy, number) for number in range(copies)]
-        made = [replace_fields(copy.object, metadata=ObjectMeta(name=name, namespace=copy.namespace)) for name in named]
+        spec = replace_fields(copy.object.spec, pod_sets=copy.pod_sets)
+        made = [
+            replace_fields(copy.object, metadata=ObjectMeta(name=name, namespace=copy.namespace), spec=spec)
+            for name in named
+        ]
         known = {key_of(one.metadata): one for one in made}
         queues = {ClusterQueue: self._cluster.objects(ClusterQueue)}
         return replace(self._bare, integration_objects={KueueWorkload: known, **queues}, read=Cluster.of(made).read)

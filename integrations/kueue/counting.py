@@ -24,12 +24,12 @@ from ...models.kubernetes.kueue_configuration import (
 from ...models.kubernetes.meta import Condition, key_of
 from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
 from ...models.validation.findings import Path, quote_whole
+from ...models.workload.pod_defaults import PodDefaults
 from ...models.workload.requests import CPU, Amounts, Requests, add_requests, pod_requests
 from .configuration import KueueConfiguration
 from .device_requests import ClassMappings, DeviceRequestCounter
 from .devices import NOT_FOUND, CountingError, CountingProblem, SelectorEvaluator, internal
 from .extended_resources import ExtendedResources
-from .limit_ranges import PodDefaults
 
 _POD_SETS: Path = ("spec", "podSets")
 _POD_SPEC: Path = ("template", "spec")

@@ -323,7 +323,9 @@ class FlavorAssigner:
             chosen.tried = -1 if last == len(group.flavors) - 1 else last
         if best is not None and best_mode[0] is FlavorMode.FIT:
             return _GroupChoice(best, [], mildest or Blocker.NONE, attempts)
-        return _GroupChoice(best, reasons, Blocker.NoMatchingFlavor if mildest is None else mildest)
+        # The server refuses groups without flavors, and Kueue has no words for them.
+        texts = reasons or [f"no flavor for resource {resource}"]
+        return _GroupChoice(best, texts, Blocker.NoMatchingFlavor if mildest is None else mildest)
 
     def _misfit(
         self,

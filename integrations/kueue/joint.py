@@ -36,7 +36,7 @@ from .pod_domains import PodDomains, UnplannedTopologyError, check_notices, reje
 from .queues import STRICT_FIFO, ClusterQueueState, ResourceGroup
 from .quota_tree import FlavorResource, QuotaNode
 from .scheduling import NAMESPACE_MISMATCH
-from .workload_state import QUOTA_RESERVED, QuotaGrant, WorkloadState
+from .workload_state import QUOTA_RESERVED, PodSetGrant, QuotaGrant, WorkloadState
 from .workloads import kueue_workloads, without_pods_of
 
 QuotaMode = Literal["joint", "kueue", "ignore"]
@@ -221,10 +221,12 @@ class _QuotaReader:
             said = f"Kueue does not admit it: {_message(workload) or 'it waits in no queue'}"
             return self._refused(workload, said)
         pod_sets, problem = [], ""
-        for one, own in zip(workload.pod_sets, grant.pod_sets, strict=True):
+        granted_sets = {one.name: one for one in grant.pod_sets}
+        for one in workload.pod_sets:
+            own = granted_sets.get(one.name) or PodSetGrant(one.name, one.count, {}, {})
             option = self._option(own.flavors)
             if option is None:
-                problem = f"the flavors of pod set {one.name} exclude each other"
+                problem = flavors_clash(one.name)
                 option = FlavorOption(own.flavors)
             misfits = (self._domains.misfit(one, name) for name in dict.fromkeys(own.flavors.values()))
             problem = problem or next((said for said in misfits if said), "")
@@ -345,7 +347,7 @@ class _QuotaReader:
                 option = self._option(flavors)
                 if option is not None:
                     found.append(option)
-            self._options[key] = tuple(found) or f"the flavors of pod set {first.name} exclude each other"
+            self._options[key] = tuple(found) or flavors_clash(first.name)
         return self._options[key]
 
     def _misfit(self, workload: WorkloadState, members: Sequence[int], flavor: str) -> str | None:
@@ -369,6 +371,11 @@ class _QuotaReader:
                     return None
             tolerations.update(dict.fromkeys((flavor.spec.tolerations if flavor else None) or ()))
         return FlavorOption(dict(sorted(flavors.items())), labels, tuple(tolerations))
+
+
+def flavors_clash(pod_set: str) -> str:
+    """What is said of a pod set of which all choices of flavors ask nodes for two values of one label."""
+    return f"the flavors of pod set {pod_set} exclude each other"
 
 
 def _message(workload: WorkloadState) -> str:

@@ -19,6 +19,7 @@ from msgspec.structs import replace as replace_fields
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.kueue import KueueWorkload, KueueWorkloadStatus, LocalQueue, ResourceFlavor
+from ...models.workload.pod_defaults import PodDefaults
 from ...solver.capacity.records import Room
 from ...solver.engines.outcome import SearchInterrupted
 from .configuration import kueue_configuration
@@ -27,7 +28,6 @@ from .counting import CountingFailure, count_workload
 from .cycles import KueueState
 from .flavors import Assignment, AssignmentMode, FlavorAssigner, FlavorMode, tried_flavors
 from .joint import workload_copies
-from .limit_ranges import PodDefaults
 from .queues import ClusterQueueState
 from .quota_changes import missing_quota, quota_ways
 from .quota_tree import FlavorResource

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf
 
+from msgspec.structs import replace
+
 from ...models.kubernetes.kueue import Admission, KueueWorkload
 from ...models.kubernetes.meta import Condition, key_of
 from ...models.results.quota import QuotaState
+from ...models.workload.pod_defaults import PodDefaults
 from .amounts import amount_of
 from .counting import CountingFailure, PodSetCharge, WorkloadCharge
-from .limit_ranges import PodDefaults
+from .limit_ranges import limits_refusal
 from .quota_tree import FlavorResource
 
 QUOTA_RESERVED, ADMITTED, EVICTED = "QuotaReserved", "Admitted", "Evicted"
@@ -142,8 +145,13 @@ class WorkloadState:
     def complete(self, defaults: PodDefaults) -> bool:
         """Add to the pod sets what a cluster adds, and judge them; return whether anything changed."""
         before = self.pod_sets, self.refusal
-        self.pod_sets = defaults.pod_sets(self.namespace, self.object.spec.pod_sets or ())
-        self.refusal = defaults.refusal(self.namespace, self.pod_sets)
+        given = self.object.spec.pod_sets or ()
+        made = [defaults.template(self.namespace, one.template) for one in given]
+        self.pod_sets = tuple(
+            one if template is one.template else replace(one, template=template)
+            for one, template in zip(given, made, strict=True)
+        )
+        self.refusal = limits_refusal(self.pod_sets, defaults.ranges(self.namespace))
         return (self.pod_sets, self.refusal) != before
 
     @property

@@ -19,7 +19,7 @@ from ..kubernetes.kueue_configuration import Configuration
 from ..kubernetes.meta import ObjectMeta
 from .findings import MapKey, Path, render_path
 
-Purpose = Literal["selector", "derivedAttribute", "constraint"]
+Purpose = Literal["selector", "source", "derivedAttribute", "constraint"]
 Expression = tuple[str, str, Purpose]
 
 
@@ -109,7 +109,7 @@ def _source_expressions(configuration: Configuration) -> Iterator[Expression]:
                 if selector is not None and selector.expression:
                     place = ("resources", "deviceClassMappings", index, "sources", number, kind)
                     path = render_path((*place, "deviceSelector", "cel", "expression"))
-                    yield path, selector.expression, "selector"
+                    yield path, selector.expression, "source"
 
 
 _ENTRY_FINDERS: dict[type[Any], Callable[[Any], Iterator[LocatedEntry]]] = {

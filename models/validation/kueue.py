@@ -5,13 +5,13 @@ What only the schemas of the kinds demand, such as patterns and lengths, is in `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..formats.decode import QuantityText
 from ..formats.errors import one_line
 from ..kubernetes import kueue
-from ..kubernetes.core import Container, LabelSelector, Taint
+from ..kubernetes.core import Container, LabelSelector, PodSpec, ResourceRequirements, Taint
 from ..kubernetes.kinds import kind_of
 from ..kubernetes.kueue_configuration import Configuration
 from ..kubernetes.meta import label_key_complaints, label_value_complaints
@@ -42,7 +42,42 @@ def check_quota_object(findings: Findings, obj: Any) -> None:
         found.check_metadata(obj.metadata, kind_of(type(obj)).namespaced)
     if check := _WEBHOOKS.get(type(obj)):
         check(found, obj)
+    if isinstance(obj, kueue.KueueWorkload):
+        _check_structure(found, obj)
     findings.problems += found.problems
+
+
+def _check_structure(found: WholeFindings, workload: kueue.KueueWorkload) -> None:
+    """What no server can read: amounts in templates and in the admission, and two claims of one name in a pod."""
+    for index, one in enumerate(workload.spec.pod_sets or ()):
+        path: Path = ("spec", "podSets", index, "template", "spec")
+        spec = one.template.spec
+        names = (entry.name for entry in spec.resource_claims or ())
+        found.unique((*path, "resourceClaims"), names, ("name",), STRUCTURE)
+        _check_readable(found, (*path, "overhead"), spec.overhead)
+        for place, resources in _resources_in(path, spec):
+            _check_readable(found, (*place, "limits"), resources.limits)
+            if place == (*path, "resources"):
+                _check_readable(found, (*place, "requests"), resources.requests)
+    for index, assigned in enumerate((workload.status.admission or kueue.Admission()).pod_set_assignments or ()):
+        place = ("status", "admission", "podSetAssignments", index, "resourceUsage")
+        _check_readable(found, place, assigned.resource_usage)
+
+
+def _resources_in(path: Path, spec: PodSpec) -> Iterator[tuple[Path, ResourceRequirements]]:
+    if spec.resources is not None:
+        yield (*path, "resources"), spec.resources
+    for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
+        for number, container in enumerate(containers or ()):
+            if container.resources is not None:
+                yield (*path, field, number, "resources"), container.resources
+
+
+def _check_readable(found: WholeFindings, path: Path, amounts: Mapping[str, QuantityText] | None) -> None:
+    for name, amount in (amounts or {}).items():
+        quantity = found.check_quantity((*path, MapKey(name)), amount)
+        if quantity is not None and quantity.nano < 0:
+            found.invalid((*path, MapKey(name)), canonical(amount), _NEGATIVE, STRUCTURE)
 
 
 def _check_configuration(found: WholeFindings, configuration: Configuration) -> None:
@@ -144,7 +179,7 @@ def _check_selector(found: WholeFindings, path: Path, selector: LabelSelector | 
             if not one.values:
                 found.required((*place, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
         elif one.operator not in ("Exists", "DoesNotExist"):
-            found.invalid((*place, "operator"), one.operator, "not a valid selector operator")
+            found.invalid((*place, "operator"), one.operator, "not a valid selector operator", STRUCTURE)
         elif one.values:
             detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
             found.forbidden((*place, "values"), detail)
@@ -237,7 +272,10 @@ def _check_requests(found: WholeFindings, path: Path, container: Container) -> N
         place = (*path, "resources", "requests", MapKey(name))
         if name == "pods":
             found.invalid(place, name, "the key is reserved for internal kueue use")
-        _check_amount(found, place, amount)
+        quantity = found.check_quantity(place, amount)
+        if quantity is not None and quantity.nano < 0:
+            # No pod has less than nothing, whatever is not validated.
+            found.invalid(place, canonical(amount), _NEGATIVE, STRUCTURE)
 
 
 def _check_admission(found: WholeFindings, pod_sets: tuple[kueue.KueuePodSet, ...], admission: kueue.Admission) -> None:

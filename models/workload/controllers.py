@@ -18,6 +18,7 @@ from ..kubernetes.kinds import GroupKind, group_of, kind_of
 from ..kubernetes.kueue import ClusterQueue, KueueWorkload
 from ..kubernetes.meta import KubernetesObject, ObjectKey, OwnerReference, key_of
 from ..kubernetes.serving import ComputeDomain
+from .pod_defaults import PodDefaults
 from .pod_sets import MOST_UNITS, QUEUE_LABEL, SUSPENDED, Child, KindGang, Maker, PodSet
 from .units import is_finished_or_deleting
 
@@ -102,10 +103,15 @@ class ControllerReader:
         for maker, pods in there.items():
             found.gangs.update(_gangs_of_pods(by_maker[maker], pods))
         prefixes = {(one.maker.namespace, one.prefix) for sets in roots.values() for one in sets if one.is_named}
+        complete = PodDefaults.of(self.cluster).template
         for model, key in self.cluster.in_read_order(self._keys_of(roots)):
             maker = Maker(kind_of(model).group_kind, *key)
             sets = roots[maker]
-            left = [one._replace(numbers=taken[id(one)]) for one in sets if taken[id(one)]]
+            left = [
+                one._replace(numbers=taken[id(one)], template=complete(key[0], one.template))
+                for one in sets
+                if taken[id(one)]
+            ]
             named = tuple(self._with_own_prefix(one, kind_of(model).name, prefixes) for one in left)
             if named:
                 found.missing[model, key] = MissingPods(model, key, named, len(sets) == 1 and sets[0].is_numbered)

@@ -118,7 +118,9 @@ def _verdict(purpose: Purpose, text: str) -> tuple[str, int]:
         program = _COMPILERS[purpose](text)
     except CelCompileError as error:
         message = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
-        return f"Invalid value: {quote(text)}: {message}", error.steps
+        # Kueue says so of its configuration (kueue-dra 2.1, V15).
+        said = f"CEL compilation failed: {message}" if purpose == "source" else message
+        return f"Invalid value: {quote(text)}: {said}", error.steps
     return (f"Forbidden: {TOO_COSTLY}" if program.estimate.max > COST_LIMIT else ""), program.steps
 
 
@@ -126,6 +128,7 @@ def _verdict(purpose: Purpose, text: str) -> tuple[str, int]:
 MOST_COMPILE_STEPS = 15_000_000
 _COMPILERS: dict[Purpose, Callable[[str], Program]] = {
     "selector": lambda text: compile_selector(text).program,
+    "source": lambda text: compile_selector(text).program,
     "derivedAttribute": compile_derivation,
     "constraint": lambda text: DeviceSetExpression(text).program,
 }

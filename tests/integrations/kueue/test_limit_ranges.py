@@ -4,9 +4,12 @@ import pytest
 from support.kueue_cases import read_objects
 from support.kueue_counting import NAMESPACE, charges, pod_set, workload
 
+from drasat import queue_capacity, quota
 from drasat.integrations.kueue.configuration import kueue_configuration
 from drasat.integrations.kueue.cycles import KueueState
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.workload.controllers import read_controllers
+from drasat.models.workload.requests import effective_requests
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 
@@ -181,3 +184,26 @@ def test_a_runtime_class_that_comes_has_workloads_counted_again():
     state.update(cluster_of(big, runtime_class(cpu="250m")))
     state.run()
     assert "request (22500m)" in told(state)[1]
+
+
+def test_pods_that_are_placed_ask_for_what_is_charged():
+    """Two pods of 3 cpu each by default: one node has room for one of them, and a workload is placed whole."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    node["status"] = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}
+    default = limits(container(defaultRequest={"cpu": "3"}))
+    found = quota(cluster_of(asking({}), default, node))
+    assert [(one.asked, one.placed) for one in found.stranded] == [(2, 0)]
+    assert found.document.placement.verified
+    (copies,) = queue_capacity(cluster_of(asking({}), default, node)).document.queues
+    assert (copies.quota.fits, copies.placement.fits) == (3, 0)
+
+
+def test_pods_of_controllers_get_the_defaults_of_their_namespace():
+    """The API server adds them as it takes the pods."""
+    template = asking({})["spec"]["podSets"][0]["template"]
+    meta = {"name": "web", "namespace": NAMESPACE}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+    made = read_controllers(cluster_of(deployment, limits(container(default={"cpu": "3"}))))
+    (missing,) = made.missing.values()
+    assert effective_requests(missing.sets[0].pod().spec)["cpu"] == 3000
