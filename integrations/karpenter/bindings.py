@@ -7,11 +7,14 @@ attribute keeps its value, and is equal to no unknown one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import structs
 
+from ...models.cluster.node_fit import term_matches
+from ...models.kubernetes.core import Node
 from ...models.kubernetes.karpenter import AttributeBinding, BoundDevice, ResourceSliceTemplate
+from ...models.kubernetes.meta import ObjectMeta
 from ...models.kubernetes.node_templates import PooledSlice
 from ...models.kubernetes.slices import Device, DeviceAttribute, UnknownValue
 
@@ -40,6 +43,18 @@ def with_unknown_values(
             )
         )
     return tuple(made)
+
+
+def is_reached(one: ResourceSliceTemplate, labels: Mapping[str, str]) -> bool:
+    """The node itself reaches the devices that its driver publishes (karpenter-dra 2.2)."""
+    if one.node_selector is None:
+        return True
+    node = Node(metadata=ObjectMeta(labels=dict(labels)))
+    return any(
+        labels.keys() >= set(term.match_label_keys or ())
+        and (term_matches(term, node) if term.match_expressions or term.match_fields else bool(term.match_label_keys))
+        for term in one.node_selector.node_selector_terms or ()
+    )
 
 
 def _groups(

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...models.cluster.cluster import Cluster
-from ...models.cluster.node_fit import term_matches
 from ...models.kubernetes import karpenter
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectMeta, parse_int64
 from ...models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec, PooledSlice, PurchaseLimit
 from ...models.kubernetes.quantity import Quantity
+from ...models.workload.units import is_deleting
 from ...problem.messages import until
-from .bindings import with_unknown_values
+from .bindings import is_reached, with_unknown_values
 from .instance_types import Amounts, CatalogueOffering, price_text
 from .overlays import (
     NOTHING_EVALUATED,
@@ -36,6 +36,7 @@ from .overlays import (
     pool_requirements,
 )
 from .requirements import WELL_KNOWN_LABELS, LabelValues, NodeRequirements
+from .starting_nodes import with_starting_nodes
 
 NODES_LIMIT = "nodes"
 _VARIANTS_MAX, _CANDIDATES_MAX = 1000, 200_000
@@ -127,13 +128,15 @@ def node_market(
     only: Collection[tuple[str, str]] | None = None,
     deadline: float | None = None,
 ) -> NodeMarket:
-    """Make NodeTemplates of a cluster's pools; those that it has stay beside them.
+    """Make NodeTemplates of a cluster's pools; those that it has stay beside them. Nodes that start count as ready.
 
     ``others`` hold more that will be placed. Of nodes that are equal for the question the cheapest are kept; with
     ``only``, pairs of a pool and a type, all nodes of these and no others. Raises ``ValueError`` for a bad instance
     type, and where the labels of a pool may have too many values, and ``DeadlineExceededError``.
     """
-    return _MarketBuilder(cluster, evaluation, ReadLabels.of([cluster, *others]), deadline).build(only)
+    cluster, notices = with_starting_nodes(cluster, evaluation.types)
+    made = _MarketBuilder(cluster, evaluation, ReadLabels.of([cluster, *others]), deadline).build(only)
+    return replace(made, notices=(*notices, *made.notices))
 
 
 class _ReadCandidate(NamedTuple):
@@ -318,7 +321,9 @@ class _MarketBuilder:
             if verdict.reason:
                 self._note(f"NodeOverlay {verdict.overlay.metadata.name} does not count: {verdict.message}")
         for kind in evaluation.types:
-            if kind.pool.spec.replicas is None:
+            if is_deleting(kind.pool.metadata):
+                self._note(f"NodePool {kind.pool.metadata.name} is being deleted; none are bought from it")
+            elif kind.pool.spec.replicas is None:
                 yield kind
             else:
                 self._note(f"NodePool {kind.pool.metadata.name} has a fixed number of nodes; none are bought from it")
@@ -370,10 +375,10 @@ class _MarketBuilder:
 
         Pools without overlays share those of the type.
         """
-        key = id(kind.slices), id(kind.bindings), tuple(_is_reached(one, labels) for one in kind.slices)
+        key = id(kind.slices), id(kind.bindings), tuple(is_reached(one, labels) for one in kind.slices)
         if key not in self._slices:
             self._note_reach(kind)
-            local = [one for one, is_reached in zip(kind.slices, key[2], strict=True) if is_reached]
+            local = [one for one, reached in zip(kind.slices, key[2], strict=True) if reached]
             self._slices[key] = with_unknown_values(local, kind.bindings)
         return self._slices[key]
 
@@ -441,18 +446,6 @@ class _MarketBuilder:
         for one in own:
             if (one.metadata.labels or {}).get(karpenter.NODE_POOL_LABEL) == pool:
                 yield one
-
-
-def _is_reached(one: karpenter.ResourceSliceTemplate, labels: Mapping[str, str]) -> bool:
-    """The node itself reaches the devices that its driver publishes (karpenter-dra 2.2)."""
-    if one.node_selector is None:
-        return True
-    node = Node(metadata=ObjectMeta(labels=dict(labels)))
-    return any(
-        labels.keys() >= set(term.match_label_keys or ())
-        and (term_matches(term, node) if term.match_expressions or term.match_fields else bool(term.match_label_keys))
-        for term in one.node_selector.node_selector_terms or ()
-    )
 
 
 def _order(one: NodeCandidate) -> tuple[object, ...]:

@@ -13,12 +13,14 @@ from itertools import islice
 from time import monotonic
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import plural
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.node_templates import node_from_template, slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.purchases import PurchasePlanner
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.units import is_deleting
 from ...peers.clients import Karpenter
 from ...peers.errors import PeerError
 from ...problem.messages import DeadlineExceededError
@@ -34,6 +36,7 @@ from .overlay import evaluate
 from .overlays import OverlayEvaluation
 from .replay import replay_nodes
 from .simulation import LaunchedNode, ProvisioningRound, simulate_round
+from .starting_nodes import with_starting_nodes
 
 KARPENTER: PurchasePlanner = "karpenter"
 GREEDY: PurchasePlanner = "karpenter-like"
@@ -175,7 +178,7 @@ class _PurchaseQuestion:
         units = [one.unit for one in self.units]
         try:
             types = self._evaluation.types
-            answer = DecidedAnswer(self.cluster, units, types, run.round, possible, run.refused)
+            answer = DecidedAnswer(self._ready, units, types, run.round, possible, run.refused)
             told = list(map(str, deciding_defects(answer, self.ends)))
         except DeadlineExceededError:
             told = ["the time limit left no time to look for known defects of Karpenter"]
@@ -186,6 +189,11 @@ class _PurchaseQuestion:
         """Pools and types with overlays applied. Raises ``DeadlineExceededError``."""
         return evaluate(self.cluster, self.gates, self.ends)
 
+    @cached_property
+    def _ready(self) -> Cluster:
+        """The cluster once nodes that start are ready."""
+        return with_starting_nodes(self.cluster, self._evaluation.types)[0]
+
     def _market(self, only: Collection[tuple[str, str]] | None = None) -> NodeMarket:
         return node_market(self.cluster, self._evaluation, only=only, deadline=self.ends)
 
@@ -195,15 +203,19 @@ class _PurchaseQuestion:
     def _karpenter(self) -> PurchaseRun:
         with Karpenter() as peer:
             limit = self._left(_ROUND_SHARE)
-            return self._replayed(
-                KARPENTER, simulate_round(self.cluster, [one.unit for one in self.units], peer, limit), ()
+            leaving = sum(is_deleting(node.metadata) for node in self.cluster.nodes.values())
+            told = (
+                [f"{plural(leaving, 'node')} on their way out, and the pods there, are left aside"] if leaving else []
             )
+            found = simulate_round(self.cluster, [one.unit for one in self.units], peer, limit)
+            return self._replayed(KARPENTER, found, tuple(told))
 
     def _greedy(self) -> PurchaseRun:
         limit = self._left(_ROUND_SHARE)
         deadline = None if limit is None else monotonic() + limit
         units = [one.unit for one in self.units]
-        found = greedy_round(self.cluster, units, self._evaluation.types, deadline)
+        seen, _ = with_starting_nodes(self.cluster, self._evaluation.types, trusted=False)
+        found = greedy_round(seen, units, self._evaluation.types, deadline)
         notices = ("spread, affinity between pods and volumes do not count",)
         return self._replayed(GREEDY, found, notices)
 
@@ -241,7 +253,7 @@ class _PurchaseQuestion:
     def _refused(self, found: ProvisioningRound) -> tuple[tuple[str, ...], bool]:
         """Pods that do not get their place when nodes are filled one by one, and whether all were tried."""
         market = self._market({(node.pool, node.instance_type) for node in found.nodes})
-        cluster, homes = _with_launched(self.cluster, found, market)
+        cluster, homes = _with_launched(self._ready, found, market)
         session = Session(cluster, self.gates, "kube", self.seed)
         positions = {f"{one.unit.namespace}/{one.unit.name}": place for place, one in enumerate(self.units)}
         placed: AssignedUnits = {}

@@ -20,7 +20,7 @@ from ...models.kubernetes.quantity import NANO, Quantity
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.workload.node_room import allocatable_of, remaining_allocatable
 from ...models.workload.requests import Requests, effective_requests, integer_amounts
-from ...models.workload.units import Unit
+from ...models.workload.units import Unit, is_deleting
 from ...problem.messages import check_deadline
 from .device_search import DeviceSearch, DeviceSearchError
 from .instance_types import CatalogueOffering
@@ -28,6 +28,7 @@ from .overlays import PooledType, pool_requirements, too_few_values
 from .requirements import WELL_KNOWN_LABELS, NodeRequirements
 from .searched_devices import DeviceUse, selector_requirements
 from .simulation import LaunchedNode, ProvisioningRound
+from .starting_nodes import starting_nodes
 
 _PREFER = "PreferNoSchedule"
 _TAINT_EFFECTS = ("NoSchedule", "NoExecute", _PREFER)
@@ -119,7 +120,7 @@ class GreedyRound:
         self._types: dict[str, list[PooledType]] = {}
         for one in types:
             self._types.setdefault(one.pool.metadata.name, []).append(one)
-        pools = {one.pool.metadata.name: one.pool for one in types}
+        pools = {one.pool.metadata.name: one.pool for one in types if not is_deleting(one.pool.metadata)}
         self._pools = sorted(pools.values(), key=lambda pool: (pool.spec.weight or 0, pool.metadata.name), reverse=True)
         self._left = {pool.metadata.name: _limits_left(cluster, pool) for pool in self._pools}
         # How many nodes each reservation has left.
@@ -425,10 +426,10 @@ def _held(cluster: Cluster) -> DeviceUse:
 
 
 def _existing_nodes(cluster: Cluster) -> Iterator[_ExistingNode]:
-    """Nodes that are there, by name."""
-    free = remaining_allocatable(cluster)
-    for name, node in sorted(cluster.nodes.items()):
-        if not name:
+    """Nodes that are there, by name; those that start come last."""
+    free, starting = remaining_allocatable(cluster), starting_nodes(cluster)
+    for name, node in sorted(cluster.nodes.items(), key=lambda item: (item[0] in starting, item[0])):
+        if not name or is_deleting(node.metadata):
             continue
         labels = {"kubernetes.io/hostname": name, **(node.metadata.labels or {})}
         taints = tuple(node.spec.taints or () if node.spec else ())

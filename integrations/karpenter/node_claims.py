@@ -12,8 +12,8 @@ from ...models.kubernetes.core import Node, NodeSelectorRequirement, Pod
 from ...models.workload.controller_kinds import daemon_specs
 from ...models.workload.requests import effective_requests, format_amount, sum_requests
 from .candidates import NodeCandidate, NodeMarket
+from .starting_nodes import DRIVERS_ANNOTATION
 
-DRIVERS_ANNOTATION = "karpenter.sh/requested-dra-drivers"
 PRICE_ANNOTATION = "karpenter.sh/price-overlay-applied"
 CAPACITY_ANNOTATION = "karpenter.sh/capacity-overlay-applied"
 

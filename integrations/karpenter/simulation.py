@@ -6,7 +6,7 @@ as a provider tells them, before overlays, which Karpenter evaluates itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.quantity import NANO, Quantity
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.manifests.writer import object_mapping
-from ...models.workload.units import Unit, is_finished_or_deleting
+from ...models.workload.units import Unit, is_deleting, is_finished_or_deleting
 from ...peers import requests
 from ...peers.answers import ProvisionAnswer
 from ...peers.clients import Karpenter
@@ -94,14 +94,20 @@ def _round(answer: ProvisionAnswer, version: str) -> ProvisioningRound:
 def provision_request(
     cluster: Cluster, units: Sequence[Unit], time_limit: float | None = None
 ) -> requests.ProvisionRequest:
-    """Write a cluster with its pending units as a request. Raises ``ValueError`` for a bad instance type."""
+    """Write a cluster with its pending units as a request, without nodes on their way out and their pods.
+
+    Raises ``ValueError`` for a bad instance type.
+    """
+    staying = {name: node for name, node in cluster.nodes.items() if name and not is_deleting(node.metadata)}
     running = [
-        object_mapping(pod) for pod in cluster.pods.values() if pod.spec.node_name and not is_finished_or_deleting(pod)
+        object_mapping(pod)
+        for pod in cluster.pods.values()
+        if pod.spec.node_name in staying and not is_finished_or_deleting(pod)
     ]
     claims, pending = _with_pending(cluster.claims, units)
     return requests.ProvisionRequest(
-        nodes=[object_mapping(node) for name, node in cluster.nodes.items() if name],
-        node_claims=list(_raw_objects(cluster, karpenter.NodeClaim)),
+        nodes=[_with_provider_id(object_mapping(node), "spec", name) for name, node in staying.items()],
+        node_claims=list(_node_claims(cluster, staying)),
         pods=[*running, *pending],
         daemon_sets=list(_raw_objects(cluster, DaemonSet)),
         node_pools=list(_raw_objects(cluster, karpenter.NodePool)),
@@ -126,14 +132,36 @@ def _with_pending(
     there: Mapping[ObjectKey, ResourceClaim], units: Sequence[Unit]
 ) -> tuple[list[ResourceClaim], list[dict[str, Any]]]:
     """All claims, and the pending pods."""
-    claims = dict(there)
+    claims = {key: _staying(claim) for key, claim in there.items()}
     claims.update((ref.key, ref.claim) for unit in units for ref in unit.claims if ref.claim is not None)
     pods = [_pending_pod(number, unit) for number, unit in enumerate(units) if unit.pod is not None]
     return list(claims.values()), pods
 
 
+def _staying(claim: ResourceClaim) -> ResourceClaim:
+    """A claim that is being deleted is there until its pods are gone; the program takes no such objects."""
+    if not is_deleting(claim.metadata):
+        return claim
+    return structs.replace(claim, metadata=structs.replace(claim.metadata, deletion_timestamp=None))
+
+
+def _node_claims(cluster: Cluster, staying: Collection[str]) -> Iterator[dict[str, Any]]:
+    """NodeClaims of nodes that stay, and of those that have not joined; node and claim are joined by provider id."""
+    for made in _raw_objects(cluster, karpenter.NodeClaim):
+        node = (made.get("status") or {}).get("nodeName") or ""
+        if not node or node in staying:
+            yield _with_provider_id(made, "status", node or f"claim/{made['metadata']['name']}")
+
+
+def _with_provider_id(made: dict[str, Any], part: str, name: str) -> dict[str, Any]:
+    """Karpenter passes over its own nodes without one."""
+    return {**made, part: {**(made.get(part) or {}), "providerID": f"drasat://{name}"}}
+
+
 def _raw_objects(cluster: Cluster, model: type[Any]) -> Iterator[dict[str, Any]]:
     for found in cluster.objects(model).values():
+        if is_deleting(found.metadata):
+            continue
         made = object_mapping(found)
         # Karpenter's own API does not have the devices that are proposed for overlays.
         (made.get("spec") or {}).pop("dynamicResources", None)

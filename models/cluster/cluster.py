@@ -143,6 +143,11 @@ class Cluster:
         ordered = tuple(slice_ for _, slice_ in sorted(all_slices.items()))
         return replace(self, nodes=known, slices=ordered, _usages=dict(self._usages), _indexes=_SliceIndexes())
 
+    def with_slices(self, slices: Iterable[ResourceSlice]) -> Cluster:
+        """With these ResourceSlices, and no others."""
+        ordered = tuple(sorted(slices, key=lambda one: one.metadata.name))
+        return replace(self, slices=ordered, _usages=dict(self._usages), _indexes=_SliceIndexes())
+
     def with_templates(self, templates: Mapping[str, NodeTemplate]) -> Cluster:
         """With these NodeTemplates, and no others."""
         return replace(self, node_templates=templates, _usages=dict(self._usages))

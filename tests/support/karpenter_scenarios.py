@@ -133,6 +133,26 @@ EITHER = {
 STEPS = {"default": "2", "validRange": {"min": "2", "step": "2", "max": "8"}}
 VALUES = {"default": "2", "validValues": ["2", "4", "8"]}
 
+# Each type has an alternative of its own: "roomy" its GPU, "narrow" the published port.
+OWN_OR_PORT = {
+    "name": "r",
+    "firstAvailable": [{"name": "own", "deviceClassName": "gpu"}, {"name": "port", "deviceClassName": "net"}],
+}
+BY_TYPE = (
+    GPU,
+    NIC,
+    NET,
+    PORT,
+    template("either", claim_spec(OWN_OR_PORT)),
+    template("nic", claim_spec(exactly("r", "nic"))),
+    published("fabric", "port"),
+    instance_type("roomy", 2.0, gpus(1), gpus(1, "nic.example.com", "nic"), cpu="8"),
+    instance_type("narrow", 1.0, gpus(1, "nic.example.com", "nic"), cpu="4"),
+    instance_type("plain", 0.5, zones=("z2",)),
+    pod("a", "either", cpu="3", nodeSelector={ZONE: "z1"}),
+    pod("c", "port", nodeSelector={ZONE: "z2"}),
+)
+
 SCENARIOS: dict[str, Scenario] = {
     "one device": scenario(GPU, ONE, SMALL, pod("a", "one"), launched="small"),
     "two of three": scenario(GPU, TWO, instance_type("three", 1.0, gpus(3)), pod("a", "two"), launched="three"),
@@ -161,6 +181,10 @@ SCENARIOS: dict[str, Scenario] = {
         pod("b", "port", cpu="6"),
         launched="plain",
         left="b",
+    ),
+    "cross node block by one type of the node": scenario(*BY_TYPE, launched="narrow", left="c", planned=2),
+    "release after IT pruning": scenario(
+        *BY_TYPE, pod("b", "nic", cpu="2", nodeSelector={ZONE: "z1"}), launched="plain roomy"
     ),
     "same node, different types may plan the same in-cluster device": scenario(
         NET, PORT, published("fabric", "port"), PLAIN, instance_type("other", 0.7), pod("a", "port"), launched="plain"

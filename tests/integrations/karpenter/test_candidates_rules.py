@@ -84,6 +84,22 @@ def test_bindings_are_transitive():
     assert buying(node_pool(), kind, asking(1, *both, constraints=ALIGNED)).placed == 1
 
 
+@pytest.mark.parametrize(("pools", "expected"), [(("bound", "bare"), ["bound"]), (("bare",), [])])
+def test_bindings_are_scoped_by_pool(pools, expected):
+    """3.6: an overlay of one pool binds devices of a type there alone."""
+    overlay = {
+        "apiVersion": "karpenter.sh/v1alpha1",
+        "kind": "NodeOverlay",
+        "metadata": {"name": "binding"},
+        "spec": {
+            "requirements": [requirement("karpenter.sh/nodepool", "bound")],
+            "dynamicResources": {"resourceSliceTemplates": [devices("g0")], "attributeBindings": [binding("g0", "n0")]},
+        },
+    }
+    result = buying(*map(node_pool, pools), paired({}, {}), overlay, asking(1, *PAIR, constraints=ALIGNED))
+    assert [one.pool for one in result.document.bought] == expected
+
+
 def test_unknown_values_are_not_known_to_differ():
     """R11: two groups may turn out to have one value."""
     slices = [devices("g0", "g1"), devices("n0", "n1", driver="nic")]

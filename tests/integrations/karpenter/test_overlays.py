@@ -162,6 +162,29 @@ def test_prices_are_set_or_adjusted_and_never_negative(change: dict[str, str], e
     assert prices(evaluate(overlay("o", of_type("m5.large"), ON_DEMAND, **change)))["on-demand"] == expected
 
 
+def test_identical_values_conflict_too():
+    same = {"price": "1", "capacity": {"example.com/fuse": "1"}, "weight": 3}
+    result = evaluate(overlay("a", of_type("m5.large"), **same), overlay("b", of_type("m5.large"), **same))
+    assert ready(result) == {"b": True, "a": False}
+
+
+def test_a_pool_that_appears_later_has_the_overlays_and_may_bring_a_conflict():
+    """An overlay that met no other in the pools that were there is dropped for all of them."""
+    general = ("karpenter.sh/nodepool", "In", ["general"])
+    overlays = [
+        overlay("first", of_type("m5.large"), ("team", "In", ["ml"]), price="1", weight=3),
+        overlay("second", of_type("m5.large"), price="2", weight=3, capacity={"example.com/fuse": "1"}),
+        overlay("third", of_type("c5.large"), general, price="3"),
+    ]
+    before = evaluate(*overlays)
+    assert (ready(before), prices(before)["spot"]) == ({"first": True, "second": True, "third": True}, "2")
+    after = evaluate(*overlays, pools=(pool(), pool("later", {"team": "ml"})))
+    assert ready(after) == {"first": False, "second": True, "third": True}
+    found = {(one.pool, one.type): {way.price for way in one.offerings} for one in after.types}
+    assert found["later", "m5.large"] == found["general", "m5.large"] == {"2"}
+    assert (found["general", "c5.large"], found["later", "c5.large"]) == ({"3"}, {"0.6"})
+
+
 def test_adjustments_do_not_add_up():
     result = evaluate(
         overlay("ten", of_type("m5.large"), ON_DEMAND, priceAdjustment="-10%", weight=10),
