@@ -15,8 +15,9 @@ from typing import NamedTuple
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.karpenter import NODE_POOL_LABEL, NodeOverlay, NodePool
 from ...models.kubernetes.quantity import Quantity
+from ...models.workload.requests import effective_requests
 from ...models.workload.units import Unit
-from .greedy import Mended, greedy_round
+from .greedy import Mended, greedy_round, has_room
 from .overlays import PooledType
 from .simulation import ProvisioningRound
 
@@ -116,12 +117,22 @@ def _of_overlays(answer: DecidedAnswer) -> Iterator[str]:
 
 
 def _repriced(answer: DecidedAnswer) -> Iterator[str]:
-    """Types that are launched, whose own capacity of an offering is lost by a change of its price."""
+    """Types whose own capacity of an offering is lost by a change of its price: launched ones, and pods that need it."""
     launched = {(node.pool, node.instance_type) for node in answer.found.nodes}
+    asked = {name: effective_requests(unit.pod.spec) for name, unit in answer.left.items() if unit.pod is not None}
+    needing: set[str] = set()
     for one in answer.types:
-        lost = any(way.overlay and dict(way.offering.capacity) != dict(one.type.capacity) for way in one.offerings)
+        lost = [way for way in one.offerings if way.overlay and dict(way.offering.capacity) != dict(one.type.capacity)]
         if lost and (one.pool.metadata.name, one.type.name) in launched:
             yield f"InstanceType {one.type.name}"
+        for way in lost:
+            room = one.counted_allocatable[way.offering.number]
+            needing |= {
+                name
+                for name, requests in asked.items()
+                if has_room(requests, room) and not has_room(requests, one.counted_capacity)
+            }
+    yield from sorted(needing)
 
 
 def _refused(answer: DecidedAnswer) -> Iterator[str]:

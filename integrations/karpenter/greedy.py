@@ -177,7 +177,7 @@ class GreedyRound:
             return str(error)
 
     def _on_existing(self, node: _ExistingNode, pod: _PendingPod) -> bool:
-        if _untolerated(node.taints, pod) or not _has_room(pod.requests, node.free):
+        if _untolerated(node.taints, pod) or not has_room(pod.requests, node.free):
             return False
         if not node.requirements.accepts(pod.requirements) or self._search.tied_node(pod.claims):
             return False
@@ -322,7 +322,7 @@ class GreedyRound:
         return any(
             way.offering.available
             and requirements.accepts(way.offering.requirements, _open_labels(way.offering))
-            and _has_room(requests, one.counted_allocatable[way.offering.number])
+            and has_room(requests, one.counted_allocatable[way.offering.number])
             for way in one.offerings
         )
 
@@ -468,7 +468,8 @@ def _untolerated_by(taints: Iterable[Taint], tolerations: Sequence[Toleration]) 
     )
 
 
-def _has_room(requests: Mapping[str, int], free: Mapping[str, int]) -> bool:
+def has_room(requests: Mapping[str, int], free: Mapping[str, int]) -> bool:
+    """What is asked for is there."""
     return all(amount <= free.get(resource, 0) for resource, amount in requests.items())
 
 

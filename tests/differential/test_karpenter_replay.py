@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.karpenter import claim_spec, device_class, exactly, gpus, instance_type, node_pool, pod, template
+from support.karpenter import claim, claim_spec, device_class, exactly, gpus, instance_type, node_pool, pod, template
 from support.karpenter_families import FAMILIES, question
 
 import drasat
@@ -64,3 +64,54 @@ def test_a_limit_of_nodes_that_a_round_does_not_count_is_named(karpenter):
     (theirs,) = (one for one in compared(objects).planners if one.planner == KARPENTER)
     assert len(theirs.nodes) == 2
     assert any("NodePool general: a limit of nodes is not counted down" in said for said in theirs.notices)
+
+
+def named(objects):
+    (theirs,) = (one for one in compared(objects).planners if one.planner == KARPENTER)
+    return [said for said in theirs.notices if "known defect" in said]
+
+
+def test_a_claim_that_is_named_twice_is_searched_twice(karpenter):
+    """Correction 7."""
+    twice = pod("a", "both", shared=True)
+    twice["spec"]["resourceClaims"].append({"name": "again", "resourceClaimName": "both"})
+    objects = [node_pool(), SMALL, device_class(), claim("both", claim_spec(exactly())), twice]
+    assert any("default/a: a claim that a pod names twice" in said for said in named(objects))
+
+
+def test_min_values_are_looked_at_again_after_the_device_search(karpenter):
+    """Correction 10: the second type has no device."""
+    several = {"key": "node.kubernetes.io/instance-type", "operator": "Exists", "minValues": 2}
+    objects = [node_pool("general", several), SMALL, instance_type("bare", 0.5), *QUEUE[:3]]
+    assert any("default/a: minValues are looked at again" in said for said in named(objects))
+
+
+def test_devices_of_overlays_are_not_known_to_karpenter(karpenter):
+    """What the proposal adds to overlays is not in its API."""
+    selected = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["bare"]}]
+    overlay = {
+        "apiVersion": "karpenter.sh/v1alpha1",
+        "kind": "NodeOverlay",
+        "metadata": {"name": "o"},
+        "spec": {"requirements": selected, "dynamicResources": {"resourceSliceTemplates": [gpus(1)]}},
+    }
+    objects = [node_pool(), instance_type("bare", 0.5), overlay, *QUEUE[:3]]
+    assert any("default/a: devices of NodeOverlays are not known" in said for said in named(objects))
+
+
+def test_a_new_price_loses_the_capacity_of_an_offering(karpenter):
+    """Correction 12: a pod that needs it gets no place."""
+    roomy = instance_type("roomy", 1.0, cpu="4")
+    roomy["spec"]["offerings"][0]["capacity"] = {"cpu": "16"}
+    selected = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["roomy"]}]
+    overlay = {
+        "apiVersion": "karpenter.sh/v1alpha1",
+        "kind": "NodeOverlay",
+        "metadata": {"name": "o"},
+        "spec": {"requirements": selected, "price": "0.5"},
+    }
+    large = next(one for one in compared([node_pool(), roomy, pod("a", cpu="10")]).planners if one.planner == KARPENTER)
+    assert [one.instance_type for one in large.nodes] == ["roomy"]
+    (theirs, least) = compared([node_pool(), roomy, overlay, pod("a", cpu="10")]).planners
+    assert (len(theirs.nodes), len(least.nodes)) == (0, 1)
+    assert any("default/a: offerings with another price lose" in said for said in theirs.notices)

@@ -6,6 +6,7 @@ import pytest
 from support.karpenter import (
     CAPACITY_TYPE,
     ZONE,
+    claim,
     claim_spec,
     device_class,
     exactly,
@@ -18,6 +19,11 @@ from support.karpenter import (
 )
 
 import drasat
+from drasat.integrations.karpenter.defects import DecidedAnswer, deciding_defects
+from drasat.integrations.karpenter.overlay import evaluate
+from drasat.integrations.karpenter.simulation import LaunchedNode, ProvisioningRound
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.solver.compare.plans import scheduling_input
 
 PORT = device_class("port", "net.example.com")
 WANTS_PORT = template("port", claim_spec(exactly("r", "port")))
@@ -111,3 +117,78 @@ def test_a_type_that_is_too_small_may_tie_the_zone():
     objects = [node_pool(), PORT, device_class(), either, ports("z1"), small, large, pod("a", "either", cpu="12")]
     found = named(objects, "karpenter-like", "plan")
     assert any("default/a: types into which the pod does not fit" in said for said in found)
+
+
+def told(objects, possible=("default/a",), reason="no place", launched=()):
+    """What is said of an answer of Karpenter: pods that it leaves though they have a place, and types it launches."""
+    options = {"cel_errors": "kube", "seed": 0, "namespace": None, "selector": ""}
+    inputs = scheduling_input(drasat.load(objects, skip_validation=True), gates=FeatureGates.all_on(), **options)
+    nodes = tuple(LaunchedNode(kind, "general", kind, "z1", "on-demand", 1.0, (), (kind,)) for kind in launched)
+    found = ProvisioningRound(nodes, {}, dict.fromkeys(possible, reason), 0.0, "v1")
+    types = evaluate(inputs.cluster, FeatureGates.all_on()).types
+    units = [one.unit for one in inputs.units]
+    return list(map(str, deciding_defects(DecidedAnswer(inputs.cluster, units, types, found, possible, ()))))
+
+
+def overlay(**spec):
+    selected = [is_in("node.kubernetes.io/instance-type", "small")]
+    head = {"apiVersion": "karpenter.sh/v1alpha1", "kind": "NodeOverlay", "metadata": {"name": "o"}}
+    return {**head, "spec": {"requirements": selected, **spec}}
+
+
+def named_twice():
+    """Two entries of a pod are one claim."""
+    made = pod("a", "both", shared=True)
+    made["spec"]["resourceClaims"].append({"name": "again", "resourceClaimName": "both"})
+    return [claim("both", claim_spec(exactly())), made]
+
+
+def with_room_of_its_own():
+    """The offering has more than the type."""
+    made = instance_type("small", 1.0)
+    made["spec"]["offerings"][0]["capacity"] = {"cpu": "16"}
+    return made
+
+
+QUEUE = [node_pool(), device_class(), ONE, pod("a", "one")]
+DEVICES = {"resourceSliceTemplates": [gpus(1)]}
+READ_OFF = {
+    "one time limit holds for the device search of all types together": (
+        [*QUEUE, SMALL],
+        {"reason": "allocating dynamic resources, context deadline exceeded"},
+        {"reason": "no instance type can satisfy the allocation"},
+        "default/a",
+    ),
+    "a claim that a pod names twice is searched twice": (
+        [node_pool(), device_class(), SMALL, *named_twice()],
+        {},
+        {"possible": ()},
+        "default/a",
+    ),
+    "minValues are looked at again after the device search, and no other pool is tried": (
+        [*QUEUE, SMALL],
+        {"reason": "minValues requirement is not met for label(s) (label(s)=[node.kubernetes.io/instance-type])"},
+        {},
+        "default/a",
+    ),
+    "devices of NodeOverlays are not known": (
+        [*QUEUE, instance_type("small", 1.0), overlay(dynamicResources=DEVICES)],
+        {},
+        {"possible": ()},
+        "default/a",
+    ),
+    "offerings with another price lose the capacity that is their own": (
+        [*QUEUE, with_room_of_its_own(), overlay(price="0.5")],
+        {"launched": ("small",)},
+        {},
+        "InstanceType small",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READ_OFF)
+def test_a_defect_is_read_off_the_answer(name):
+    """Corrections 5, 7, 10, 12, and 0: named where it decides, and not where the answer has another reason."""
+    objects, deciding, other, about = READ_OFF[name]
+    assert f"a known defect of Karpenter decides about {about}: {name}" in told(objects, **deciding)
+    assert not any(name in said for said in told(objects, **other))
