@@ -117,7 +117,7 @@ def _of_overlays(answer: DecidedAnswer) -> Iterator[str]:
 
 
 def _repriced(answer: DecidedAnswer) -> Iterator[str]:
-    """Types whose own capacity of an offering is lost by a change of its price: launched ones, and pods that need it."""
+    """Launched types whose own capacity of an offering is lost by a change of its price, and pods that need it."""
     launched = {(node.pool, node.instance_type) for node in answer.found.nodes}
     asked = {name: effective_requests(unit.pod.spec) for name, unit in answer.left.items() if unit.pod is not None}
     needing: set[str] = set()
