@@ -5,6 +5,7 @@ What only the schemas of the kinds demand, such as patterns and lengths, is in `
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,13 +14,15 @@ from ..formats.errors import one_line
 from ..kubernetes import kueue
 from ..kubernetes.core import Container, LabelSelector, PodSpec, ResourceRequirements, Taint
 from ..kubernetes.kinds import kind_of
-from ..kubernetes.kueue_configuration import Configuration
+from ..kubernetes.kueue_configuration import GATE_DEFAULTS, Configuration
 from ..kubernetes.meta import label_key_complaints, label_value_complaints
 from ..kubernetes.quantity import NANO, Quantity
 from .findings import STRUCTURE, FieldProblem, Findings, MapKey, Path, WholeFindings, parse_nano, show_json
 from .kueue_configuration import configuration_problems
 
 _MOST_RESOURCES, _MOST_FLAVORS, _MOST_PAIRS = 256, 256, 512
+# How alike the names of gates are of which one is probably meant.
+_NEAR = 0.85
 _NEGATIVE = "must be greater than or equal to 0"
 # A weight that is not zero must be above this, in units of 10^-9.
 _LEAST_WEIGHT = 10
@@ -84,6 +87,11 @@ def _check_configuration(found: WholeFindings, configuration: Configuration) -> 
     """Expressions are compiled elsewhere (``expressions``)."""
     for one in configuration_problems(configuration, lambda _: ""):
         found.problems.append(FieldProblem(one.path, one_line(one.message), category=STRUCTURE))
+    for name in sorted(set(configuration.feature_gates or {}) - GATE_DEFAULTS.keys()):
+        meant = difflib.get_close_matches(name, GATE_DEFAULTS, n=1, cutoff=_NEAR)
+        hint = f"; did you mean {meant[0]}?" if meant else ""
+        text = "the gate decides nothing here, and Kueue does not start with a gate that it does not know"
+        found.warning(("featureGates", MapKey(name)), f"{text}{hint}")
 
 
 class _GroupRules(NamedTuple):

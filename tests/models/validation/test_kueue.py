@@ -146,3 +146,16 @@ def test_validation_says_why_kueue_does_not_start():
         "resources.deviceClassMappings[0].deviceClassNames[1]",
     ]
     assert all(str(one).isprintable() for one in problems)
+
+
+def test_gates_that_decide_nothing_are_named():
+    """Kueue does not start with a gate that it does not know (kueue-dra 1); the list of its gates is not read here."""
+    gates = {"KueueDRAIntegrationPartitionableDevice": True, "KueueDRAIntegrationPrioritizedList": True, "Other": False}
+    configuration = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration", "featureGates": gates}
+    found = validate_manifests(read_objects([configuration]))
+    assert [(one.severity, one.field) for one in found] == [
+        ("warning", "featureGates[KueueDRAIntegrationPartitionableDevice]"),
+        ("warning", "featureGates[Other]"),
+    ]
+    assert "did you mean KueueDRAIntegrationPartitionableDevices?" in found[0].message
+    assert "did you mean" not in found[1].message
