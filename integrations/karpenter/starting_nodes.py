@@ -59,7 +59,7 @@ def with_starting_nodes(
         kind = kinds.get((labels.get(karpenter.NODE_POOL_LABEL, ""), labels.get(karpenter.INSTANCE_TYPE_LABEL, "")))
         published = complete_pool_drivers(own[name]) if trusted else frozenset[str]()
         nodes.append(node)
-        slices += [one for one in own[name] if kind is None or one.spec.driver in published]
+        slices += [one for one in own[name] if _counts(one, published, trusted=trusted, known=kind is not None)]
         slices += (made := _expected(kind, node, published) if kind else [])
         drivers = sorted({*(one.spec.driver for one in made), *waiting_drivers(claim, own[name])})
         if drivers:
@@ -81,6 +81,13 @@ def starting_nodes(cluster: Cluster) -> dict[str, karpenter.NodeClaim]:
 
 def _is_starting(node: Node | None) -> bool:
     return node is not None and (node.metadata.labels or {}).get(INITIALIZED_LABEL) != "true"
+
+
+def _counts(one: ResourceSlice, published: Collection[str], *, trusted: bool, known: bool) -> bool:
+    """Slices of a starting node: Karpenter passes over those that the node owns, be its type known or not."""
+    if trusted:
+        return not known or one.spec.driver in published
+    return not any(owner.kind == "Node" for owner in one.metadata.owner_references or ())
 
 
 def complete_pool_drivers(slices: Iterable[ResourceSlice]) -> frozenset[str]:

@@ -11,6 +11,7 @@ import drasat
 from drasat.integrations.karpenter.greedy import greedy_round
 from drasat.integrations.karpenter.overlay import evaluate
 from drasat.integrations.karpenter.simulation import ProvisioningRound, simulate_round
+from drasat.integrations.karpenter.starting_nodes import with_starting_nodes
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.solver.compare.figures import scheduling_input
 
@@ -26,7 +27,7 @@ def shown(found: ProvisioningRound) -> Any:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_the_greedy_decides_as_karpenter(karpenter, family):
-    nodes = unplaced = 0
+    nodes = unplaced = compared = 0
     for seed in range(ROUNDS):
         cluster = drasat.load(question(family, seed), skip_validation=True)
         options: dict[str, Any] = {"cel_errors": "kube", "seed": 0, "namespace": None, "selector": ""}
@@ -36,8 +37,10 @@ def test_the_greedy_decides_as_karpenter(karpenter, family):
         if len(verdicts) > 1:
             # Karpenter leaves it to chance.
             continue
-        ours = greedy_round(inputs.cluster, units, evaluate(inputs.cluster, FeatureGates.all_on()).types)
+        types = evaluate(inputs.cluster, FeatureGates.all_on()).types
+        ours = greedy_round(with_starting_nodes(inputs.cluster, types, trusted=False)[0], units, types)
         assert repr(shown(ours)) in verdicts, seed
-        nodes, unplaced = nodes + len(ours.nodes), unplaced + len(ours.unplaced)
+        nodes, unplaced, compared = nodes + len(ours.nodes), unplaced + len(ours.unplaced), compared + 1
+    assert compared > 0.9 * ROUNDS
     assert nodes > ROUNDS // 2
     assert unplaced < 6 * ROUNDS

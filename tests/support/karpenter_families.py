@@ -15,8 +15,12 @@ from support.karpenter import (
     gpus,
     instance_type,
     is_in,
+    node,
+    node_claim,
     node_pool,
     pod,
+    published_by,
+    running,
     template,
 )
 
@@ -259,7 +263,62 @@ def reservations(chance: random.Random) -> list[dict[str, Any]]:
     return [device_class(), *types, *asked, *pods(chance, ["one", "two"])]
 
 
-FAMILIES = (counts, selected, aligned, partitions, sharers, fabric, reservations)
+def inhabited(chance: random.Random) -> list[dict[str, Any]]:
+    """Nodes that are there: Karpenter's own, which may be starting, and others; with pods on some of them."""
+    types = [offered(chance, f"t{n}", gpus(chance.randint(1, 3))) for n in range(3)]
+    made: list[dict[str, Any]] = []
+    for number in range(chance.randint(1, 3)):
+        kind, name = chance.choice(types), f"n{number}"
+        place = {one["key"]: one["values"][0] for one in chance.choice(kind["spec"]["offerings"])["requirements"]}
+        starting = chance.random() < 0.4
+        there = node(name, kind["metadata"]["name"], cpu=kind["spec"]["capacity"]["cpu"])
+        labels = there["metadata"]["labels"]
+        labels.update(place, **({} if starting else {"karpenter.sh/initialized": "true"}))
+        labels["karpenter.sh/nodepool"] = chance.choice(("p1", "p2"))
+        made.append(there)
+        if chance.random() < 0.8:
+            made.append(node_claim(name))
+        if chance.random() < 0.7:
+            made.append(published_by(name, chance.randint(1, 3)))
+        if chance.random() < 0.5:
+            made.append(running(f"r{number}", name, cpu=str(chance.choice((1, 2)))))
+        if starting and chance.random() < 0.5:
+            there["spec"]["taints"] = [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    asked = [template("one", claim_spec(exactly())), template("two", claim_spec(exactly(count=2)))]
+    return [device_class(), *types, *made, *asked, *pods(chance, ["one", "two"])]
+
+
+def varied(chance: random.Random) -> list[dict[str, Any]]:
+    """Overlays that change prices and resources, and pods that ask for these."""
+    types = [offered(chance, f"t{n}", gpus(chance.randint(1, 3))) for n in range(3)]
+    overlays = []
+    for number in range(chance.randint(1, 3)):
+        change = chance.choice(({"price": "0.5"}, {"priceAdjustment": "-40%"}, {"priceAdjustment": "+1"}, {}))
+        resource = {"capacity": {"example.com/fuse": str(chance.randint(1, 3))}} if chance.random() < 0.5 else {}
+        selected = chance.choice(
+            (
+                is_in("node.kubernetes.io/instance-type", f"t{chance.randint(0, 2)}"),
+                is_in(CAPACITY_TYPE, "spot"),
+                is_in(ZONE, "z1"),
+                is_in("karpenter.sh/nodepool", "p1"),
+            )
+        )
+        overlays.append(
+            {
+                "apiVersion": "karpenter.sh/v1alpha1",
+                "kind": "NodeOverlay",
+                "metadata": {"name": f"o{number}"},
+                "spec": {"requirements": [selected], "weight": chance.choice((1, 2)), **change, **resource},
+            }
+        )
+    listed = pods(chance, ["one"])
+    for one in listed:
+        if chance.random() < 0.3:
+            one["spec"]["containers"][0]["resources"]["requests"]["example.com/fuse"] = "1"
+    return [device_class(), *types, *overlays, template("one", claim_spec(exactly())), *listed]
+
+
+FAMILIES = (counts, selected, aligned, partitions, sharers, fabric, reservations, inhabited, varied)
 
 
 def question(family: Any, seed: int) -> list[dict[str, Any]]:

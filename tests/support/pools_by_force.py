@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 from typing import Any
 
@@ -37,6 +37,8 @@ class TinyPool:
     name: str
     types: tuple[str, ...]
     limits: tuple[tuple[str, int], ...]
+    least_types: int = 0
+    """``minValues`` of the type; 0: there are none."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,15 @@ class TinyPod:
     gpus: int
     is_aligned: bool
     zone: str
+    choices: tuple[int, ...] = ()
+    """Alternatives of one request: so many accelerators, beside ``gpus``."""
+
+    def variants(self) -> Iterator[tuple[TinyPod, int]]:
+        """The pod with each of its alternatives, and the rank of that."""
+        if not self.choices:
+            yield self, 0
+        for rank, count in enumerate(self.choices):
+            yield replace(self, gpus=self.gpus + count, choices=()), rank
 
 
 @dataclass(frozen=True)
@@ -58,9 +69,9 @@ class TinyCase:
         made = [*map(_machine, self.types)]
         for one in self.pools:
             limits = {resource: str(amount) for resource, amount in one.limits}
-            made.append(
-                node_pool(one.name, requirement(INSTANCE_TYPE, *one.types), **({"limits": limits} if limits else {}))
-            )
+            several = {"minValues": one.least_types} if one.least_types else {}
+            allowed = {**requirement(INSTANCE_TYPE, *one.types), **several}
+            made.append(node_pool(one.name, allowed, **({"limits": limits} if limits else {})))
         for number, pod in enumerate(self.pods):
             claims = list(_claims(number, pod))
             selector = {"nodeSelector": {ZONE: pod.zone}} if pod.zone else {}
@@ -101,6 +112,11 @@ def _claims(number: int, pod: TinyPod) -> Iterator[dict[str, Any]]:
         yield claim(f"aligned-{number}", *requests, constraints=constraints)
     if pod.gpus:
         yield claim(f"gpus-{number}", requesting("gpu", count=pod.gpus))
+    if pod.choices:
+        listed = [
+            {"name": f"a{rank}", "deviceClassName": "gpu", "count": count} for rank, count in enumerate(pod.choices)
+        ]
+        yield claim(f"choice-{number}", {"name": "r", "firstAvailable": listed})
 
 
 def random_case(seed: int) -> TinyCase:
@@ -122,10 +138,14 @@ def random_case(seed: int) -> TinyCase:
     for number in range(rng.randint(1, 2)):
         own = tuple(rng.sample(names, rng.randint(1, len(names))))
         limit = rng.choice(((), (), (("cpu", rng.choice((4, 8, 12))),), (("nodes", rng.randint(1, 2)),)))
-        pools.append(TinyPool(f"p{number}", own, limit))
+        pools.append(TinyPool(f"p{number}", own, limit, rng.choice((0, 0, *range(1, len(own) + 1)))))
     pods = tuple(
         TinyPod(
-            rng.randint(1, 3), rng.choice((0, 0, 1, 1, 2)), rng.random() < 0.25, rng.choice(("", "", "", "z1", "z2"))
+            rng.randint(1, 3),
+            rng.choice((0, 0, 1, 1, 2)),
+            rng.random() < 0.25,
+            rng.choice(("", "", "", "z1", "z2")),
+            rng.choice(((), (), (2, 1), (1, 2), (3, 1))),
         )
         for _ in range(rng.randint(1, 4))
     )
@@ -155,9 +175,29 @@ class Way:
         )
 
 
-def best_by_force(case: TinyCase) -> tuple[int, Fraction, int]:
-    """How many pods are placed at most, the least price for that, and with how many nodes."""
-    ways = [
+def best_by_force(case: TinyCase, *, in_order: bool = False) -> tuple[int, Fraction, int]:
+    """How many pods are placed at most, the least price for that, and with how many nodes.
+
+    ``in_order``: the rank of alternatives counts more than the price (R9).
+    """
+    ways = ways_of(case)
+    for placed in range(len(case.pods), 0, -1):
+        found = [
+            ((rank, price, nodes) if in_order else (price, nodes, rank), (price, nodes))
+            for chosen in combinations(case.pods, placed)
+            for variants in product(*(pod.variants() for pod in chosen))
+            for rank in (sum(rank for _, rank in variants),)
+            for groups in _partitions(tuple(pod for pod, _ in variants))
+            for price, nodes in _cheapest([[way for way in ways if way.takes(group)] for group in groups], [])
+        ]
+        if found:
+            return placed, *min(found)[1]
+    return 0, Fraction(0), 0
+
+
+def ways_of(case: TinyCase) -> list[Way]:
+    """All nodes that can be had."""
+    return [
         Way(pool, one, number)
         for pool in case.pools
         for one in case.types
@@ -165,17 +205,17 @@ def best_by_force(case: TinyCase) -> tuple[int, Fraction, int]:
         for number, way in enumerate(one.offerings)
         if way.reserved != 0
     ]
-    for placed in range(len(case.pods), 0, -1):
-        found = [
-            best
-            for chosen in combinations(case.pods, placed)
-            for groups in _partitions(chosen)
-            for best in _cheapest([[way for way in ways if way.takes(group)] for group in groups], [])
-        ]
-        if found:
-            price, nodes = min(found)
-            return placed, price, nodes
-    return 0, Fraction(0), 0
+
+
+def types_for(case: TinyCase, pool: str, pods: tuple[TinyPod, ...]) -> set[str]:
+    """The types of a pool that take these pods, with any of their alternatives (R18)."""
+    return {
+        way.type.name
+        for way in ways_of(case)
+        if way.pool.name == pool
+        for variants in product(*(pod.variants() for pod in pods))
+        if way.takes(tuple(pod for pod, _ in variants))
+    }
 
 
 def _partitions(pods: tuple[TinyPod, ...]) -> Iterator[list[tuple[TinyPod, ...]]]:
