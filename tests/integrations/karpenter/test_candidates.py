@@ -215,3 +215,48 @@ def test_e13_overlays_of_two_drivers_both_give_devices_and_of_one_driver_the_fir
     result = buying(node_pool(), plain, *same, asking(2, requesting()))
     assert nodes_bought(result) == {"plain": 2}
     assert "NodeOverlay a does not count: conflict with another overlay" in result.document.notices
+
+
+def test_every_pod_has_one_place():
+    """R3: pods with and without claims, on nodes that are there and on new ones."""
+    there = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "there", "labels": {ZONE: "z1"}},
+        "status": {"allocatable": {"cpu": "2", "pods": "10"}},
+    }
+    kind = machine("m", offering("1.0"), slices=[devices("g0", "g1")])
+    others = [waiting(f"plain-{number}", cpu="2") for number in range(3)]
+    result = buying(node_pool(), kind, there, asking(3, requesting()), others)
+    homes = [(unit.name, unit.node) for unit in result.units]
+    assert (len(homes), len(dict(homes))) == (6, 6)
+    assert result.outcome == "Optimal"
+    assert {node for _, node in homes} <= {"there", *(one.name for one in result.document.nodes if one.new)}
+
+
+def test_requests_have_distinct_devices():
+    """R7: so many of each request, and a device that is not shared serves one request of all claims."""
+    kind = machine("m", offering("1.0"), slices=[devices("g0", "g1", "g2")])
+    both = (requesting(count=2, name="r"), requesting(name="s"))
+    result = buying(node_pool(), kind, asking(2, *both))
+    assert nodes_bought(result) == {"m": 2}
+    taken = [
+        (made.pool, made.device)
+        for unit in result.units
+        for one in unit.claims
+        for made in one.allocation.devices.results
+    ]
+    assert (len(taken), len(set(taken))) == (6, 6)
+    assert buying(node_pool(), kind, asking(1, requesting(count=4))).placed == 0
+
+
+@pytest.mark.parametrize(("amount", "nodes"), [("1", 1), ("3", 1), ("5", 2), (None, 1), ("11", 0)])
+def test_shared_devices_give_capacity_in_steps(amount, nodes):
+    """R13: the amounts of two pods, rounded up to 2, 4, 6; the default is 2. At most 10 at once."""
+    policy = {"default": "2", "validRange": {"min": "2", "step": "2", "max": "10"}}
+    link = {"allowMultipleAllocations": True, "capacity": {"bandwidth": {"value": "10", "requestPolicy": policy}}}
+    kind = machine("m", offering("1.0"), slices=[devices("g0", **link)])
+    wanted = {"capacity": {"requests": {"bandwidth": amount}}} if amount else {}
+    result = buying(node_pool(), kind, asking(2, requesting(**wanted)))
+    assert sum(nodes_bought(result).values()) == nodes
+    assert result.placed == (2 if nodes else 0)
