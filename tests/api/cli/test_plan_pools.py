@@ -189,3 +189,37 @@ def test_misspelt_fields_of_instance_types_and_overlays_are_found(drasat, saved)
     found = [line.partition('unknown field "')[2].partition('"')[0] for line in out.splitlines()[:-1]]
     wanted = "spec.offerings[0].pirce spec.slices[0].alNodes spec.prise spec.dynamicResources.templates spec.wieght"
     assert sorted(filter(None, found)) == sorted(wanted.split())
+
+
+def test_other_types_of_a_pool_with_min_values_are_in_the_document(drasat, saved):
+    """R18: the type that is too small is none of them."""
+    pool = node_pool("general", {"key": "node.kubernetes.io/instance-type", "operator": "Exists", "minValues": 2})
+    types = [
+        machine("one", offering("1.0")),
+        machine("two", offering("2.0")),
+        machine("tiny", offering("0.1"), cpu="1"),
+    ]
+    done = drasat("plan", "--buy", "-f", saved(*CLASSES, pool, *types, waiting("p", cpu="4")), "-o", "json")
+    assert [(one["instanceType"], one["otherTypes"]) for one in json.loads(done.out)["bought"]] == [("one", ["two"])]
+    done = drasat("plan", "--buy", "-f", saved(*CLASSES, pool, *types[::2], waiting("p", cpu="4")))
+    assert "warning: NodePool general: one and the types that serve the same pods show 1 value" in done.err
+
+
+@pytest.mark.parametrize(
+    ("reach", "said"),
+    [
+        (
+            {"nodeSelector": {"nodeSelectorTerms": []}},
+            "nodeSelectorTerms: Invalid value: 0: must have exactly one term",
+        ),
+        (
+            {"allNodes": True, "nodeSelector": {"nodeSelectorTerms": [{"matchLabelKeys": [ZONE]}]}},
+            "allNodes: Invalid value: true: may not be set beside nodeSelector",
+        ),
+    ],
+)
+def test_devices_with_a_bad_reach_are_bad_input(drasat, saved, reach, said):
+    kind = machine("m", offering("1.0"), slices=[devices("g0") | reach])
+    done = drasat("plan", "--buy", "-f", saved(*CLASSES, node_pool(), kind, waiting("p")))
+    assert done.code == 2
+    assert said in done.err
