@@ -310,7 +310,10 @@ def _run_purchase_comparison(
 def _plan_comparison_warnings(cluster: Cluster, result: PlanComparisonResult) -> list[str]:
     """List fields that no planner supports, and rules that some planners ignore."""
     notices = [notice for one in result.document.planners for notice in one.notices]
-    return [*options.plan_warnings(cluster, notices, stages=()), *options.empty_queue_warnings(result.document.asked)]
+    return [
+        *options.plan_warnings(cluster, notices, planned=True),
+        *options.empty_queue_warnings(result.document.asked),
+    ]
 
 
 def _print_plan_comparison_table(result: PlanComparisonResult, wide: bool = False) -> None:

@@ -311,17 +311,17 @@ def check_input_size(text: str | None) -> int | None:
 
 
 def plan_warnings(
-    cluster: Cluster, notices: Sequence[str], *, existing: bool = True, stages: Iterable[str] | None = None
+    cluster: Cluster, notices: Sequence[str], *, existing: bool = True, planned: bool = False
 ) -> Iterator[str]:
     """Warn of unsupported fields, of existing nodes with unknown resources, and of what the notices say.
 
-    ``stages`` are those of the plans, which keep rules of pods about one another; None: nobody keeps them.
+    ``planned``: rules of pods about one another are kept.
     """
     from ..models.workload.node_room import allocatable_warnings
     from ..models.workload.unsupported import unsupported_fields
 
     unknown = allocatable_warnings(cluster) if existing else ()
-    ignored = unsupported_fields(cluster, stages)
+    ignored = unsupported_fields(cluster, planned=planned)
     yield from (f"warning: {line}" for line in dict.fromkeys((*ignored, *unknown, *notices)))
 
 

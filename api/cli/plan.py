@@ -219,8 +219,7 @@ def _thread_pool(workers: int) -> Iterator[Executor | None]:
 
 def _warnings(cluster: Cluster, result: PlanResult, existing: bool, cel_errors: options.CelErrors) -> Iterator[str]:
     """Warn of unsupported fields, of nodes with unknown resources, of ignored rules, and of an empty queue."""
-    stages = [stage.stage for stage in result.document.objective]
-    yield from options.plan_warnings(cluster, result.document.notices, existing=existing, stages=stages)
+    yield from options.plan_warnings(cluster, result.document.notices, existing=existing, planned=True)
     if result.document.cel_errors != cel_errors:
         summary = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
         yield f"warning: a plan visits devices in no order: {summary}"

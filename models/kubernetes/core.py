@@ -52,24 +52,13 @@ class LabelSelector(Model):
         )
 
 
-_AFFINITY_NAMES = {
-    "required": "requiredDuringSchedulingIgnoredDuringExecution",
-    "preferred": "preferredDuringSchedulingIgnoredDuringExecution",
-}
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-class PreferredNodeTerm(Model):
-    """Requirements of nodes, and what a node counts for which they hold."""
-
-    weight: Int64 = 0
-    preference: NodeSelectorTerm = NodeSelectorTerm()
-
-
-class NodeAffinity(Model, rename=_AFFINITY_NAMES):
+class NodeAffinity(Model, rename={"required": _REQUIRED}):
     """A pod's wishes about nodes; only the required part restricts."""
 
     required: NodeSelector | None = None
-    preferred: tuple[PreferredNodeTerm, ...] | None = None
 
 
 class PodAffinityTerm(Model):
@@ -83,18 +72,10 @@ class PodAffinityTerm(Model):
     mismatch_label_keys: tuple[str, ...] | None = None
 
 
-class PreferredPodTerm(Model):
-    """A term that need not hold, and what it counts if it does."""
-
-    weight: Int64 = 0
-    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
-
-
-class PodAffinity(Model, rename=_AFFINITY_NAMES):
-    """The pods near which a pod goes, or from which it stays away; all required terms hold."""
+class PodAffinity(Model, rename={"required": _REQUIRED}):
+    """The pods near which a pod goes, or from which it stays away; all required terms must hold."""
 
     required: tuple[PodAffinityTerm, ...] | None = None
-    preferred: tuple[PreferredPodTerm, ...] | None = None
 
 
 class Affinity(Model):

@@ -24,7 +24,6 @@ from ..kubernetes.core import (
     Node,
     NodeAffinity,
     NodeSelector,
-    NodeSelectorTerm,
     Pod,
     PodAffinityTerm,
     PodSpec,
@@ -106,20 +105,12 @@ class SpreadRule:
         return all(key in labels for key in self.keys) and not pod_fits(self.admission, node)
 
 
-class Preference(NamedTuple):
-    """A pod term that need not hold, and its weight, below zero for anti-affinity."""
-
-    term: PodTerm
-    weight: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PodRules:
     """The rules that equal pods have and that others have about them.
 
     ``affinity`` terms must all hold, ``anti_affinity`` none. ``selected_by`` are terms of any pod that select these,
     and ``counted_by`` spread rules. ``claims`` are volumes of which one pod may have each. ``volumes`` restrict nodes.
-    ``preferences`` and ``node_preferences`` need not hold, nor need ``even``.
     """
 
     signature: bytes
@@ -129,9 +120,6 @@ class PodRules:
     ports: tuple[HostPort, ...] = ()
     claims: tuple[ObjectKey, ...] = ()
     volumes: tuple[NodeSelector, ...] = ()
-    preferences: tuple[Preference, ...] = ()
-    node_preferences: tuple[tuple[int, NodeSelectorTerm], ...] = ()
-    even: tuple[SpreadRule, ...] = ()
     selected_by: frozenset[PodTerm] = frozenset()
     counted_by: frozenset[SpreadRule] = frozenset()
 
@@ -156,8 +144,6 @@ class _OwnRules:
     affinity: list[PodTerm] = field(default_factory=list)
     anti_affinity: list[PodTerm] = field(default_factory=list)
     spread: list[SpreadRule] = field(default_factory=list)
-    even: list[SpreadRule] = field(default_factory=list)
-    preferences: list[Preference] = field(default_factory=list)
 
 
 class PodRuleBook:
@@ -201,9 +187,7 @@ class PodRuleBook:
         spec, namespace = pod.spec, key_of(pod.metadata)[0]
         ports = host_ports(spec)
         volumes = self._volumes.of(pod) if spec.volumes else NO_VOLUMES
-        affinity = spec.affinity.node_affinity if spec.affinity else None
-        preferred = tuple((one.weight, one.preference) for one in (affinity.preferred if affinity else None) or ())
-        if self.is_empty and not (ports or volumes != NO_VOLUMES or preferred):
+        if self.is_empty and not ports and volumes == NO_VOLUMES:
             return None
         labels = pod.metadata.labels or {}
         # What decides which nodes a spread constraint counts is part of it.
@@ -211,26 +195,19 @@ class PodRuleBook:
         parts = sorted(labels.items()), spec.affinity, spec.topology_spread_constraints, admission
         key = namespace, _encode(parts), ports, volumes
         if key not in self._known:
-            self._known[key] = self._made(pod, ports, volumes, preferred)
+            self._known[key] = self._made(pod, ports, volumes)
         return self._known[key]
 
-    def _made(
-        self,
-        pod: Pod,
-        ports: tuple[HostPort, ...],
-        volumes: VolumeRestriction,
-        preferred: tuple[tuple[int, NodeSelectorTerm], ...],
-    ) -> PodRules | None:
+    def _made(self, pod: Pod, ports: tuple[HostPort, ...], volumes: VolumeRestriction) -> PodRules | None:
         own = self._own_rules(pod) if _has_pod_terms(pod.spec) else _OwnRules()
         namespace, labels = key_of(pod.metadata)[0], pod.metadata.labels or {}
         terms = [one for one in self._terms.values() if one.selection.selects(namespace, labels)]
         spreads = [one for one in self._spreads.values() if one.selection.selects(namespace, labels)]
-        parts = [[one.name for one in given] for given in (own.affinity, own.anti_affinity, own.spread, own.even)]
-        weights = [(one.term.name, one.weight) for one in own.preferences]
+        parts = [[one.name for one in given] for given in (own.affinity, own.anti_affinity, own.spread)]
         about = sorted(one.name for one in terms), sorted(one.name for one in spreads)
-        if not (any(parts) or weights or ports or volumes != NO_VOLUMES or preferred or any(about)):
+        if not (any(parts) or ports or volumes != NO_VOLUMES or any(about)):
             return None
-        content = repr((parts, weights, about)).encode() + _encode((ports, volumes, preferred))
+        content = repr((parts, about)).encode() + _encode((ports, volumes))
         if content not in self._rules:
             self._rules[content] = PodRules(
                 content,
@@ -240,9 +217,6 @@ class PodRuleBook:
                 ports,
                 volumes.claims,
                 volumes.selectors,
-                tuple(own.preferences),
-                preferred,
-                tuple(own.even),
                 frozenset(terms),
                 frozenset(spreads),
             )
@@ -262,19 +236,12 @@ class PodRuleBook:
     def _read(self, spec: PodSpec, namespace: str, labels: Mapping[str, str]) -> _OwnRules:
         found = _OwnRules()
         near, away = (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity) if spec.affinity else (None, None)
-        for affinity, terms, sign in ((near, found.affinity, 1), (away, found.anti_affinity, -1)):
-            if affinity is not None:
-                terms += [self._term(one, namespace, labels) for one in affinity.required or ()]
-                found.preferences += [
-                    Preference(self._term(one.pod_affinity_term, namespace, labels), sign * one.weight)
-                    for one in affinity.preferred or ()
-                ]
-        written = spec.topology_spread_constraints or ()
-        hard = [one for one in written if one.when_unsatisfiable == "DoNotSchedule"]
-        soft = [one for one in written if one.when_unsatisfiable != "DoNotSchedule"]
-        for constraints, rules in ((hard, found.spread), (soft, found.even)):
-            keys = tuple(sorted({one.topology_key for one in constraints}))
-            rules += [self._spread(one, keys, spec, namespace, labels) for one in constraints]
+        for affinity, terms in ((near, found.affinity), (away, found.anti_affinity)):
+            written = affinity.required if affinity is not None else None
+            terms += [self._term(one, namespace, labels) for one in written or ()]
+        spread = [one for one in spec.topology_spread_constraints or () if one.when_unsatisfiable == "DoNotSchedule"]
+        keys = tuple(sorted({one.topology_key for one in spread}))
+        found.spread += [self._spread(one, keys, spec, namespace, labels) for one in spread]
         return found
 
     def _term(self, written: PodAffinityTerm, namespace: str, labels: Mapping[str, str]) -> PodTerm:

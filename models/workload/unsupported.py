@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..cluster.cluster import Cluster
@@ -19,17 +19,15 @@ FieldFinder: TypeAlias = Callable[[RawObject], object]
 _VOLUMES = ("persistentVolumeClaim", "ephemeral", "csi")
 
 
-def unsupported_fields(cluster: Cluster, stages: Iterable[str] | None = None) -> tuple[str, ...]:
+def unsupported_fields(cluster: Cluster, *, planned: bool = False) -> tuple[str, ...]:
     """Lines, in the order of FIELDS: what is in use and has no effect, how often, and an example.
 
-    ``stages`` are those of a plan, which keeps rules of pods about one another; None: the answer is no plan. Only what
-    was read from manifests can tell: objects made in Python have no other fields.
+    ``planned``: the answer is a plan, which keeps rules of pods about one another. Only what was read from manifests
+    can tell: objects made in Python have no other fields.
     """
     found: dict[tuple[str, str], list[str]] = {}
-    honoured = () if stages is None else PLANNED_FIELDS
-    if stages is not None and PREFERENCES in stages:
-        honoured = (*honoured, *PREFERRED_FIELDS)
-    volumes = VolumeRules(cluster) if stages is not None else None
+    honoured = PLANNED_FIELDS if planned else ()
+    volumes = VolumeRules(cluster) if planned else None
     for manifest in cluster.manifests:
         metadata = manifest.object.metadata if manifest.object is not None else ObjectMeta()
         name = "/".join(key_of(metadata)) if metadata.namespace else metadata.name
@@ -143,17 +141,10 @@ UNSUPPORTED_FIELDS: dict[str, str] = {
     "spec.podGroupTemplates": "PodGroups count, not what they are made of",
     "spec.compositePodGroupTemplates": "PodGroups count, not groups of groups",
 }
-# What plans keep, and what they count where a stage asks for it.
+# What plans keep.
 PLANNED_FIELDS = (
     "affinity.podAffinity",
     "affinity.podAntiAffinity",
     "topologySpreadConstraints",
     "containers.ports.hostPort",
-)
-PREFERENCES = "preferences"
-PREFERRED_FIELDS = (
-    f"affinity.nodeAffinity.{_PREFERRED}",
-    f"affinity.podAffinity.{_PREFERRED}",
-    f"affinity.podAntiAffinity.{_PREFERRED}",
-    "topologySpreadConstraints.ScheduleAnyway",
 )

@@ -45,6 +45,7 @@ _FIRST_FIT_WORK = 1.0
 NO_NODE = Reason("nodes", "", "no node that suits has room and devices")
 TIME_OVER = Reason("timeLimit", "", "the time limit passed before this was tried")
 _GANG_NOT_WHOLE = Reason("gang", "", "its gang is not whole")
+_STRANDED = Reason("gang", "", "it must be near pods whose gang is not whole")
 
 
 AllocationsOfUnit = tuple[tuple[ClaimRef, AllocationResult], ...]
@@ -211,14 +212,15 @@ class SequentialScheduler:
         self._context = context
         self._node_states = context.node_states
         self._trials = trials or context.trials
-        earlier = list(earlier)
-        self._ledger = ledger_beside(context.session.cluster, earlier) if context.has_pod_rules else None
+        self._earlier = list(earlier)
+        self._has_withdrawn = False
+        self._ledger = ledger_beside(context.session.cluster, self._earlier) if context.has_pod_rules else None
         self._chooser = NodeChooser(self._node_states, policy, self._trials, self._ledger)
         self._before = dict(made or {})
         self._made = dict(self._before)
         self._users: Counter[ObjectKey] = Counter()
         self._names: dict[Gang, list[str]] = defaultdict(list)
-        for unit, name in earlier:
+        for unit, name in self._earlier:
             self._users.update(ref.key for ref in unit.unit.claims)
             if unit.unit_set.gang is not None:
                 self._names[unit.unit_set.gang].append(name)
@@ -241,6 +243,7 @@ class SequentialScheduler:
                 waiting[gang] -= 1
                 if not waiting[gang]:
                     self._settle(gang, members[gang])
+        self._withdraw_stranded(members)
 
     def placements(self) -> Iterator[tuple[QueuedUnit, str, AllocationsOfUnit]]:
         """Yield each placed unit in order, with its node, and the allocations of claims that nobody before it has."""
@@ -314,8 +317,25 @@ class SequentialScheduler:
             return
         self.withdraw(queued for queued, _ in there)
 
-    def withdraw(self, units: Iterable[QueuedUnit]) -> None:
-        """Remove units that were placed, for their gang is not whole."""
+    def _withdraw_stranded(self, members: Mapping[Gang, Sequence[QueuedUnit]]) -> None:
+        """Remove units that needed others that are gone: those do not pass when all are placed again in their order."""
+        while self._ledger is not None and self._has_withdrawn:
+            ledger, stranded = ledger_beside(self._context.session.cluster, self._earlier), list[QueuedUnit]()
+            for queued, position in self._placed.values():
+                rules, name = queued.unit_set.shape.rules, self._node_states.node(position).metadata.name
+                if rules is not None and ledger.refusal(rules, name) is not None:
+                    stranded.append(queued)
+                elif rules is not None:
+                    ledger.add(rules, name)
+            if not stranded:
+                return
+            self.withdraw(stranded, _STRANDED)
+            for gang in dict.fromkeys(queued.unit_set.gang for queued in stranded):
+                if gang is not None:
+                    self._settle(gang, members.get(gang, ()))
+
+    def withdraw(self, units: Iterable[QueuedUnit], reason: Reason = _GANG_NOT_WHOLE) -> None:
+        """Remove units that were placed, for their gang is not whole, or for another reason."""
         for queued in units:
             _, position = self._placed.pop(id(queued.unit))
             keys = [ref.key for ref in queued.unit.claims]
@@ -325,7 +345,8 @@ class SequentialScheduler:
                 del self._made[key]
             self._node_states.remove_pod(position, queued.unit_set.shape.requests, gone)
             self._count_pod(queued, position, -1)
-            self.refuse(queued, _GANG_NOT_WHOLE)
+            self.refuse(queued, reason)
+            self._has_withdrawn = True
 
     def is_placed(self, unit: QueuedUnit) -> bool:
         """Whether a unit has a node."""

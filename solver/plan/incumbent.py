@@ -8,7 +8,7 @@ leaves plans out, where gaps remain, or where time was up.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
@@ -22,13 +22,13 @@ from ...problem.problem import Problem
 from ...problem.shapes import NodeView
 from ..engines.engine import Pick
 from ..engines.engines import NodeCompiler
-from .assign import PlanAssignment, bought_cost, planned_weight
+from .assign import PlanAssignment, assign_plan, bought_cost, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
 from .build.objectives import COMPACT, COST, FEWEST_NODES, FRAGMENTATION, LEAST_CONSUMPTION, Goal
 from .build.quota_stages import QUOTA_STAGES
 from .build.weights import WeightFunction
 from .first_fit import AllocationsOfUnit, FirstFit, first_fit, first_fit_placed, remaining_beside
-from .master_problem import PlanLimits, PlanSolution, is_past
+from .master_problem import IntegerPlan, PlanLimits, PlanSolution, is_past
 from .node_states import is_whole
 from .pod_ledger import has_pod_rules, ledger_beside, valid_order
 from .price_and_branch import solve_stages
@@ -333,17 +333,18 @@ def settled_plan(
 ) -> tuple[PlanSolution, PlanAssignment]:
     """Return a plan that keeps the rules of pods about one another, with what its stages come to.
 
-    What has no place in any order is left out; where running pods may move, nothing is then placed, and nothing moves.
-    Bounds of stages behind the first that is worse are about plans that are not, and do not hold.
+    What has no place in any order is left out; where running pods may go, they all stay then, and first fit places what
+    it can beside them. Bounds of stages behind the first that is worse are about plans that are not, and do not hold.
     """
     kept = keep_pod_rules(request, assignment)
     if kept.assigned.keys() == assignment.assigned.keys():
         return solution, kept
     start = instance.problem.start
     if request.moves and start is not None:
-        counted = [start.value(goal.stage.terms) for goal in instance.goals]
         solution = replace(solution, plan=start)
-        kept = replace(assignment, assigned={}, order=(), bought={}, cluster=request.session.cluster, equivalence={})
+        before = assign_plan(request, instance, solution)
+        kept = _filled_beside(request, before, limits)
+        counted = list(_values_with_more(request, instance, start, kept.assigned.keys() - before.assigned.keys()))
     else:
         known = zip(instance.goals, _PlanValues(request, instance, kept).all(), strict=True)
         counted = [_residual_value(request, kept, goal, limits) if own is None else own for goal, own in known]
@@ -352,6 +353,27 @@ def settled_plan(
         stages.append(replace(result, value=value, bound=None if is_worse else result.bound, proven=False))
         is_worse |= value != result.value
     return replace(solution, stages=tuple(stages)), kept
+
+
+def _filled_beside(request: PlanRequest, assignment: PlanAssignment, limits: PlanLimits) -> PlanAssignment:
+    """The assignment with what first fit places beside it."""
+    placed = {place: (node.metadata.name, made) for place, (node, made) in assignment.assigned.items()}
+    left = [place for place in request.open_positions if place not in placed]
+    found = first_fit(request.session, request.queue, left, limits.deadline, placed=placed, usable=request.node_names)
+    return _assignment(request, assignment, found)
+
+
+def _values_with_more(
+    request: PlanRequest, instance: PlanInstance, start: IntegerPlan, more: Collection[int]
+) -> Iterator[int]:
+    """Yield the values of the stages of the plan to start from with more units, as far as these are all that counts."""
+    for goal in instance.goals:
+        value, terms = start.value(goal.stage.terms), goal.stage.terms
+        if goal.weigh is not None:
+            value += int(planned_weight(request, more, goal.weigh) * goal.scale)
+        elif more and (terms.nodes or terms.usage):
+            return
+        yield value
 
 
 def keep_pod_rules(request: PlanRequest, assignment: PlanAssignment) -> PlanAssignment:

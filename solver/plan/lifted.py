@@ -24,6 +24,7 @@ from ...models.kubernetes.workloads import PodDisruptionBudget
 from ...models.results.common import Reason
 from ...models.workload.evictions import MOVES_FREELY, DisruptionTerms, Evictions
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.running import OwnedClaim, RunningPod, disruptions_allowed
 from .assign import PlanAssignment
 from .build.departures import EvictionTie, Home, PlanMoves, UnitKey
@@ -110,17 +111,20 @@ class LiftedPods:
         pod = structs.replace(one.pod, spec=structs.replace(one.pod.spec, node_name=None), status=kept)
         if self._moves(one):
             return pod
+        # Rules of pods about one another look at these.
+        looked_at = pod_rule_book(self.given).rules(one.pod) is not None
         entries = {held.ref.entry for held in self._own_claims(one)}
         spec = structs.replace(
             pod.spec,
             resource_claims=tuple(entry for entry in pod.spec.resource_claims or () if entry.name in entries) or None,
             scheduling_group=None,
             workload_ref=None,
-            volumes=None,
+            volumes=pod.spec.volumes if looked_at else None,
             priority=one.priority,
         )
         owners = pod.metadata.owner_references
-        metadata = structs.replace(pod.metadata, labels=None, annotations=None, owner_references=owners)
+        labels = pod.metadata.labels if looked_at else None
+        metadata = structs.replace(pod.metadata, labels=labels, annotations=None, owner_references=owners)
         return structs.replace(pod, metadata=metadata, spec=spec)
 
     def plan_moves(self, queue: Sequence[QueuedUnit], unplaceable: Collection[int]) -> PlanMoves:

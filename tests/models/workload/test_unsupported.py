@@ -8,13 +8,7 @@ from support.manifests import cluster, container, maker, obj, pod
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.core import Pod
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.models.workload.unsupported import (
-    PLANNED_FIELDS,
-    PREFERENCES,
-    PREFERRED_FIELDS,
-    UNSUPPORTED_FIELDS,
-    unsupported_fields,
-)
+from drasat.models.workload.unsupported import PLANNED_FIELDS, UNSUPPORTED_FIELDS, unsupported_fields
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 PORTS = [container(ports=[{"containerPort": 80, "hostPort": 80}])]
@@ -57,12 +51,9 @@ def test_fields_of_pods(field, spec):
 
 
 @pytest.mark.parametrize(("field", "spec"), SPECS)
-def test_plans_keep_rules_of_pods_and_count_preferences_where_a_stage_asks(field, spec):
-    item = cluster(pod("p", spec=spec))
-    told_of_plans = [line.partition(" of ")[0] for line in unsupported_fields(item, ["admitted"])]
-    told_with_stage = [line.partition(" of ")[0] for line in unsupported_fields(item, ["admitted", PREFERENCES])]
-    assert told_of_plans == ([] if field in PLANNED_FIELDS else [field])
-    assert told_with_stage == ([] if field in (*PLANNED_FIELDS, *PREFERRED_FIELDS) else [field])
+def test_plans_keep_rules_of_pods(field, spec):
+    lines = unsupported_fields(cluster(pod("p", spec=spec)), planned=True)
+    assert [line.partition(" of ")[0] for line in lines] == ([] if field in PLANNED_FIELDS else [field])
 
 
 @pytest.mark.parametrize(
