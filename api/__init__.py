@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .verbs.snapshot import SnapshotResult, snapshot
     from .verbs.study import StudyInterrupted, StudyResult, study
     from .verbs.topology import TopologyResult, topology
+    from .verbs.tune import TuneResult, tune
     from .verbs.validate import ValidationResult, validate
 
 # The module of each public name.
@@ -64,6 +65,7 @@ _HOMES = {
         ".verbs.snapshot": "SnapshotResult snapshot",
         ".verbs.study": "StudyInterrupted StudyResult study",
         ".verbs.topology": "TopologyResult topology",
+        ".verbs.tune": "TuneResult tune",
         ".verbs.validate": "ValidationResult validate",
         ".solver.allocate.load": "load",
     }.items()
@@ -99,6 +101,7 @@ __all__ = [
     "StudyInterrupted",
     "StudyResult",
     "TopologyResult",
+    "TuneResult",
     "ValidationResult",
     "allocate",
     "allocate_each",
@@ -118,6 +121,7 @@ __all__ = [
     "snapshot",
     "study",
     "topology",
+    "tune",
     "validate",
 ]
 

@@ -31,6 +31,7 @@ COMMANDS = (
     "provision",
     "topology",
     "overlay",
+    "tune",
     "quota",
     "snapshot",
     "peers",

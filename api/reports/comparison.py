@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         UnitSide,
         UnitSides,
     )
+    from ..models.results.tuning import TuneDocument
 
 COMPARISON_HEADERS = ("engine", "outcome", "admitted", "devices", "steps", "time", "free devices", "whole nodes")
 COMPARISON_UNIT_HEADERS = ("pod", "claims", "engine", "outcome", "node", "devices", "relation")
@@ -291,3 +292,19 @@ def plan_comparison_summary(document: PlanComparisonDocument) -> str:
         head = "the best of the others is" if summary else "the best is"
         summary.append(f"{head} {best.label} with {best.admitted}")
     return ", ".join(summary)
+
+
+TUNE_HEADERS = ("order of", "in", "before", "after")
+_FEW_NAMES = 8
+
+
+def tune_rows(document: TuneDocument, *, wide: bool = False) -> Iterator[tuple[str, ...]]:
+    """One row a list whose order changes, under ``TUNE_HEADERS``; long lists are cut off unless ``wide``."""
+    for one in document.orders:
+        first, *others = one.objects
+        objects = ", ".join(one.objects) if wide or not others else f"{first} and {plural(len(others), 'other')}"
+        yield one.order, objects, *(_names(names, wide) for names in (one.before, one.after))
+
+
+def _names(names: tuple[str, ...], wide: bool) -> str:
+    return ", ".join(names) if wide or len(names) <= _FEW_NAMES else f"{', '.join(names[:_FEW_NAMES])}, ..."

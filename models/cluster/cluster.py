@@ -158,6 +158,10 @@ class Cluster:
         usages = {sharing: usage.with_claims(changed.values()) for sharing, usage in self._usages.items()}
         return replace(self, claims=dict(sorted({**self.claims, **changed}.items())), _usages=usages)
 
+    def with_claim_templates(self, templates: Mapping[ObjectKey, ResourceClaimTemplate]) -> Cluster:
+        """With these ResourceClaimTemplates in place of those of their names."""
+        return replace(self, templates={**self.templates, **templates}, _usages=dict(self._usages))
+
     def with_pods(self, pods: Iterable[Pod]) -> Cluster:
         """With these pods in place of those of their names, or added."""
         changed = {key_of(pod.metadata): pod for pod in pods}

@@ -26,6 +26,7 @@ from .quota import QuotaDocument
 from .snapshot import SnapshotDocument
 from .study import StudyDocument
 from .topology import TopologyDocument
+from .tuning import TuneDocument
 
 DOCUMENTS = (
     AllocationDocument,
@@ -46,6 +47,7 @@ DOCUMENTS = (
     QuotaDocument,
     StudyDocument,
     CheckDocument,
+    TuneDocument,
 )
 
 

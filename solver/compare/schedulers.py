@@ -107,13 +107,23 @@ class SequentialSchedule:
 def schedule(
     inputs: SchedulingInput, planner: str, order: str, deadline: float | None, latest: float | None = None
 ) -> SequentialSchedule:
-    """Place the units one by one in this order, and check the whole.
+    """Place the units one by one in this order of ``ORDERS``, and check the whole, as ``schedule_units`` does."""
+    return schedule_units(inputs, planner, arrival_order(inputs.units, order, inputs.seed), deadline, latest)
+
+
+def schedule_units(
+    inputs: SchedulingInput,
+    planner: str,
+    queue: Sequence[QueuedUnit],
+    deadline: float | None,
+    latest: float | None = None,
+) -> SequentialSchedule:
+    """Place the units one by one, and check the whole.
 
     Placing ends at ``deadline``, a reading of ``time.monotonic``; what is not verified by ``latest`` is not kept.
 
     Raises ``VerificationError`` if it does not pass, and ``PeerError`` if the real scheduler fails.
     """
-    queue = arrival_order(inputs.units, order, inputs.seed)
     started = monotonic()
     placed: Sequence[int] = ()
     nothing = tuple(PlannedUnitOutcome.of(one, None, (TIME_OVER,), ()) for one in inputs.units)
