@@ -205,7 +205,8 @@ class _GenerationRun:
         if self.bound is None or relaxation is None:
             return False
         value = relaxation.value if self.stage.maximise else -relaxation.value
-        return self.bound / self.scale - value <= self.budget.tolerance * max(1.0, abs(value))
+        about = value + (self.stage.offset if self.stage.maximise else -self.stage.offset)
+        return self.bound / self.scale - value <= self.budget.tolerance * max(1.0, abs(about))
 
 
 # What one more unit may add to a stage, times the stage's scale, is about this.
@@ -244,7 +245,8 @@ class StagePricing:
         self._most_nodes = instance.most_nodes([stage], rows)
         units = [min(max(0, round(dual * self.scale)), _LARGEST_DUAL) for dual in duals.units]
         members = {unit for gang in instance.gangs for unit, _ in gang.members}
-        named = members.union(self._terms.units) if floor else set[int]()
+        # Rows that cost nothing count, too.
+        named = members.union(stage.terms.units, *(row.terms.units for row in rows)) if floor else set[int]()
         self.prices = Prices(
             tuple(max(floor, price) if unit in named else price for unit, price in enumerate(self._capped(units))),
             tuple(self._terms.usage.get(m, 0) for m in range(instance.meters)),

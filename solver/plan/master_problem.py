@@ -94,7 +94,8 @@ class ObjectiveStage:
     """One stage of the objective. Later stages keep the values of earlier ones.
 
     A ``brief`` one takes little of the time of a plan: it ends with what is quickly found, at a wider gap. ``least``
-    is, by unit class, what a placed unit adds at least to a stage that minimises usage.
+    is, by unit class, what a placed unit adds at least to a stage that minimises usage. What a stage is about is its
+    terms and ``offset`` together: gaps are relative to that.
     """
 
     name: str
@@ -102,6 +103,7 @@ class ObjectiveStage:
     maximise: bool = True
     brief: bool = False
     least: Mapping[int, int] = field(default_factory=dict)
+    offset: int = 0
 
     def gap(self, gap: float) -> float:
         """The gap at which the stage is proven, where other stages are at this one."""

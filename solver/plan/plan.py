@@ -469,6 +469,7 @@ def _solve_instance(
         instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=watch and tell
     )
     plan = remove_slack(instance.problem, solution.plan, instance.pricer)
+    plan = instance.losses.put_back(plan) if instance.losses else plan
     pairs = zip(solution.stages, stages, strict=False)
     # Later stages may have made earlier ones better, and less room than a column has costs less.
     reached = tuple(replace(result, value=plan.value(stage.terms)) for result, stage in pairs)

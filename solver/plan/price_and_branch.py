@@ -458,7 +458,8 @@ class _StageSolver:
                 break
 
     def _is_close(self, stage: master_problem.ObjectiveStage, bound: int | None) -> bool:
-        return master_problem.is_close(self._plan.value(stage.terms), bound, stage.gap(self._limits.gap))
+        value, about = self._plan.value(stage.terms) + stage.offset, None if bound is None else bound + stage.offset
+        return master_problem.is_close(value, about, stage.gap(self._limits.gap))
 
     def _note(self, stage: master_problem.ObjectiveStage, bound: int | None, rounds: int) -> None:
         value = self._plan.value(stage.terms)

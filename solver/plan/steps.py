@@ -19,6 +19,7 @@ from functools import partial
 from msgspec import structs
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
@@ -184,7 +185,16 @@ class _StepOrder:
         return min(self._left, key=lambda one: not self._may_leave(one))
 
     def _reason(self, one: _Arrival) -> str:
+        wanted = Counter(
+            request.exactly.device_class_name
+            for ref in one.move.unit.unit.claims
+            for request in (ref.claim.spec.devices.requests if ref.claim else None) or ()
+            if request.exactly is not None
+            for _ in range(request.exactly.count or 1)
+        )
+        needed = " and ".join(f"{plural(number, 'free device')} of class {name}" for name, number in wanted.items())
         said = "pods wait for each other's places: it waits until its own is free"
+        said += f"; a swap without that needs {needed or 'free room'} elsewhere"
         return said if self._may_leave(one) else f"{said}; its PodDisruptionBudget is exceeded meanwhile"
 
     def _has_room(self, one: _Arrival) -> bool:

@@ -45,6 +45,7 @@ def step_violations(
     lost = frozenset((one.namespace, one.name) for one in victims)
     state = _State(cluster, gates, cel_errors, {_key(one): one for one in units}, lost)
     found = [violation for number, step in enumerate(steps, 1) for violation in state.step(number, step)]
+    found += state.settle()
     if victims:
         from .preemption import preemption_violations
 
@@ -73,16 +74,41 @@ class _State:
     _away: dict[ObjectKey, set[_Key]] = field(default_factory=lambda: defaultdict(set))
     _nodes: dict[_Key, str] = field(default_factory=dict)
     _lost: set[ObjectKey] = field(default_factory=set)
+    _gone_pods: set[ObjectKey] = field(default_factory=set)
+    _freed: dict[ObjectKey, ResourceClaim] = field(default_factory=dict)
+    _arriving: list[tuple[str, Placement]] = field(default_factory=list)
+    _made: dict[ObjectKey, ResourceClaim] = field(default_factory=dict)
+    _came: list[Pod] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._given = running_pods(self.cluster)
+        self._consumers = _Consumers.of(self.cluster) if self.victims else _Consumers({}, {})
         self._nodes = {(True, *key): pod.spec.node_name or "" for key, pod in self._given.items()}
         nodes = self.cluster.nodes.items()
         self._gone = {name for name, one in nodes if NODE_TEMPLATE_ANNOTATION in (one.metadata.annotations or {})}
 
+    def settle(self) -> Iterator[Violation]:
+        """Carry out what is left of steps that follow each other: evictions at once, and arrivals one by one.
+
+        The cluster is built anew for all of them together; arrivals are verified each beside those before it.
+        """
+        if self._gone_pods:
+            self.cluster = self.cluster.without(pods=self._gone_pods).with_claims(self._freed.values())
+            self._gone_pods, self._freed = set(), {}
+        if self._arriving:
+            label = " to ".join(dict.fromkeys((self._arriving[0][0], self._arriving[-1][0])))
+            placements = [placement for _, placement in self._arriving]
+            for violation in verify(self.cluster, placements, self.gates, cel_errors=self.cel_errors):
+                yield Violation(violation.rule, violation.claim, f"{label}: {violation.message}")
+            self.cluster = self.cluster.with_pods(self._came).with_claims(self._made.values())
+            self._arriving, self._made, self._came = [], {}, []
+
     def step(self, number: int, step: PlanStep) -> Iterator[Violation]:
         """Carry out a step, and yield what is wrong with it."""
         label = f"step {number}"
+        is_loss = step.action == "evict" and step.kind == "Pod" and (step.namespace, step.name) in self.victims
+        if self._arriving if is_loss else self._gone_pods or step.action != "place":
+            yield from self.settle()
         if step.action == "add":
             if step.node not in self._gone:
                 yield Violation("STEP-NODE", "", f"{label}: node {step.node} is there already")
@@ -132,38 +158,12 @@ class _State:
         """Take a pod off its node for good; claims are empty once all that they are reserved for are gone (EVT-18)."""
         self._nodes.pop(key, None)
         self._lost.add(key[1:])
-        self.cluster = self.cluster.without(pods=[key[1:]])
-        there = running_pods(self.cluster)
-        emptied = [
-            replace(claim, status=None)
-            for name, claim in self.cluster.claims.items()
-            if name[0] == key[1]
-            and claim.status is not None
-            and claim.status.reserved_for
-            and self._is_free(name, there)
-        ]
-        self.cluster = self.cluster.with_claims(emptied)
+        self._gone_pods.add(key[1:])
+        for name in self._consumers.claims_of.get(key[1:], ()):
+            claim = self.cluster.claims[name]
+            if self._consumers.pods_of[name] <= self._lost and claim.status is not None:
+                self._freed[name] = replace(claim, status=None)
         yield from self._count_away(label, step, key)
-
-    def _is_free(self, name: ObjectKey, there: Mapping[ObjectKey, Pod]) -> bool:
-        """Whether all for which a claim is reserved have lost their places; a PodGroup is deleted with its last pod."""
-        status = self.cluster.claims[name].status
-        for one in (status.reserved_for if status else None) or ():
-            members = [
-                key
-                for key, pod in self._given.items()
-                if key[0] == name[0]
-                and pod.spec.scheduling_group is not None
-                and pod.spec.scheduling_group.pod_group_name == one.name
-            ]
-            consumers = members if one.resource == "podgroups" else [(name[0], one.name)]
-            if not consumers or any(key not in self._lost for key in consumers):
-                return False
-        near = [pod for key, pod in there.items() if key[0] == name[0]]
-        named = {entry.resource_claim_name for pod in near for entry in pod.spec.resource_claims or ()}
-        statuses = [pod.status for pod in near if pod.status is not None]
-        named |= {entry.resource_claim_name for status in statuses for entry in status.resource_claim_statuses or ()}
-        return name[1] not in named
 
     def _leave(self, label: str, step: PlanStep, key: _Key, unit: PlacedUnit) -> Iterator[Violation]:
         """Take a pod off its node; its claims are its own, and are empty then."""
@@ -200,6 +200,8 @@ class _State:
                 return
             claims.append(replace(claim, status=ResourceClaimStatus(allocation=allocation)))
         pairs = tuple((replace(one, status=None), one.status.allocation) for one in claims if one.status)
+        if not self._made.keys().isdisjoint(refs):
+            yield from self.settle()
         earlier = tuple(
             self.cluster.claims.get(ref.key, ref.claim) for ref in refs.values() if ref.claim and ref.key not in made
         )
@@ -211,13 +213,18 @@ class _State:
             unit.unit.pod,
             tuple(one for one in earlier if one is not None),
         )
-        for violation in verify(there, [placement], self.gates, cel_errors=self.cel_errors):
-            yield Violation(violation.rule, violation.claim, f"{label}: {violation.message}")
+        if step.overlap:
+            for violation in verify(there, [placement], self.gates, cel_errors=self.cel_errors):
+                yield Violation(violation.rule, violation.claim, f"{label}: {violation.message}")
+        else:
+            self._arriving.append((label, placement))
         self._nodes[key] = step.node
         if unit.unit.pod is not None:
-            placed = replace(unit.unit.pod, spec=replace(unit.unit.pod.spec, node_name=step.node))
-            self.cluster = self.cluster.with_pods([placed])
-        self.cluster = self.cluster.with_claims(claims)
+            self._came.append(replace(unit.unit.pod, spec=replace(unit.unit.pod.spec, node_name=step.node)))
+        self._made.update({key_of(claim.metadata): claim for claim in claims})
+        if step.overlap:
+            self.cluster = self.cluster.with_pods(self._came).with_claims(self._made.values())
+            self._made, self._came = {}, []
         for away in self._away.values():
             away.discard(key)
 
@@ -235,6 +242,41 @@ class _State:
             if ((True, *name) in self._nodes) == (name in self.victims):
                 said = "still runs" if name in self.victims else "is gone"
                 yield Violation("STEP-END", "", f"pod {'/'.join(name)} {said} in the end")
+
+
+@dataclass(frozen=True, slots=True)
+class _Consumers:
+    """Who has to go before a claim is free, and the claims that wait for each pod: those reserved for it (EVT-18)."""
+
+    pods_of: Mapping[ObjectKey, frozenset[ObjectKey]]
+    claims_of: Mapping[ObjectKey, Sequence[ObjectKey]]
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> _Consumers:
+        """Read what claims are reserved for, and which pods name them; a PodGroup goes with the last of its pods."""
+        users: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
+        members: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
+        for key, pod in cluster.pods.items():
+            if pod.status is not None and pod.status.phase in ("Succeeded", "Failed"):
+                continue
+            statuses = (pod.status.resource_claim_statuses if pod.status is not None else None) or ()
+            made = {entry.resource_claim_name or "" for entry in statuses}
+            for entry_name in {entry.resource_claim_name or "" for entry in pod.spec.resource_claims or ()} | made:
+                users[key[0], entry_name].add(key)
+            if pod.spec.scheduling_group is not None:
+                members[key[0], pod.spec.scheduling_group.pod_group_name or ""].add(key)
+        pods_of: dict[ObjectKey, frozenset[ObjectKey]] = {}
+        claims_of: dict[ObjectKey, list[ObjectKey]] = defaultdict(list)
+        for name, claim in cluster.claims.items():
+            own = set(users.get(name, ()))
+            for one in (claim.status.reserved_for if claim.status else None) or ():
+                key = name[0], one.name
+                # A group that has no pods here is not known to end.
+                own |= (members.get(key) or {key}) if one.resource == "podgroups" else {key}
+            pods_of[name] = frozenset(own)
+            for key in own:
+                claims_of[key].append(name)
+        return cls(pods_of, claims_of)
 
 
 def _renamed(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Cluster:

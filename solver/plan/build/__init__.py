@@ -41,6 +41,7 @@ from .nodes import (
 )
 from .objectives import COMPACT, FRAGMENTATION, LEAST_CONSUMPTION, SOFT, Goal, ObjectiveBuilder
 from .pod_rules import read_pod_rules
+from .preempting_start import PreemptingStart
 from .questions import BundleQuestionBuilder
 from .quota import QuotaEntries, quota_entries
 from .quota_admission import PlannedAdmissions, build_admissions
@@ -103,7 +104,7 @@ class PlanInstance:
     some plans, so that its bounds do not hold for all; ``busy`` are the nodes in use whatever is planned. ``objective``
     are the stages by name, with those that follow; ``consumption`` weighs devices where a stage asks for it.
     ``admissions`` reads from a plan what is admitted. ``homes`` say which running pods stay; ``row_kinds`` what rows
-    of the problem are about.
+    of the problem are about; ``losses`` puts running pods back for which there is room.
     """
 
     problem: MasterProblem
@@ -124,6 +125,7 @@ class PlanInstance:
     admissions: PlannedAdmissions | None = None
     homes: HomeSlots | None = None
     row_kinds: tuple[DualKind, ...] = ()
+    losses: PreemptingStart | None = None
 
 
 def build_plan_instance(request: PlanRequest, deadline: float | None = None) -> PlanInstance:
@@ -269,6 +271,7 @@ class _PlanInstanceBuilder:
             admissions,
             homes.slots() if homes else None,
             tuple(kind for kind, own in zip(kinds, rows, strict=True) for _ in own),
+            homes.losses if homes else None,
         )
 
     def _goals(

@@ -14,8 +14,10 @@ from fractions import Fraction
 from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.meta import ObjectKey
 from ....models.workload.evictions import MOVES_FREELY, DisruptionTerms
-from ..master_problem import CouplingRow, MasterGangClass, ObjectiveStage, Terms
+from ..column_generation import Pricer
+from ..master_problem import CouplingRow, IntegerPlan, MasterGangClass, MasterProblem, ObjectiveStage, Terms
 from .objectives import BUDGETS, CAPACITY_LOST, DEVICES_LOST, MOVE_COST, MOVES
+from .preempting_start import PreemptingStart
 from .units import ColocatedUnits, GangAlternative, GangBuilder, GangRole, GangRoles, UnitClass
 
 UnitKey = tuple[str, ObjectKey]
@@ -130,6 +132,14 @@ class Departures:
         """The choices where nothing leaves: all that are tied are there."""
         return dict.fromkeys(self._present, 1)
 
+    def improved_start(
+        self, instance: MasterProblem, pricer: Pricer, roles: Sequence[GangRole], start: IntegerPlan
+    ) -> PreemptingStart | None:
+        """What finds a better plan to start from; None where nothing may be lost."""
+        if not self.moves.preempts:
+            return None
+        return PreemptingStart(instance, pricer, roles, self.moves.budgets, self._excess, start)
+
     def rows(self, staying: Sequence[GangRole]) -> Iterator[CouplingRow]:
         """Yield the rows; ``staying`` are the roles at home.
 
@@ -170,8 +180,9 @@ class Departures:
         there, present = self._there(staying, members), self._present[2 * number]
         size = sum(count for (_, terms), count in self._number.items() if terms in members)
         if tie.claim is not None:
-            claim = dict.fromkeys(self._there(staying, tied - members), -size)
-            yield CouplingRow(Terms(units={**there, **claim}), upper=0)
+            claim = self._there(staying, tied - members)
+            yield CouplingRow(Terms(units={**there, **dict.fromkeys(claim, -size)}), upper=0)
+            yield CouplingRow(Terms(units={**there, **dict.fromkeys(claim, -1)}), lower=0)
             return
         least = size if tie.least is None else tie.least
         if tie.all_may:
@@ -199,7 +210,7 @@ class Departures:
         roles = (*staying, *self._away.values())
         units = {role.index: -weights[role.disruption] for role in roles if role.disruption in weights}
         everything = sum(weights.get(terms, 0) * number for (_, terms), number in self._number.items())
-        return ObjectiveStage(name, Terms(units=units), maximise=False), everything
+        return ObjectiveStage(name, Terms(units=units), maximise=False, offset=everything), everything
 
     @property
     def victim_priorities(self) -> Sequence[int]:

@@ -30,6 +30,7 @@ from ..pricing.linear import alike_devices
 from .departures import Departures, Home, PlanMoves, UnitKey
 from .nodes import PlanNodeClass
 from .objectives import MEASURED_STAGES, MOVE_COST
+from .preempting_start import PreemptingStart
 from .questions import BundleQuestionBuilder
 from .units import ColocatedUnits, GangRole, GangRoles, UnitClass
 
@@ -113,6 +114,7 @@ class HomeBuilder:
     questions: BundleQuestionBuilder
     compiler: NodeCompiler
     departures: Departures | None = None
+    losses: PreemptingStart | None = None
     nodes: list[PlanNodeClass] = field(default_factory=list)
     asked: dict[int, BundleQuestion] = field(default_factory=dict)
     _positions: dict[tuple[int, int], list[list[int]]] = field(default_factory=lambda: defaultdict(list))
@@ -301,7 +303,10 @@ class HomeBuilder:
     def start(
         self, instance: MasterProblem, questions: Mapping[int, BundleQuestion], pricer: DispatchingPricer
     ) -> IntegerPlan:
-        """The plan that moves nothing and places nothing that waits; ``questions`` are those that are priced."""
+        """The plan that moves nothing and places nothing that waits; ``questions`` are those that are priced.
+
+        Where running pods may be lost, it is one that places what waits, if one is found.
+        """
         columns = Counter[Column]()
         for node in self.nodes:
             copies: list[tuple[Picks, ...]] = []
@@ -317,7 +322,11 @@ class HomeBuilder:
                 placed[role.index] = len(role.ungrouped)
         gangs = self.departures.start() if self.departures is not None else {}
         numbers = tuple(gangs.get(number, 0) for number in range(len(instance.gangs)))
-        return IntegerPlan(ordered_columns(columns), tuple(placed), numbers)
+        plan = IntegerPlan(ordered_columns(columns), tuple(placed), numbers)
+        if self.departures is not None:
+            self.losses = self.departures.improved_start(instance, pricer, self.roles.all, plan)
+        better = self.losses.plan() if self.losses else plan
+        return better if better.is_feasible(instance, instance.rows) else plan
 
 
 def _numbered(problem: Problem, picks: Picks) -> Picks:

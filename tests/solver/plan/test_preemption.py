@@ -43,6 +43,16 @@ def test_plans_with_preemption_are_as_good_as_trying_everything(seed):
     assert troubles(seed) == ""
 
 
+def test_of_all_who_share_a_claim_the_last_one_frees_it():
+    """EVT-18: its devices count as lost then, whether anything needs them."""
+    assert troubles(1077, running=8, waiting=4) == ""
+
+
+def test_what_no_row_prices_may_still_be_needed():
+    """A bound by enumeration once left out units that only rows without a price name."""
+    assert troubles(648, running=8, waiting=4) == ""
+
+
 def waiting(name="big", spec="t4", priority=100, **options):
     """A pod that waits for all devices of a node."""
     return user(name, spec=spec, **options, spec_more={"priority": priority})
@@ -286,3 +296,12 @@ def test_the_verifier_counts_who_of_a_group_is_left():
     whole = cluster(*classes(), *nodes("n1", devices=2), *there, group(mode={"all": {}}), waiting(spec="t"))
     rules = step_violations(whole, found.steps, found.units, found.gates, found.cel_errors, victims=found.victims)
     assert "PREEMPT-GROUP" in {one.rule for one in rules}
+
+
+def test_what_is_cut_short_takes_no_place_in_vain():
+    """A plan whose time is over evicts nobody for whom there is room beside what it places."""
+    names = [f"n{number}" for number in range(12)]
+    there = [one for name in names for n in range(4) for one in low(f"{name}-{n}", name, n, cpu="0")]
+    found = preempting(*nodes(*names), *there, *(waiting(f"w{n}", spec="t2") for n in range(4)), time_limit=0.0)
+    assert len(found.victims) == 2 * found.placed
+    assert found.document.verified

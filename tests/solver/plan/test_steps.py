@@ -43,6 +43,7 @@ def test_pods_that_change_places_wait_for_each_other():
     evicted, moved, back, last = found.steps
     assert (evicted.name, moved.name, last.name) == (back.name, {"a": "b", "b": "a"}[back.name], "w")
     assert "wait for each other's places" in evicted.note
+    assert "a swap without that needs 1 free device of class gpu elsewhere" in evicted.note
 
 
 @pytest.mark.parametrize(("allowed", "exceeded"), [(1, True), (2, False)])
@@ -101,3 +102,18 @@ def test_the_verifier_counts_who_is_away():
     silent = [structs.replace(one, note="") for one in found.steps]
     wrong = step_violations(whole, silent, found.units, found.gates, found.cel_errors)
     assert {one.rule for one in wrong} == {"STEP-BUDGET"}
+
+
+def test_places_one_after_the_other_are_verified_beside_each_other():
+    """Two pods are placed in a row where there is room for one of them alone, or on one device."""
+    waits = [user(name, spec="t") for name in "vw"]
+    given = cluster(*classes(), *nodes("n1", devices=2, cpu="4"), *waits)
+    crowded = cluster(*classes(), *nodes("n1", devices=2, cpu="1"), *waits)
+    found = moving(*nodes("n1", devices=2, cpu="4"), *waits)
+    first, second = found.steps
+    made = structs.replace(second.claims[0], allocation=first.claims[0].allocation)
+    twice = [first, structs.replace(second, claims=(made,))]
+    check = found.units, found.gates, found.cel_errors
+    assert step_violations(given, found.steps, *check) == []
+    assert "POD-ROOM" in {one.rule for one in step_violations(crowded, found.steps, *check)}
+    assert "DEV-1" in {one.rule for one in step_violations(given, twice, *check)}
