@@ -17,7 +17,9 @@ from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.manifests.sources import open_sources
 from ..models.results.common import AllocationDocument, CheckDocument, CheckedLine
 from ..models.results.explanation import ExplanationDocument
+from ..models.results.plan import PlanDocument
 from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines, explanation_lines
+from ..solver.verification.plan_documents import plan_lines
 from . import Result
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class _CheckedKind:
 
 _KINDS = {
     "AllocationResult": _CheckedKind(AllocationDocument, allocation_lines),
+    "PlanResult": _CheckedKind(PlanDocument, plan_lines),
     "ExplanationResult": _CheckedKind(ExplanationDocument, explanation_lines),
 }
 

@@ -394,18 +394,24 @@ def _offers(question: BoundQuestion) -> list[tuple[NodeTemplate, Node]]:
     found = []
     for name, template in question.cluster.node_templates.items():
         numbered = (f"{name}-{number}" for number in count(1))
-        node = node_from_template(template, next(one for one in numbered if one not in question.cluster.nodes))
-        offered = (node.status.allocatable or node.status.capacity) if node.status else None
-        specs = list(daemon_specs(question.cluster, node)) if offered else []
-        if offered and specs:
-            taken = sum(map(pod_takes, specs), Counter[str]())
-            left: dict[str, QuantityText] = {
-                resource: f"{max(0, amount - taken[resource])}{'m' if resource == 'cpu' else ''}"
-                for resource, amount in whole_amounts(offered).items()
-            }
-            node = replace(node, status=NodeStatus(allocatable=left))
-        found.append((template, node))
+        unused = next(one for one in numbered if one not in question.cluster.nodes)
+        found.append((template, node_of_template(question.cluster, template, unused)))
     return found
+
+
+def node_of_template(cluster: Cluster, template: NodeTemplate, name: str) -> Node:
+    """The node of this name that a template makes, less what the pods of DaemonSets take of it."""
+    node = node_from_template(template, name)
+    offered = (node.status.allocatable or node.status.capacity) if node.status else None
+    specs = list(daemon_specs(cluster, node)) if offered else []
+    if not offered or not specs:
+        return node
+    taken = sum(map(pod_takes, specs), Counter[str]())
+    left: dict[str, QuantityText] = {
+        resource: f"{max(0, amount - taken[resource])}{'m' if resource == 'cpu' else ''}"
+        for resource, amount in whole_amounts(offered).items()
+    }
+    return replace(node, status=NodeStatus(allocatable=left, capacity=template.spec.capacity))
 
 
 def _busy_nodes(replay: Replay, nodes: Sequence[Node]) -> frozenset[str]:

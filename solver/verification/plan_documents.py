@@ -1,0 +1,438 @@
+"""What the document of ``plan`` says, checked against the manifests: placements, purchases, steps, sums and bounds.
+
+The queue is read anew, and the plan is put together from the document alone: which unit is on which node with which
+devices, in which order. Nodes that are bought are made from their NodeTemplates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from msgspec.structs import replace
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.core import Node, PodStatus
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.karpenter import InstanceType, Offering
+from ...models.kubernetes.meta import ObjectKey
+from ...models.kubernetes.node_templates import slices_from_template
+from ...models.kubernetes.slices import ResourceSlice
+from ...models.results.common import CheckedLine
+from ...models.results.plan import BoughtNodes, Number, PlanDocument, PlannedUnit, PlanStage, relative_gap
+from ...models.workload.expansion import UnitExpander
+from ...models.workload.node_room import running_pods
+from ...models.workload.queue import read_queue
+from ...models.workload.unit_classes import UnitSet, UnitShape
+from ...models.workload.units import ClaimRef, Unit
+from .bounds import BoundQuestion, audited_bounds, node_of_template
+from .documents import LATE, CheckQuestion, Lines, line
+from .payments import ZERO, stage_form
+from .plans import plan_placements, plan_violations
+from .state import ExpressionTimeoutError
+from .steps import step_violations
+from .verify import Replay, Violation
+
+
+@dataclass(frozen=True, slots=True)
+class ToldPlacement:
+    """A unit of a plan as its document has it."""
+
+    kind: str
+    namespace: str
+    name: str
+    replica: int
+    unit: Unit
+    node: str | None
+    allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
+
+
+def plan_lines(document: PlanDocument, gates: FeatureGates, question: CheckQuestion) -> Lines:
+    """Check the document of ``plan``."""
+    read = question.cluster.with_gates(gates)
+    check = _PlanCheck(document, gates, question, read)
+    yield from check.purchases()
+    yield from check.placements()
+    yield from check.whole()
+    yield from check.nodes()
+    yield from check.steps()
+    yield from check.stages()
+    placed = sum(one.outcome == "Placed" for one in document.units)
+    told = (document.placed, document.asked)
+    counted = (placed, len(document.units))
+    said = f"{document.placed} of {document.asked} units placed"
+    yield line("plan", said, [] if told == counted else [f"the document has {counted[0]} of {counted[1]}"])
+
+
+class _PlanCheck:
+    """A plan, put together from its document."""
+
+    def __init__(self, document: PlanDocument, gates: FeatureGates, question: CheckQuestion, read: Cluster) -> None:
+        self._document = document
+        self._gates = gates
+        self._question = question
+        self._read = read
+        self._unread: list[str] = []
+        # Nodes that Karpenter would launch.
+        self._pooled: set[str] = set()
+        self._with_nodes = self._bought_nodes(read)
+        # Running pods that the plan places are units, so that they wait in what is planned.
+        self._cluster = self._lifted(self._with_nodes) if document.steps else self._with_nodes
+        self._shapes: dict[tuple[str, str, str, int], UnitShape] = {}
+        self._units = list(self._told_units())
+        numbers = [(one.order, place) for place, one in enumerate(document.units) if one.order is not None]
+        self._order = [place for _, place in sorted(numbers)]
+
+    def _bought_nodes(self, cluster: Cluster) -> Cluster:
+        pooled = {one.template for one in self._document.bought if one.pool}
+        nodes: list[Node] = []
+        slices: list[ResourceSlice] = []
+        for one in self._document.nodes:
+            template = cluster.node_templates.get(one.template) if one.new else None
+            if one.new and one.template in pooled:
+                self._pooled.add(one.name)
+            elif one.new and (template is None or one.name in cluster.nodes):
+                said = "is in the input already" if template else f"has no NodeTemplate {one.template}"
+                self._unread.append(f"node {one.name} {said}")
+            elif template is not None:
+                nodes.append(node_of_template(cluster, template, one.name))
+                slices += slices_from_template(template, one.name)
+        return cluster.with_nodes(nodes, slices) if nodes else cluster
+
+    def _lifted(self, cluster: Cluster) -> Cluster:
+        """The cluster in which running pods that are units of the plan wait, with nothing in claims of theirs alone."""
+        running = running_pods(cluster)
+        keys = {(one.namespace, one.unit) for one in self._document.units} & running.keys()
+        victims = {(one.namespace, one.name) for one in self._document.victims or ()}
+        keys |= victims & running.keys()
+        told = {(one.namespace, one.name) for unit in self._document.units for one in unit.claims}
+        pods = []
+        for key in keys:
+            pod = running[key]
+            status = pod.status or PodStatus()
+            kept = PodStatus(
+                phase="Pending",
+                resource_claim_statuses=status.resource_claim_statuses,
+                extended_resource_claim_status=status.extended_resource_claim_status,
+            )
+            pods.append(replace(pod, spec=replace(pod.spec, node_name=None), status=kept))
+        emptied = [replace(cluster.claims[key], status=None) for key in told if key in cluster.claims]
+        return cluster.with_pods(pods).with_claims(emptied)
+
+    def _told_units(self) -> Iterator[ToldPlacement]:
+        """The units of the document, with the pods and claims that the queue has for them."""
+        ask = self._question
+        sets: dict[tuple[str, str, str], list[UnitSet]] = defaultdict(list)
+        queue = read_queue(
+            self._cluster,
+            namespace=ask.namespace,
+            selector=ask.selector,
+            gates=self._gates,
+            natural_gangs=ask.natural_gangs,
+        )
+        for one in queue:
+            sets[one.kind, one.namespace, one.name].append(one)
+        expander = UnitExpander(self._cluster, self._gates)
+        running = running_pods(self._with_nodes)
+        made: set[ObjectKey] = set()
+        first = sorted(range(len(self._document.units)), key=lambda place: _rank(self._document.units[place]))
+        allocations: dict[int, tuple[tuple[ClaimRef, AllocationResult], ...]] = {}
+        units: dict[int, Unit] = {}
+        for place in first:
+            told = self._document.units[place]
+            own = next((s for s in sets[told.kind, told.namespace, told.name] if told.replica in s.numbers), None)
+            if own is None:
+                units[place] = Unit(None, (), told.namespace, told.unit)
+                continue
+            if (told.namespace, told.unit) not in running:
+                self._shapes[_key(told)] = own.shape
+            units[place] = unit = expander.unit(own, told.replica)
+            allocations[place] = tuple(self._allocations(told, unit, made))
+        for place, told in enumerate(self._document.units):
+            yield ToldPlacement(
+                told.kind, told.namespace, told.name, told.replica, units[place], told.node, allocations.get(place, ())
+            )
+
+    def _allocations(
+        self, told: PlannedUnit, unit: Unit, made: set[ObjectKey]
+    ) -> Iterator[tuple[ClaimRef, AllocationResult]]:
+        """What a unit's claims get for it; claims that several units share are told with each of them."""
+        refs = {ref.key: ref for ref in unit.claims}
+        for one in told.claims:
+            key = one.namespace, one.name
+            if one.allocation is None or key in made:
+                continue
+            made.add(key)
+            yield refs.get(key) or ClaimRef(*key, None), one.allocation
+
+    def purchases(self) -> Lines:
+        """Check that each node that is bought has a template, and what it costs."""
+        if self._unread:
+            yield line("nodes", "bought nodes", self._unread)
+        new = Counter(one.template for one in self._document.nodes if one.new)
+        for one in self._document.bought:
+            if one.pool:
+                yield self._pooled_line(one, new[one.template])
+                continue
+            template = self._read.node_templates.get(one.template)
+            price = None if template is None else Decimal(str(template.spec.price or 0))
+            wrong = [] if template is not None else [f"there is no NodeTemplate {one.template}"]
+            if price is not None and Decimal(str(one.price)) != price:
+                wrong.append(f"the price of one is {price}")
+            if new[one.template] != one.count:
+                wrong.append(f"{new[one.template]} of the nodes are of it")
+            if Decimal(str(one.cost)) != Decimal(str(one.price)) * one.count:
+                wrong.append(f"{one.count} at {one.price} cost {Decimal(str(one.price)) * one.count}")
+            yield line(f"NodeTemplate {one.template}", f"{one.count} bought for {one.cost}", wrong)
+        for name in sorted(new.keys() - {one.template for one in self._document.bought}):
+            yield line(f"NodeTemplate {name}", f"{new[name]} new nodes", ["none is bought"])
+
+        for gone in self._document.removed or ():
+            wrong = [] if gone.name in self._read.nodes else ["the input has no such node"]
+            yield line(f"node {gone.name}", f"goes, and costs {gone.price}", wrong, "its price is not in the document")
+
+    def _pooled_line(self, one: BoughtNodes, new: int) -> CheckedLine:
+        """Check a purchase of nodes that Karpenter would launch: their number, sum, and list price."""
+        kind = self._read.objects(InstanceType).get(one.instance_type)
+        wrong = [] if new == one.count else [f"{new} of the nodes are of it"]
+        if Decimal(str(one.cost)) != Decimal(str(one.price)) * one.count:
+            wrong.append(f"{one.count} at {one.price} cost {Decimal(str(one.price)) * one.count}")
+        prices = {
+            Decimal(str(offering.price))
+            for offering in (kind.spec.offerings if kind else None) or ()
+            if offering.price is not None and {one.zone, one.capacity_type} <= _values(offering) | {""}
+        }
+        if kind is None:
+            wrong.append(f"there is no InstanceType {one.instance_type}")
+        elif not one.overlay and Decimal(str(one.price)) not in prices:
+            wrong.append(f"it has no offering of this price in {one.zone}")
+        unchecked = "NodeOverlays are not applied here" if one.overlay else ""
+        about = f"NodePool {one.pool}, {one.instance_type}"
+        return line(about, f"{one.count} bought for {one.cost}", wrong, unchecked)
+
+    def placements(self) -> Lines:
+        """Check each placed unit, in order, beside what those before it hold."""
+        ask, cluster = self._question, self._cluster
+        replay = Replay(cluster, self._gates, self._document.cel_errors, ask.constraints, False, True, ask.deadline)
+        there = [one for one in self._units if one.node is None or one.node in cluster.nodes]
+        for one in self._units:
+            if one.node in self._pooled:
+                yield line(_label(one), f"Placed on node {one.node}", [], _POOLED)
+            elif one.node is not None and one.node not in cluster.nodes:
+                yield line(_label(one), f"Placed on node {one.node}", ["the plan has no such node"])
+        places = {id(one): place for place, one in enumerate(there)}
+        order = [places[id(self._units[place])] for place in self._order if id(self._units[place]) in places]
+        for unit, placement in plan_placements(cluster, there, order):
+            about, said = f"{unit.kind} {unit.unit.namespace}/{unit.unit.name}", f"Placed on node {unit.node}"
+            if ask.is_late:
+                yield line(about, said, [], LATE)
+                continue
+            unknown = [f"claim {'/'.join(ref.key)} is none of it" for ref, _ in unit.allocations if ref.claim is None]
+            try:
+                yield line(about, said, [*unknown, *replay.unit(placement)])
+            except ExpressionTimeoutError:
+                yield line(about, said, [], LATE)
+            except (ValueError, ArithmeticError) as error:
+                yield line(about, said, [f"it cannot be read: {error}"])
+
+    def whole(self) -> Lines:
+        """Check the plan as a whole: the queue, rooms, gangs, limits, what pods say of one another."""
+        if self._document.workloads:
+            yield line("plan", "quota of workloads", [], "admissions are not replayed from the document")
+        said = "the queue, rooms of nodes, gangs, limits"
+        wrong = self._order_flaws()
+        ask = self._question
+        if self._pooled:
+            yield line("plan", said, wrong, _POOLED)
+            return
+        units = [one for one in self._units if one.node is None or one.node in self._cluster.nodes]
+        try:
+            found = plan_violations(
+                self._cluster,
+                units,
+                self._gates,
+                cel_errors=self._document.cel_errors,
+                order=None,
+                namespace=ask.namespace,
+                selector=ask.selector,
+                caller_constraints=ask.constraints,
+                natural_gangs=ask.natural_gangs,
+                replay=bool(self._cluster.constraint_groups),
+                deadline=ask.deadline,
+            )
+            yield line("plan", said, [*wrong, *found])
+        except (ValueError, ArithmeticError) as error:
+            yield line("plan", said, [*wrong, f"it cannot be read: {error}"])
+
+    def _order_flaws(self) -> list[str]:
+        numbers = sorted(one.order for one in self._document.units if one.order is not None)
+        placed = [one for one in self._document.units if one.node is not None]
+        if numbers != list(range(1, len(placed) + 1)) or any(one.order is None for one in placed):
+            return ["the order does not have every placed unit once"]
+        wrong = [one for one in self._document.units if (one.node is not None) != (one.outcome == "Placed")]
+        return [f"{one.kind} {one.namespace}/{one.unit} is {one.outcome} on node {one.node}" for one in wrong]
+
+    def nodes(self) -> Lines:
+        """Check the numbers of each node: units of the plan, and its own devices in use when it is carried out."""
+        units = Counter(one.node for one in self._document.units if one.node is not None)
+        wrong = [
+            f"node {one.name} has {units[one.name]} units, not {one.units}"
+            for one in self._document.nodes
+            if units[one.name] != one.units
+        ]
+        names = [one.name for one in self._document.nodes]
+        known = {*self._cluster.nodes, *self._pooled}
+        wrong += [f"node {name} is not in the input" for name in names if name not in known][:1]
+        yield line("nodes", f"units of {len(names)} nodes", wrong)
+
+    def steps(self) -> Lines:
+        """Check that each state between the steps is valid, and what comes to be in the end."""
+        steps = self._document.steps or ()
+        if not steps:
+            return
+        victims = self._document.victims or ()
+        if self._pooled:
+            yield line("steps", f"{len(steps)} steps", [], _POOLED)
+            return
+        try:
+            found = step_violations(
+                self._with_nodes, steps, self._units, self._gates, self._document.cel_errors, victims
+            )
+        except (ValueError, ArithmeticError) as error:
+            found = [Violation("STEP", "", f"it cannot be read: {error}")]
+        of_step: dict[str, list[Violation]] = defaultdict(list)
+        for one in found:
+            head = one.message.partition(":")[0]
+            of_step[head if head.startswith("step ") else "the end"].append(one)
+        for number, step in enumerate(steps, 1):
+            name = f"{step.namespace}/{step.name}" if step.kind != "Node" else step.node or step.source
+            yield line(f"step {number}", f"{step.action} {step.kind} {name}", of_step[f"step {number}"])
+        # Only a plan without a wrong step has an end.
+        rest, said = of_step["the end"], f"after {len(steps)} steps all is as planned"
+        yield line("steps", said, rest, "" if not found or rest else "a step fails")
+
+    def stages(self) -> Lines:
+        """Check values of stages that the document has the terms of, and bounds from the duals."""
+        bounds = self._bounds()
+        for stage, bound in zip(self._document.objective, bounds, strict=True):
+            value = self._value(stage.stage)
+            wrong = [] if value is None or _same(value, stage.value) else [f"it is {float(value):g}"]
+            wrong += _flaws_of_gap(stage, self._document.gap)
+            unchecked = "" if value is not None else "the document has no terms of this stage to add up"
+            yield line("objective", f"{stage.stage} is {stage.value}", wrong, unchecked)
+            if stage.bound is not None:
+                yield self._bound_line(stage, bound)
+
+    def _bounds(self) -> Sequence[Fraction | None]:
+        question, document = self._question, self._document
+        nothing = [None for _ in document.objective]
+        if not document.duals or self._pooled:
+            return nothing
+        known = {one.name for one in document.nodes}
+        asked = BoundQuestion(
+            self._read if not document.steps else self._lifted(self._read),
+            self._gates,
+            document.cel_errors,
+            question.namespace,
+            question.selector,
+            question.natural_gangs,
+            question.constraints,
+            bool(self._read.node_templates) and any(stage.stage == "cost" for stage in document.objective),
+            not known >= self._read.nodes.keys(),
+            None,
+            [
+                placement
+                for unit, placement in plan_placements(self._cluster, self._units, self._order)
+                if unit.kind == "DaemonSet"
+            ],
+        )
+        try:
+            return list(audited_bounds(asked, document.objective, document.duals, question.deadline))
+        except (ValueError, ArithmeticError, KeyError):
+            return nothing
+
+    def _bound_line(self, stage: PlanStage, bound: Fraction | None) -> CheckedLine:
+        assert stage.bound is not None
+        maximised = stage.sense == "max"
+        said = f"{stage.stage} is at {'most' if maximised else 'least'} {stage.bound}"
+        told = Fraction(str(stage.bound))
+        trivial = self._limit(stage)
+        known = [one for one in (bound, trivial) if one is not None]
+        if not known:
+            why = "the duals do not tell it" if self._document.duals else "the document has no duals"
+            return line("objective", said, [], f"{why}: it rests on {stage.proof or 'the solver'}")
+        best = min(known) if maximised else max(known)
+        # The planner's bound may be better than that of the duals: then it is not shown, which is no mistake.
+        proves = told >= best if maximised else told <= best
+        if proves:
+            return line("objective", said, [])
+        return line("objective", said, [], f"the manifests and duals show {float(best):g}: the rest is the solver's")
+
+    def _limit(self, stage: PlanStage) -> Fraction | None:
+        """A bound that needs no dual: no more than all units count, and nothing below nothing."""
+        return Fraction(0) if stage.sense == "min" else self._counted(stage.stage, self._document.units)
+
+    def _value(self, stage: str) -> Fraction | None:
+        """The value of a stage, added up from the document and the manifests; None where it is not read here."""
+        document = self._document
+        if stage == "cost" and not document.removed:
+            # Prices of purchases have lines of their own.
+            return sum((one.count * Fraction(str(one.price)) for one in document.bought), ZERO)
+        if stage == "moves" and document.steps:
+            return Fraction(sum(one.action == "move" for one in document.steps))
+        return self._counted(stage, [one for one in document.units if one.outcome == "Placed"])
+
+    def _counted(self, stage: str, units: Sequence[PlannedUnit]) -> Fraction | None:
+        """What units that wait count in a stage; None for a stage that is not about units."""
+        shapes = {shape.signature: shape for shape in self._shapes.values()}
+        form = stage_form(stage, shapes, grouped=bool(self._cluster.constraint_groups))
+        if form is None or form.price or form.opened:
+            return None
+        counted = [self._shapes[key] for one in units if (key := _key(one)) in self._shapes]
+        return sum((form.units.get(shape.signature, ZERO) for shape in counted), ZERO)
+
+
+_POOLED = "its nodes are of NodePools, and are not made again here"
+
+
+def _values(offering: Offering) -> set[str]:
+    """The values that an offering's requirements allow."""
+    return {value for one in offering.requirements or () if one.operator == "In" for value in one.values or ()}
+
+
+def _rank(unit: PlannedUnit) -> tuple[bool, int]:
+    return unit.order is None, unit.order or 0
+
+
+def _key(one: PlannedUnit) -> tuple[str, str, str, int]:
+    return one.kind, one.namespace, one.name, one.replica
+
+
+def _label(one: ToldPlacement) -> str:
+    return f"{one.kind} {one.unit.namespace}/{one.unit.name}"
+
+
+def _same(value: Fraction, told: Number) -> bool:
+    """Whether two numbers are equal, but for the rounding of one that is written with a point."""
+    return abs(value - Fraction(str(told))) <= max(abs(value), Fraction(1)) / 10**9
+
+
+def _flaws_of_gap(stage: PlanStage, asked: float) -> list[str]:
+    """Whether value, bound, gap and ``proven`` agree with one another."""
+    if stage.bound is None:
+        return ["it is proven without a bound"] if stage.proven else []
+    beyond = stage.value > stage.bound if stage.sense == "max" else stage.value < stage.bound
+    gap = relative_gap(stage.value, stage.bound)
+    wrong = ["it is beyond its bound"] if beyond else []
+    if (gap is None) != (stage.gap is None) or abs((gap or 0) - (stage.gap or 0)) > _ROUNDING:
+        wrong.append(f"the gap is {gap}")
+    if stage.proven and gap is not None and gap > asked + _ROUNDING:
+        wrong.append(f"it is not proven with a gap of {gap:g}")
+    return wrong
+
+
+_ROUNDING = 1e-9
