@@ -84,6 +84,11 @@ class CountedSum:
     devices: tuple[int | str, ...] = ()
     cases: tuple[CountedSum, ...] = ()
 
+    def of_copies(self, claims: int) -> CountedSum:
+        """The sum about copies of so many claims side by side, in which each copy has the claims of the first."""
+        requests = tuple((claim % claims, request) for claim, request in self.requests)
+        return replace(self, requests=requests, cases=tuple(one.of_copies(claims) for one in self.cases))
+
 
 def witness_of(counted: CountedSum, claims: Sequence[str]) -> CountedWitness:
     """Write a sum with the names of claims by number; claims of one name are so many equal ones."""

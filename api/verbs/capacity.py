@@ -11,6 +11,7 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
+from ..models.kubernetes.claims import AllocationResult as ClaimAllocation
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.results import capacity as records
@@ -154,7 +155,7 @@ def _capacity_document(found: CapacityOutcome, timings: bool) -> CapacityDocumen
 
 
 def _nodes_of(found: CapacityOutcome) -> tuple[NodeCopies, ...]:
-    return tuple(_node_copies(one, found.claims) for one in found.nodes)
+    return tuple(_node_copies(one, found.claims, found.examples) for one in found.nodes)
 
 
 def _sharing_nodes(found: CapacityOutcome) -> tuple[SharingNodes, ...]:
@@ -167,7 +168,15 @@ def _copies_answer(room: Room) -> Copies:
     return Copies(fits=room.fits, bound=room.bound, proven=room.proven, unbounded=False, first_fit=room.first_fit)
 
 
-def _node_copies(found: NodeRoom, claims: tuple[str, ...]) -> NodeCopies:
+# A node may take any number of copies.
+COPIES_SHOWN = 100
+
+
+def _node_copies(
+    found: NodeRoom, claims: tuple[str, ...], examples: Mapping[str, Sequence[Sequence[ClaimAllocation]]]
+) -> NodeCopies:
+    from ..problem.messages import witness_of
+
     return NodeCopies(
         nodes=found.nodes,
         each=_copies_answer(found.room),
@@ -176,6 +185,8 @@ def _node_copies(found: NodeRoom, claims: tuple[str, ...]) -> NodeCopies:
         proof_kind=found.proof_kind,
         certified=found.proof_kind.is_checked,
         requests=tuple(request_table(table, claims) for table in found.tables),
+        witness=witness_of(found.counted, claims) if found.counted else None,
+        example=tuple(map(tuple, examples.get(found.nodes[0], ())[:COPIES_SHOWN])),
     )
 
 

@@ -15,9 +15,11 @@ from ..models.formats.errors import InputError, InputProblem, Source, Unreadable
 from ..models.formats.json import read_documents
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.manifests.sources import open_sources
+from ..models.results.capacity import CapacityDocument
 from ..models.results.common import AllocationDocument, CheckDocument, CheckedLine
 from ..models.results.explanation import ExplanationDocument
 from ..models.results.plan import PlanDocument
+from ..solver.verification.capacity_documents import capacity_lines
 from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines, explanation_lines
 from ..solver.verification.plan_documents import plan_lines
 from . import Result
@@ -42,6 +44,7 @@ class _CheckedKind:
 _KINDS = {
     "AllocationResult": _CheckedKind(AllocationDocument, allocation_lines),
     "PlanResult": _CheckedKind(PlanDocument, plan_lines),
+    "CapacityResult": _CheckedKind(CapacityDocument, capacity_lines),
     "ExplanationResult": _CheckedKind(ExplanationDocument, explanation_lines),
 }
 

@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 
 from ..formats.decode import Model
-from .common import API_VERSION, ProofKind, Reason, RequestTable
+from ..kubernetes.claims import AllocationResult as ClaimAllocation
+from .common import API_VERSION, CountedWitness, ProofKind, Reason, RequestTable
 from .quota import MissingQuota
 
 
@@ -39,7 +40,8 @@ class NodeCopies(Model, kw_only=True, omit_defaults=False):
 
     ``requests`` says what becomes of the devices when one more copy looks at them beside those that fit; ``proof`` why
     no more than the bound fit however they are placed, where counting is enough. ``proofKind`` is what the bound rests
-    on; ``certified``: anyone can check it.
+    on; ``certified``: anyone can check it. ``witness`` is the sum about one copy more than the bound, whose copies all
+    have the claims of one. ``example`` has copies that fit on the first node, at most a hundred: what their claims get.
     """
 
     nodes: tuple[str, ...]
@@ -49,6 +51,8 @@ class NodeCopies(Model, kw_only=True, omit_defaults=False):
     proof_kind: ProofKind
     certified: bool
     requests: tuple[RequestTable, ...]
+    witness: CountedWitness | None = None
+    example: tuple[tuple[ClaimAllocation, ...], ...] = ()
 
 
 class SharingNodes(Model, kw_only=True, omit_defaults=False):
@@ -75,7 +79,7 @@ class CapacityDocument(Model, kw_only=True, omit_defaults=False):
     feature_gates: dict[str, bool]
     cel_errors: str
     verified: bool
-    statistics: dict[str, int]
+    statistics: dict[str, int | float]
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -42,6 +42,7 @@ from .node import (
     count_copies,
     count_on_node,
     deadline_slice,
+    example_copies,
     failed_room,
     tighten_upper_bound,
 )
@@ -112,6 +113,7 @@ def capacity(
         replace(engine.counts, devices=cluster.device_count),
         {"search": searched - started, "verify": monotonic() - searched},
         (*ignored_group_notices(cluster, source), *unknown_room_notices(nodes, [source.copy(0)])),
+        example_copies(engine, evaluation.answers, evaluation.alone),
     )
     if evaluation.interrupted:
         raise SearchInterrupted(answer)
@@ -201,6 +203,12 @@ class CapacityEvaluation:
                 late.update(kind for kind, own in parts if own and kind not in verified)
         if late:
             self._forget(late)
+
+    @property
+    def alone(self) -> Iterator[tuple[str, CopyProblem, Picks]]:
+        """The copies that fit on a node alone: its name, the question there, and what a copy takes."""
+        placed = (own for kind, own in (*self._alone, *self._placed) if isinstance(kind, CountedCopies))
+        return ((place.node.metadata.name, place.query, picks) for own in placed for place, picks in own)
 
     def _forget(self, kinds: Collection[_CopiedKind]) -> None:
         """Take back what was not verified; bounds rest on proofs, and stay."""

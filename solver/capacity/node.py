@@ -9,7 +9,7 @@ that one copy fewer fits as well, whatever rules there are: the search may halve
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, cycle, islice
 from time import monotonic
@@ -24,7 +24,7 @@ from ...models.workload.units import Unit
 from ...problem.compiler import Question
 from ...problem.constraints import has_first_only_values, pools_with_negative_draws
 from ...problem.filters import usable_devices
-from ...problem.messages import DeadlineExceededError, Justification
+from ...problem.messages import CountedSum, DeadlineExceededError, Justification
 from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState
 from ...problem.problem import InUse, Problem
@@ -160,6 +160,13 @@ class CopyEngine(NodeEngine):
         """Write a justification about so many copies in words."""
         claims = [claim for number in range(copies) for claim in self.source.copy(number).claims_to_allocate]
         return display_message(found, problem_names(claims, query.view))
+
+    def counted(self, query: CopyProblem, found: Justification, copies: int) -> CountedSum | None:
+        """Return the sum of a justification about so many copies, in which all copies have the claims of one."""
+        if found.counted is None:
+            return None
+        own = self.source.copy(0).claims_to_allocate
+        return problem_names(own, query.view).name_devices(found.counted).of_copies(len(own))
 
     def one_more(self, node: Node, allocated_state: AllocatedState, deadline: float | None) -> NodeResult:
         """Try one more copy, for the reasons why it does not fit."""
@@ -437,7 +444,8 @@ def _explained_room(
         return replace(answer, reasons=reasons)
     against = found.refuted
     proof = engine.display(query, against.witness, room.fits + 1) if against and against.witness else ""
-    return replace(answer, proof=proof, proof_kind=against.proof_kind if against else ProofKind.SOLVER)
+    counted = engine.counted(query, against.witness, room.fits + 1) if against and against.witness else None
+    return replace(answer, proof=proof, counted=counted, proof_kind=against.proof_kind if against else ProofKind.SOLVER)
 
 
 def failed_room(engine: CopyEngine, node: Node, attempt: NodeResult, room: Room) -> NodeRoom:
@@ -454,3 +462,16 @@ def failed_room(engine: CopyEngine, node: Node, attempt: NodeResult, room: Room)
     proof = Reason(attempt.witness.id, "", attempt.proof) if attempt.witness else None
     failure = NodeClassFailure(name, attempt.message, attempt.rejections, proof, attempt.proof_kind)
     return NodeRoom(name, room, class_reasons(failure, names), attempt.rejections)
+
+
+def example_copies(
+    engine: CopyEngine, answers: Iterable[NodeRoom], placed: Iterable[tuple[str, CopyProblem, Picks]]
+) -> dict[str, list[tuple[AllocationResult, ...]]]:
+    """Return what the claims of copies get that fit on the first node of each answer."""
+    fits = {one.nodes[0]: one.room.fits for one in answers if one.room.fits and not one.room.unbounded}
+    found: dict[str, list[tuple[AllocationResult, ...]]] = {}
+    for name, query, picks in placed:
+        own = found.setdefault(name, []) if name in fits else None
+        if own is not None and len(own) < fits[name]:
+            own.append(engine.build(query, engine.source.copy(len(own)), picks))
+    return found

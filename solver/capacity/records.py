@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.claims import ResourceClaim
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import constraints_annotation
 from ...models.kubernetes.gates import FeatureGates
@@ -22,6 +22,7 @@ from ...models.workload.requested import all_units
 from ...models.workload.requests import backed_resources, extended_claim_spec
 from ...models.workload.unit_classes import signature_of
 from ...models.workload.units import ClaimRef, PodClaims, Unit, generated_claim_name, is_deleting
+from ...problem.messages import CountedSum
 from ...problem.selectors import NodeResourceClaims
 from ..allocate.unsupported import groups_of_claims
 from ..engines.engine import Counts
@@ -56,7 +57,8 @@ class Room:
 class NodeRoom:
     """Equal nodes with the room on each of them alone, and what stops the next copy.
 
-    ``proof`` says why no more than the bound fit, where counting is enough; ``proof_kind`` is what the bound rests on.
+    ``proof`` says why no more than the bound fit, where counting is enough, and ``counted`` is its sum about one copy
+    more, with the claims of a copy; ``proof_kind`` is what the bound rests on.
     """
 
     nodes: tuple[str, ...]
@@ -65,6 +67,7 @@ class NodeRoom:
     tables: tuple[DemandTable, ...] = ()
     proof: str = ""
     proof_kind: ProofKind = ProofKind.SOLVER
+    counted: CountedSum | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,8 @@ class CapacityOutcome:
     counts: Counts = field(default_factory=Counts)
     seconds: dict[str, float] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    examples: Mapping[str, Sequence[Sequence[AllocationResult]]] = field(default_factory=dict)
+    """Copies that fit on a node alone, by the first node of each kind: what their claims get."""
 
 
 def total_room(rooms: list[Room]) -> Room:

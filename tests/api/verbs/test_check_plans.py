@@ -1,0 +1,145 @@
+"""``drasat.check`` of documents of ``plan`` and ``capacity``: true ones hold, and each forged one fails."""
+
+import json
+from functools import cache
+
+import pytest
+
+import drasat
+
+
+@cache
+def asked(example, verb, **options):
+    cluster = drasat.load(f"examples/{example}")
+    return cluster, getattr(drasat, verb)(cluster, **options).to_json()
+
+
+def lines(example, verb, forge=lambda _: None, **options):
+
+    cluster, text = asked(example, verb, **options)
+    document = json.loads(text)
+    forge(document)
+    return drasat.check(document, cluster).lines
+
+
+def of(found, verdict):
+    return [one for one in found if one.verdict == verdict]
+
+
+BUY = {"buy": True, "duals": True}
+MOVES = {"moves": "any"}
+PLANS = {
+    "queue": ("plan-queue", {}),
+    "controllers": ("plan-controllers", {}),
+    "buy": ("plan-buy", BUY),
+    "pools": ("plan-pools", {"buy": True}),
+    "moves": ("consolidate", MOVES),
+    "quota": ("kueue/d-flavors", {}),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_true_plans_hold(name):
+    example, options = PLANS[name]
+    found = lines(example, "plan", **options)
+    assert of(found, "fails") == []
+    assert of(found, "holds")
+
+
+def test_bounds_hold_by_the_duals():
+    bounds = [one for one in lines("plan-buy", "plan", **BUY) if " is at " in one.said]
+    assert {one.verdict for one in bounds} == {"holds"}
+    assert any(one.said.startswith("cost is at least") for one in bounds)
+
+
+def placed(document, number=0):
+    return [one for one in document["units"] if one["node"] is not None][number]
+
+
+def result(document, number=0):
+    return placed(document, number)["claims"][0]["allocation"]["devices"]["results"][0]
+
+
+def stage(document, name):
+    return next(one for one in document["objective"] if one["stage"] == name)
+
+
+# The example, what is changed, and what is said of it.
+FORGERIES = {
+    "a device that is not there": ("buy", lambda one: result(one).update(device="gpu-99"), "POOL-8"),
+    "a device that another unit has": ("buy", lambda one: result(one).update(device=result(one, 1)["device"]), "DEV-1"),
+    "a node that is not there": ("buy", lambda one: placed(one).update(node="none"), "no such node"),
+    "a unit on another node": ("queue", lambda one: placed(one).update(node="gpu-4"), "POOL-1"),
+    "a unit twice": ("buy", lambda one: one["units"].append(one["units"][0]), "in the plan twice"),
+    "a unit less": ("buy", lambda one: one["units"].pop(), "not in the plan"),
+    "an order twice": ("buy", lambda one: placed(one).update(order=2), "the order does not have"),
+    "a node bought for less": ("buy", lambda one: one["bought"][0].update(price=1), "the price of one is"),
+    "another sum of costs": ("buy", lambda one: one["bought"][0].update(cost=1), " cost "),
+    "a node more": ("buy", lambda one: one["bought"][0].update(count=9), "of the nodes are of it"),
+    "another template": ("buy", lambda one: one["nodes"][-1].update(template="free"), "free"),
+    "another cost": ("buy", lambda one: stage(one, "cost").update(value=1, bound=1), "it is 23"),
+    "more than is placed": ("queue", lambda one: stage(one, "admitted").update(value=10, bound=10), "it is 9"),
+    "a value beyond its bound": ("queue", lambda one: stage(one, "admitted").update(bound=3), "beyond its bound"),
+    "another gap": ("queue", lambda one: stage(one, "admitted").update(gap=0.5), "the gap is"),
+    "another number placed": ("queue", lambda one: one.update(placed=10), "the document has 9 of 10"),
+    "another number on a node": ("queue", lambda one: one["nodes"][0].update(units=9), "units, not 9"),
+    "a step twice": ("moves", lambda one: one["steps"].append(one["steps"][0]), "does not run on"),
+    "a step less": ("moves", lambda one: one["steps"].pop(), "is not on node"),
+    "a step from elsewhere": ("moves", lambda one: one["steps"][0].update(source="large-1"), "does not run on"),
+    "a pool's nodes for less": ("pools", lambda one: one["bought"][0].update(price=0.01, cost=0.01), "no offering"),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_plan_fails(name):
+    plan, forge, said = FORGERIES[name]
+    example, options = PLANS[plan]
+    found = of(lines(example, "plan", forge, **options), "fails")
+    assert any(said in one.reason for one in found), found
+
+
+def test_a_bound_that_the_duals_do_not_show_is_not_taken_for_one():
+    def forge(document):
+        stage(document, "cost").update(value=23, bound=22.5, gap=(23 - 22.5) / 22.5, proven=False)
+        document["duals"] = []
+
+    found = lines("plan-buy", "plan", forge, **BUY)
+    assert [one.verdict for one in found if one.said.startswith("cost is at least")] == ["unchecked"]
+
+
+CAPACITY = {"claim": "inference/flexible"}
+CAPACITY_FORGERIES = {
+    "a device twice": (lambda kind: kind["example"][1][0]["devices"].update(kind["example"][0][0]["devices"]), "DEV-1"),
+    "a copy more": (lambda kind: kind["each"].update(fits=8, bound=8), "8"),
+    "a bound less": (lambda kind: kind["each"].update(bound=6), "the bound is 6"),
+    "a witness that needs more": (lambda kind: kind["witness"].update(needed=10**12), "it says"),
+    "a witness with less": (lambda kind: kind["witness"].update(available=0), "it says"),
+    "a node that is not there": (lambda kind: kind.update(nodes=["none"]), "no node none"),
+    "proven without it": (lambda kind: kind["each"].update(proven=False), "at most"),
+}
+
+
+@pytest.mark.parametrize("name", CAPACITY_FORGERIES)
+def test_a_forged_count_of_copies_fails(name):
+    forge, said = CAPACITY_FORGERIES[name]
+    found = lines("mig-partitions", "capacity", lambda one: forge(one["nodes"][0]), **CAPACITY)
+    assert any(said in one.reason for one in of(found, "fails")), found
+
+
+@pytest.mark.parametrize(
+    ("example", "options"),
+    [
+        ("mig-partitions", CAPACITY),
+        ("tainted-devices", {"claim": "lab/plain"}),
+        ("whole-gpus", {"pod": "ml/training"}),
+        ("plan-queue", {"pod": "research/train-0"}),
+    ],
+)
+def test_true_counts_of_copies_hold(example, options):
+    found = lines(example, "capacity", **options)
+    assert (of(found, "fails"), of(found, "unchecked")) == ([], [])
+
+
+def test_a_forged_sum_of_copies_fails():
+    found = lines("whole-gpus", "capacity", lambda one: one["total"].update(fits=4), pod="ml/training")
+    assert [one.reason for one in of(found, "fails")] == ["the nodes have 3 together"]
