@@ -113,7 +113,7 @@ def capacity(
         replace(engine.counts, devices=cluster.device_count),
         {"search": searched - started, "verify": monotonic() - searched},
         (*ignored_group_notices(cluster, source), *unknown_room_notices(nodes, [source.copy(0)])),
-        example_copies(engine, evaluation.answers, evaluation.alone),
+        example_copies(engine, evaluation.answers, evaluation.alone()),
     )
     if evaluation.interrupted:
         raise SearchInterrupted(answer)
@@ -204,7 +204,6 @@ class CapacityEvaluation:
         if late:
             self._forget(late)
 
-    @property
     def alone(self) -> Iterator[tuple[str, CopyProblem, Picks]]:
         """The copies that fit on a node alone: its name, the question there, and what a copy takes."""
         placed = (own for kind, own in (*self._alone, *self._placed) if isinstance(kind, CountedCopies))
