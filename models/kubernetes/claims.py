@@ -214,6 +214,10 @@ class ResourceClaimConsumerReference(Model):
     uid: str = ""
 
 
+CONSUMERS_MAX = 256
+"""How many entries ``reservedFor`` of a claim may have."""
+
+
 class ResourceClaimStatus(Model):
     """``status`` of a ResourceClaim."""
 

@@ -175,7 +175,6 @@ def _check_mode(findings: Findings, path: Path, mode: str, count: int) -> None:
 
 RESULTS_MAX = 32
 RESULT_CONFIG_MAX = 64
-CONSUMERS_MAX = 256
 _SOURCES = ("FromClaim", "FromClass")
 
 
@@ -184,7 +183,7 @@ def check_status(findings: Findings, path: Path, status: claims.ResourceClaimSta
     if status.allocation is not None:
         _check_allocation(findings, (*path, "allocation"), status.allocation)
     consumers = status.reserved_for or ()
-    findings.at_most((*path, "reservedFor"), consumers, CONSUMERS_MAX)
+    findings.at_most((*path, "reservedFor"), consumers, claims.CONSUMERS_MAX)
     findings.unique((*path, "reservedFor"), (consumer.uid for consumer in consumers if consumer.uid), ("uid",))
     for index, consumer in enumerate(consumers):
         for field, text in (("resource", consumer.resource), ("name", consumer.name), ("uid", consumer.uid)):

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...models.cluster.node_fit import Misfit
 from ...models.formats.errors import plural
-from ...models.kubernetes.claims import AllocationResult, ResourceClaim
+from ...models.kubernetes.claims import CONSUMERS_MAX, AllocationResult, ResourceClaim
 from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import ProofKind, Reason, RejectedDevices, SoftEntry, Status
 from ...models.workload.node_room import ROOM
 from ...models.workload.units import ClaimRef, Unit
@@ -25,6 +26,7 @@ from ...problem.problem import BoundedValue, Demand, InUse, Problem, groups_comp
 
 if TYPE_CHECKING:
     from ...encoders.objectives.stage import AllocationStage
+    from ...models.workload.expansion import QueuedUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,6 +400,32 @@ def missing_reference_reasons(unit: Unit, classes: Container[str]) -> list[Reaso
         for name in device_class_names(ref.claim)
         if name and name not in classes
     ]
+
+
+class ClaimConsumers:
+    """Pods that use claims by name: ``reservedFor`` of a claim has room for so many (karpenter-dra R14)."""
+
+    def __init__(self) -> None:
+        # By the identity of a set the claims that all its pods name.
+        self._named: dict[int, tuple[ClaimRef, ...]] = {}
+        self._pods: dict[ObjectKey, set[str]] = {}
+
+    def refusals(self, planned: QueuedUnit) -> list[Reason]:
+        """Count the pod as a consumer of the claims that it names, or say which of them have no room for it."""
+        key = id(planned.unit_set)
+        if key not in self._named:
+            refs = planned.unit.claims if planned.unit.pod is not None else ()
+            self._named[key] = tuple(ref for ref in refs if ref.entry and not ref.generated and not ref.group)
+        named, name = self._named[key], planned.unit.name if self._named[key] else ""
+        for ref in named:
+            if ref.key not in self._pods:
+                there = (ref.claim.status.reserved_for or ()) if ref.claim and ref.claim.status else ()
+                self._pods[ref.key] = {consumer.name for consumer in there}
+        full = [ref for ref in named if name not in self._pods[ref.key] and len(self._pods[ref.key]) >= CONSUMERS_MAX]
+        for ref in () if full else named:
+            self._pods[ref.key].add(name)
+        said = f"the claim has {CONSUMERS_MAX} consumers, and no room for another one"
+        return [Reason("claim", claim_text(ref.key), said) for ref in full]
 
 
 def device_class_names(claim: ResourceClaim | None) -> Iterator[str]:

@@ -34,7 +34,7 @@ from ...problem.messages import DeadlineExceededError, check_policy
 from ...problem.selectors import NodeResourceClaims
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE, Session
-from ..engines.outcome import SearchInterrupted, missing_reference_reasons
+from ..engines.outcome import ClaimConsumers, SearchInterrupted, missing_reference_reasons
 from ..engines.registry import effective_policy
 from ..verification.verify import VerificationTimeoutError
 from .assign import PlanAssignment, assign_plan, build_plan_outcome, planned_weight
@@ -434,11 +434,13 @@ def _refused_units(
     found: dict[int, tuple[Reason, ...]] = {}
     # Units of one shape are refused for the same reasons, each with the names of its own claims.
     sound: set[UnitShape] = set()
+    consumers = ClaimConsumers()
     for place, planned in enumerate(queue):
         shape, gang = planned.unit_set.shape, planned.unit_set.gang
         reasons = [] if shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))
         if not reasons:
             sound.add(shape)
+        reasons += consumers.refusals(planned)
         if gang is not None and gang.problem:
             reasons.append(Reason("gang", "", gang.problem))
         member = quota.member(planned) if quota else None

@@ -260,3 +260,16 @@ def test_shared_devices_give_capacity_in_steps(amount, nodes):
     result = buying(node_pool(), kind, asking(2, requesting(**wanted)))
     assert sum(nodes_bought(result).values()) == nodes
     assert result.placed == (2 if nodes else 0)
+
+
+def test_a_claim_has_at_most_256_consumers():
+    """R14: those that it has count, and a pod that is one of them takes no further room."""
+    kind = machine("m", offering("1.0"), slices=[devices("g0")], cpu="400")
+    kind["spec"]["capacity"]["pods"] = "400"
+    shared = claim("c", requesting())
+    consumers = [{"resource": "pods", "name": name, "uid": name} for name in ("p0", *(f"other-{n}" for n in range(99)))]
+    shared["status"] = {"reservedFor": consumers}
+    result = buying(node_pool(), kind, shared, [waiting(f"p{number}", "c") for number in range(160)])
+    assert (result.placed, nodes_bought(result)) == (157, {"m": 1})
+    (refused,) = {reason.message for unit in result.units for reason in unit.reasons}
+    assert refused == "the claim has 256 consumers, and no room for another one"
