@@ -44,6 +44,10 @@ def command(
         str | None,
         _copied_object("--workload", "Copy this Workload of Kueue, or that of a job or pod with a queue name."),
     ] = None,
+    queues: Annotated[
+        bool,
+        typer.Option("--queues", help="With --template or --pod: count in each LocalQueue, by quota of Kueue as well."),
+    ] = False,
     node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Use only this node.")] = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", help="Stop counting at this number of copies on one node.")
@@ -78,8 +82,11 @@ def command(
     named = [one for one in (claim, template, pod, node) if one is not None]
     if workload is not None and named:
         raise UsageError("copies are made of one claim, one template, one pod or one workload: give only one of them")
-    if workload is not None or (not named and _has_queues(cluster)):
-        count = partial(queue_capacity, cluster, workload=workload, limit=limit)
+    by_queue = queues and named in ([template], [pod])
+    if queues and not by_queue:
+        raise UsageError("--queues goes with --template or --pod, and with nothing else to copy")
+    if by_queue or workload is not None or (not named and _has_queues(cluster)):
+        count = partial(queue_capacity, cluster, workload=workload, template=template, pod=pod, limit=limit)
         _answer_queues(partial(count, feature_gates=gates, time_limit=seconds, seed=seed), workload, output, report)
     ask = partial(capacity, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
     result, interrupted = run_verb(partial(ask, feature_gates=gates, time_limit=seconds, seed=seed, timings=timings))

@@ -239,6 +239,8 @@ def queue_capacity(
     cluster: Cluster,
     *,
     workload: str | None = None,
+    template: str | None = None,
+    pod: str | None = None,
     limit: int = 1000,
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
     time_limit: float | None = 60.0,
@@ -258,6 +260,9 @@ def queue_capacity(
     workload
         The ``[namespace/]name`` of a Workload, or of a job or pod with a queue name. The first row has its LocalQueue,
         the others those of its namespace. Default: each sort of workload in its LocalQueue.
+    template, pod
+        In place of a workload the ``[namespace/]name`` of a ResourceClaimTemplate, of which a pod has one claim, or of
+        a pod. Each LocalQueue of the namespace has a row; that of the pod comes first.
     limit
         The number of pods on one node, and of planned copies, at which counting ends.
     feature_gates
@@ -287,7 +292,10 @@ def queue_capacity(
     if not cluster.objects(ClusterQueue):
         raise ValueError("the input has no ClusterQueue")
     gates = gates_of(feature_gates)
-    found = solve(cluster, workload, limit=limit, gates=gates, time_limit=time_limit, seed=seed)
+    if sum(one is not None for one in (workload, template, pod)) > 1:
+        raise ValueError("copies are made of one template, one pod or one workload: give only one of them")
+    asked = partial(solve, cluster, workload, template=template, pod=pod)
+    found = asked(limit=limit, gates=gates, time_limit=time_limit, seed=seed)
     result = QueueCapacityResult(_queue_document(found, limit, gates), cluster)
     if found.interrupted:
         raise QueueCapacityInterrupted(result)

@@ -17,10 +17,21 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.core import PodResourceClaim, PodSpec
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.kueue import KueueWorkload, KueueWorkloadStatus, LocalQueue, ResourceFlavor
+from ...models.kubernetes.kueue import (
+    KueuePodSet,
+    KueueWorkload,
+    KueueWorkloadSpec,
+    KueueWorkloadStatus,
+    LocalQueue,
+    ResourceFlavor,
+)
+from ...models.kubernetes.meta import ObjectMeta
+from ...models.kubernetes.workloads import PodTemplateSpec
 from ...models.workload.pod_defaults import PodDefaults
-from ...solver.capacity.records import Room
+from ...models.workload.pod_sets import QUEUE_LABEL
+from ...solver.capacity.records import Room, find_copy_source
 from ...solver.engines.outcome import SearchInterrupted
 from .configuration import kueue_configuration
 from .copy_placement import MOST_COPIES, NO_COPIES, CopyPlacement, FlavorRun, PodSetRoom, QuotaRoom
@@ -75,6 +86,8 @@ def queue_capacity(
     cluster: Cluster,
     workload: str | None = None,
     *,
+    template: str | None = None,
+    pod: str | None = None,
     limit: int,
     gates: FeatureGates,
     time_limit: float | None = None,
@@ -83,12 +96,17 @@ def queue_capacity(
     """Count copies of one workload, ``[namespace/]name`` of a Workload or of its job or pod, or of all sorts.
 
     The own LocalQueue of the workload comes first, then the others of its namespace. Without a name each LocalQueue
-    has a row for each sort of workload in it. Raises ``ValueError``, one line, for a name that is not there.
+    has a row for each sort of workload in it. ``template`` and ``pod`` ask for copies of a pod with one claim of a
+    ResourceClaimTemplate, or of any pod, in each LocalQueue of its namespace. Raises ``ValueError``, one line, for a
+    name that is not there.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     cluster = cluster.with_gates(gates)
     state = KueueState(cluster, kueue_configuration(cluster), deadline=deadline)
-    asked = list(_every_sort(state)) if workload is None else list(_in_each_queue(cluster, state, workload))
+    if template is not None or pod is not None:
+        asked = list(_of_pod(cluster, template, pod, gates))
+    else:
+        asked = list(_every_sort(state)) if workload is None else list(_in_each_queue(cluster, state, workload))
     placement = CopyPlacement(cluster, state, gates, limit, deadline, seed)
     found = QueueCapacity()
     try:
@@ -126,6 +144,27 @@ def _in_each_queue(cluster: Cluster, state: KueueState, name: str) -> Iterator[t
     first = found.object.spec.queue_name
     others = sorted(local for where, local in cluster.objects(LocalQueue) if where == namespace and local != first)
     yield from ((local, found.object) for local in (first, *others))
+
+
+def _of_pod(
+    cluster: Cluster, template: str | None, pod: str | None, gates: FeatureGates
+) -> Iterator[tuple[str, KueueWorkload]]:
+    """A pod, or one with a claim of a template, as a workload of each LocalQueue of its namespace."""
+    source = find_copy_source(cluster, template=template, pod=pod, gates=gates)
+    namespace, name = source.namespace, source.name
+    made = PodTemplateSpec(
+        spec=PodSpec(resource_claims=(PodResourceClaim(name="claim", resource_claim_template_name=name),))
+    )
+    if (copied_pod := source.copy(0).pod) is not None:
+        labels = ObjectMeta(labels=copied_pod.metadata.labels, annotations=copied_pod.metadata.annotations)
+        made = PodTemplateSpec(metadata=labels, spec=replace_fields(copied_pod.spec, node_name=None))
+    sets = (KueuePodSet(name="main", count=1, template=made),)
+    copied = KueueWorkload(metadata=ObjectMeta(name=name, namespace=namespace), spec=KueueWorkloadSpec(pod_sets=sets))
+    queues = sorted(local for where, local in cluster.objects(LocalQueue) if where == namespace)
+    if not queues:
+        raise ValueError(f"namespace {namespace} has no LocalQueue")
+    own = (made.metadata.labels or {}).get(QUEUE_LABEL)
+    yield from ((local, copied) for local in sorted(queues, key=lambda one: one != own))
 
 
 def _row(

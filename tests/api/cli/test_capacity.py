@@ -221,6 +221,23 @@ def test_a_workload_of_kueue_is_counted_by_quota_placement_and_both(drasat, exam
         assert done.err == "drasat: Workload team/nobody not found, nor a job or pod of this name with a LocalQueue\n"
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--template", "team/gpus-4", "--queues"), 0),
+        (("--template", "team/gpus-8", "--queues"), 1),
+        (("--queues",), 2),
+        (("--template", "team/gpus-4", "--workload", "team/halves", "--queues"), 2),
+        (("--template", "team/none", "--queues"), 2),
+    ],
+)
+def test_copies_of_a_template_are_counted_in_queues(drasat, examples, options, code):
+    done = drasat("capacity", "-f", examples / "kueue" / "j-stranded", *options)
+    assert done.code == code
+    assert done.err.count("\n") == (code == 2)
+    assert (" a " in done.out) == (code < 2)
+
+
 def test_a_workload_is_named_alone(drasat, examples):
     done = drasat("capacity", "-f", examples / "kueue" / "j-stranded", "--workload", "a", "--node", "gpu-1")
     assert (done.code, done.err.count("\n")) == (2, 1)

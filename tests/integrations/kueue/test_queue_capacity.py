@@ -230,3 +230,34 @@ def test_an_interrupt_leaves_the_rows_that_are_known(monkeypatch):
     with pytest.raises(drasat.QueueCapacityInterrupted) as stopped:
         drasat.queue_capacity(scene({"old": [4]}, queue("q", old=3), *jobs))
     assert [(one.workload, one.both.fits) for one in stopped.value.result.queues] == [("job-1", 3)]
+
+
+def test_copies_of_a_template_and_of_a_pod_are_counted_in_every_queue_of_the_namespace():
+    """A pod with one claim of two GPUs: five GPUs of quota, and nodes with four and one."""
+    labels = {"kueue.x-k8s.io/queue-name": "b"}
+    claims = [{"name": "c", "resourceClaimTemplateName": "gpus-2"}]
+    spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": claims}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "team", "labels": labels}}
+    cluster = scene({"old": [4, 1]}, queue("a", old=5), queue("b", old=2), {**pod, "spec": spec})
+    found = drasat.queue_capacity(cluster, template="team/gpus-2").queues
+    assert [(one.local_queue, one.quota.fits, one.placement.fits, one.both.fits) for one in found] == [
+        ("a", 2, 2, 2),
+        ("b", 1, 2, 1),
+    ]
+    assert all(one.both.proven for one in found)
+    own, other = drasat.queue_capacity(cluster, pod="team/p").queues
+    assert (own.local_queue, own.both.fits, other.local_queue, other.both.fits) == ("b", 1, "a", 2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"template": "team/none"}, "ResourceClaimTemplate team/none not found"),
+        ({"template": "team/gpus-2", "pod": "team/p"}, "give only one of them"),
+        ({"pod": "nobody/p"}, "not found"),
+    ],
+)
+def test_what_cannot_be_copied_is_one_line(asked, message):
+    with pytest.raises(ValueError, match=message) as refused:
+        drasat.queue_capacity(scene({"old": [4]}, queue("a", old=5)), **asked)
+    assert "\n" not in str(refused.value)
