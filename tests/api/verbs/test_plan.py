@@ -57,6 +57,7 @@ def test_a_unit_is_told_with_its_owner_its_own_name_and_its_claims():
         "outcome": "Placed",
         "order": None,
         "reasons": [],
+        "proof": None,
     }
     assert [(one["namespace"], one["name"]) for one in claims] == [("ns", "train-3-gpus")]
     assert [one["device"] for one in claims[0]["allocation"]["devices"]["results"]] == ["gpu-0", "gpu-1"]
@@ -114,8 +115,8 @@ def test_the_gap_is_relative_to_the_bound(value, bound, gap):
 def test_stages_have_value_bound_gap_and_direction():
     found = result(stages=[stage(value=9, bound=10, proven=False), stage("cost", 37.5, None, False, maximised=False)])
     assert found.to_dict()["objective"] == [
-        {"stage": "admitted", "value": 9, "bound": 10, "proven": False, "gap": 0.1, "sense": "max"},
-        {"stage": "cost", "value": 37.5, "bound": None, "proven": False, "gap": None, "sense": "min"},
+        {"stage": "admitted", "value": 9, "bound": 10, "proven": False, "gap": 0.1, "sense": "max", "proof": None},
+        {"stage": "cost", "value": 37.5, "bound": None, "proven": False, "gap": None, "sense": "min", "proof": None},
     ]
 
 
