@@ -19,6 +19,9 @@ from ...solver.plan.plan import plan
 from .cycles import KueueState, PhaseRecord
 from .joint import given_admissions
 
+# So many pods of a workload say why they have no place.
+_MOST_EXPLAINED = 256
+
 
 def place_admitted(
     cluster: Cluster,
@@ -54,9 +57,12 @@ def _placement_of(found: PlanOutcome, held: Collection[str]) -> QuotaPlacement:
     """The records of a plan with given admissions."""
     nodes: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     reasons: dict[tuple[str, str], dict[Reason, None]] = defaultdict(dict)
+    explained = Counter[tuple[str, str]]()
     for unit in found.units:
         if unit.node is None:
-            reasons[unit.namespace, unit.gang].update(dict.fromkeys(unit.reasons))
+            explained[unit.namespace, unit.gang] += 1
+            if explained[unit.namespace, unit.gang] <= _MOST_EXPLAINED:
+                reasons[unit.namespace, unit.gang].update(dict.fromkeys(unit.reasons))
         else:
             nodes[unit.namespace, unit.gang][unit.node] += 1
     workloads = []

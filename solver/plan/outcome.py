@@ -165,7 +165,8 @@ class ReasonsByUnit(Mapping[int, tuple[Reason, ...]]):
 
     def beside(self, others: Mapping[int, tuple[Reason, ...]]) -> ReasonsByUnit:
         """These, and others that count before them."""
-        return ReasonsByUnit(self._queue, {**self._found, **others})
+        written = others._found if isinstance(others, ReasonsByUnit) else others  # noqa: SLF001 - the class's own
+        return ReasonsByUnit(self._queue, {**self._found, **written})
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,9 @@ def _planned_workloads(
     own: dict[int, tuple[Reason, ...]] = {}
     for place, planned in enumerate(queue):
         member = quota.member(planned)
-        if member is not None:
-            own.setdefault(member.workload, reasons.get(place, ()))
+        # Reasons are written when they are looked at.
+        if member is not None and member.workload not in own:
+            own[member.workload] = reasons.get(place, ())
     for number, workload in enumerate(quota.problem.workloads):
         admitted = admissions.get(number)
         if number in own:

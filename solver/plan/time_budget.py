@@ -8,7 +8,7 @@ looked at, or fewer of the units that the search placed are kept. So a plan is v
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import monotonic
+from time import monotonic, process_time
 
 from ...models.workload.expansion import QueuedUnit
 from ..allocate.check import LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS, verification_ends
@@ -24,6 +24,8 @@ _ASSIGNED_STEPS = 3.0
 _VERIFIED_STEPS = 4.5
 _VERIFIED_DEVICE_STEPS = 2.25
 _REREAD_STEPS, _READ_NODE_STEPS = 0.5, 1.5
+# What the instance takes for each unit, and what writing down takes what became of it.
+_BUILT_STEPS, _WRITTEN_STEPS = 0.8, 1.5
 _RECHECK_STEPS = 0.3
 # What part of the tolerance is for that second look.
 _RECHECK_TOLERANCE = 0.7
@@ -38,30 +40,60 @@ _COUPLING_SHARE, _LEAST_SEARCH_SHARE = 0.5, 0.2
 _FIRST_FIT_STEPS, _FIRST_FIT_SECONDS, _FIRST_FIT_SHARE = 12.0, 3.0, 0.55
 
 
-class PlanTimeBudget:
-    """Wall times of the phases, and when each has to end. ``clock`` reads seconds; limit None: there is no end."""
+# Other programs slow phases down by so much at most; less processor time says nothing about that.
+_MOST_SLOWDOWN, _LEAST_MEASURED = 10.0, 0.1
+# While these phases wait, the solver or other processes may be at work.
+_WAITING_PHASES = ("solve",)
 
-    def __init__(self, limit: float | None, clock: Callable[[], float] = monotonic) -> None:
+
+class PlanTimeBudget:
+    """Wall times of the phases, and when each has to end. ``clock`` reads seconds; limit None: there is no end.
+
+    ``work_clock`` reads seconds of processor time: the more the clock is ahead of it, the busier the machine is.
+    """
+
+    def __init__(
+        self, limit: float | None, clock: Callable[[], float] = monotonic, work_clock: Callable[[], float] | None = None
+    ) -> None:
         self._clock = clock
+        self._work_clock = work_clock or (process_time if clock is monotonic else clock)
         self._limit = limit
         self._begun = self._last = clock()
-        self._step = _FASTEST_STEP
+        self._last_work = self._work_clock()
+        self._waited = self._worked = 0.0
+        self._pace = self._step = _FASTEST_STEP
+        self._most: int | None = None
         self._reread = self._recheck = 0.0
         self.deadline = None if limit is None else self._last + limit
         self.laps: dict[str, float] = {}
 
     def lap(self, name: str) -> None:
         """End a phase."""
-        now = self._clock()
+        now, work = self._clock(), self._work_clock()
         self.laps[name] = now - self._last
-        self._last = now
+        if name not in _WAITING_PHASES:
+            self._waited += now - self._last
+            self._worked += work - self._last_work
+        self._last, self._last_work = now, work
+        self._step = max(self._pace, _FASTEST_STEP * self._slowdown)
 
-    def measure_pace(self, units: int, nodes: int = 0) -> None:
-        """Take the time since the beginning for that of reading so many units; verification reads all nodes, too."""
+    @property
+    def _slowdown(self) -> float:
+        """How many times longer phases take than the processor works on them."""
+        if self._worked < _LEAST_MEASURED:
+            return 1.0
+        return min(max(1.0, self._waited / self._worked), _MOST_SLOWDOWN)
+
+    def measure_pace(self, units: int, nodes: int = 0, most: int | None = None) -> None:
+        """Take the time since the beginning for that of reading so many units; verification reads all nodes, too.
+
+        No more than ``most`` units can be placed; None: that is not known.
+        """
         pace = (self._clock() - self._begun) / max(1, units) / _QUEUE_STEPS
-        self._step = min(max(pace, _FASTEST_STEP), _SLOWEST_STEP)
-        self._reread = units * _REREAD_STEPS + nodes * _READ_NODE_STEPS
+        self._pace = self._step = min(max(pace, _FASTEST_STEP), _SLOWEST_STEP)
+        self._reread = units * (_REREAD_STEPS + _WRITTEN_STEPS) + nodes * _READ_NODE_STEPS
         self._recheck = units * _RECHECK_STEPS
+        self._most = most
 
     def affordable_share(self, units: Sequence[QueuedUnit], nodes: int) -> float:
         """What part of these nodes and units can be planned and verified in the time that is left, from 0 to 1."""
@@ -69,7 +101,7 @@ class PlanTimeBudget:
         if left is None or ends is None:
             return 1.0
         left = max(0.0, left - (ends - self._clock()) / self._step)
-        needed = nodes * _NODE_STEPS + self._placed_steps(units)
+        needed = nodes * _NODE_STEPS + len(units) * _BUILT_STEPS + self._placed_steps(units)
         return 1.0 if needed <= left else left / needed
 
     def affordable_units(self, units: Sequence[QueuedUnit]) -> int:
@@ -147,7 +179,8 @@ class PlanTimeBudget:
         return None if self.deadline is None else now + max(0.0, self.deadline - now) * share
 
     def _placed_steps(self, units: Sequence[QueuedUnit]) -> float:
-        return len(units) * _ASSIGNED_STEPS + self._verified_steps(units)
+        steps = len(units) * _ASSIGNED_STEPS + self._verified_steps(units)
+        return steps if self._most is None or self._most >= len(units) else steps * self._most / len(units)
 
     def _verified_steps(self, units: Sequence[QueuedUnit]) -> float:
         known: dict[bytes, float] = {}

@@ -63,7 +63,7 @@ def unplaced_reasons(
     are constraints of all claims, beside their own.
     """
     classes: dict[bytes, list[int]] = defaultdict(list)
-    members: dict[Gang, list[Unit]] = defaultdict(list)
+    members: dict[Gang, list[QueuedUnit]] = defaultdict(list)
     gang_nodes: dict[Gang, list[str]] = defaultdict(list)
     for position, one in enumerate(queue):
         gang = one.unit_set.gang
@@ -72,7 +72,7 @@ def unplaced_reasons(
         if gang is not None and position in assigned:
             gang_nodes[gang].append(assigned[position][0].metadata.name)
         elif gang is not None:
-            members[gang].append(one.unit)
+            members[gang].append(one)
     listed = sorted(classes.values(), key=lambda positions: (-len(positions), positions[0]))
     found: dict[int, tuple[Reason, ...] | SharedReasons] = {}
     asked = listed[:MOST_UNIT_CLASSES]
@@ -94,16 +94,16 @@ def unplaced_reasons(
         for positions in asked:
             check_deadline(deadline)
             first = queue[positions[0]]
-            gang, others = first.unit_set.gang, list[Unit]()
+            gang, others, waiting = first.unit_set.gang, list[Unit](), 0
             if gang is not None:
                 # Placed members count as running.
-                others, running = members[gang], tuple(sorted((*gang.running_nodes, *gang_nodes[gang])))
-                gang = replace(gang, running_nodes=running)
+                others, waiting = [one.unit for one in members[gang][:MOST_MEMBERS]], len(members[gang])
+                gang = replace(gang, running_nodes=tuple(sorted((*gang.running_nodes, *gang_nodes[gang]))))
             rules, forbidden = first.unit_set.shape.rules, dict[str, str]()
             if ledger is not None and rules is not None:
                 refusals = ((name, ledger.refusal(rules, name)) for name in cluster.nodes)
                 forbidden = {name: refusal for name, refusal in refusals if refusal is not None}
-            ask = partial(explainer.reasons, members=others, made=made, forbidden=forbidden)
+            ask = partial(explainer.reasons, members=others, waiting=waiting, made=made, forbidden=forbidden)
             yield ask(first.unit, gang, allocated_state, rooms)
 
     with suppress(DeadlineExceededError):
@@ -162,6 +162,7 @@ class UnplacedExplainer:
         room_by_node: RoomByNode,
         *,
         members: Sequence[Unit] = (),
+        waiting: int = 0,
         made: Mapping[ObjectKey, AllocationResult] = MappingProxyType({}),
         forbidden: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[Reason, ...]:
@@ -183,8 +184,9 @@ class UnplacedExplainer:
             The unit, and its gang if it is in one.
         allocated_state, room_by_node
             What is in use when the plan is carried out, and what is left of each node.
-        members
-            The members of the gang that are to be placed, ``unit`` among them.
+        members, waiting
+            The members of the gang that are to be placed, ``unit`` among them, or the first ``MOST_MEMBERS``, which
+            are tried; and how many they are in all, where that is more.
         made
             What the plan allocates, for units that share claims with others.
         forbidden
@@ -198,7 +200,7 @@ class UnplacedExplainer:
         try:
             found.extend(self._rule_reasons(forbidden))
             after = self._state(allocated_state, room_by_node)
-            found.extend(self._reasons(unit, gang, after, members, made, forbidden))
+            found.extend(self._reasons(unit, gang, after, members, waiting, made, forbidden))
         except SelectorError as error:
             return (Reason("nodeSelector", "", str(error)),)
         except DeadlineExceededError:
@@ -225,6 +227,7 @@ class UnplacedExplainer:
         gang: Gang | None,
         after: RemainingResources,
         members: Sequence[Unit],
+        waiting: int,
         made: Mapping[ObjectKey, AllocationResult],
         forbidden: Mapping[str, str],
     ) -> Iterator[Reason]:
@@ -238,7 +241,7 @@ class UnplacedExplainer:
             yield Reason(GANG, "", gang.problem)
         else:
             demands = [unit_demand(one, made, self._uncounted) for one in members] or [demand]
-            yield from self._gang_reasons(gang, demand, demands, after)
+            yield from self._gang_reasons(gang, demand, demands, max(waiting, len(demands)), after)
 
     def _rule_reasons(self, forbidden: Mapping[str, str]) -> Iterator[Reason]:
         """Say how many of the nodes each rule forbids."""
@@ -248,13 +251,13 @@ class UnplacedExplainer:
             yield Reason(rule, "", f"{MESSAGES[rule]}: {where} beside the plan")
 
     def _gang_reasons(
-        self, gang: Gang, demand: UnitDemand, demands: Sequence[UnitDemand], after: RemainingResources
+        self, gang: Gang, demand: UnitDemand, demands: Sequence[UnitDemand], waiting: int, after: RemainingResources
     ) -> Iterator[Reason]:
         """Say how many members find a node, and what the first member that finds none is missing."""
-        needed = len(demands) if gang.minimum is None else gang.minimum - len(gang.running_nodes)
+        needed = waiting if gang.minimum is None else gang.minimum - len(gang.running_nodes)
         # Where members may be: where there is a domain, the nodes of values that are not ruled out.
         candidates = sorted(node for _, nodes in _gang_domains(self._screening, gang) for node in nodes)
-        if too_small := gang.too_small(len(demands)):
+        if too_small := gang.too_small(waiting):
             yield Reason(GANG, "", too_small)
         elif not candidates and gang.domain:
             yield Reason(GANG, "", f"{gang.label}: no value of the label {gang.domain} is left for all members")
@@ -262,15 +265,15 @@ class UnplacedExplainer:
             # The gang is there without this unit, which need only be where the others are.
             yield from self._single_unit_reasons(demand, after, candidates)
         else:
-            yield from self._gang_fit_reasons(gang, demands, needed, after)
+            yield from self._gang_fit_reasons(gang, demands, waiting, needed, after)
 
     def _gang_fit_reasons(
-        self, gang: Gang, demands: Sequence[UnitDemand], needed: int, after: RemainingResources
+        self, gang: Gang, demands: Sequence[UnitDemand], waiting: int, needed: int, after: RemainingResources
     ) -> Iterator[Reason]:
-        fit = best_gang_fit(self._screening, gang, demands, after)
+        fit = best_gang_fit(self._screening, gang, demands, waiting, after)
         least = "whole" if gang.minimum is None else f"with at least {plural(needed, 'more member')}"
         where = f" with {fit.domain}" if fit.domain else ""
-        found = f"{fit.display_count} of {len(demands)} find a place beside the plan{where}"
+        found = f"{fit.display_count} of {waiting} find a place beside the plan{where}"
         yield Reason(GANG, "", f"{gang.label} is placed {least} or not at all: {found}")
         if fit.placed >= needed:
             yield Reason(LEFT, "", f"it fits beside the plan: {_WHY_LEFT}")
@@ -279,8 +282,8 @@ class UnplacedExplainer:
         among = frozenset(fit.nodes)
         screened = self._screening.screen(fit.first_unplaced, fit.state, self._nodes(fit.first_unplaced, among))
         yield from self._shortage_reasons(fit.first_unplaced, fit.state, screened)
-        before = best_gang_fit(self._screening, gang, demands, self._before)
-        message = f"{before.display_count} of {len(demands)} find a place before the plan, no more"
+        before = best_gang_fit(self._screening, gang, demands, waiting, self._before)
+        message = f"{before.display_count} of {waiting} find a place before the plan, no more"
         if before.placed >= needed:
             message = "the gang fits before the plan: the queue took its places"
         yield Reason(OUTBID, "", message)
@@ -351,14 +354,14 @@ class GangFit:
 
 
 def best_gang_fit(
-    screening: NodeScreening, gang: Gang, members: Sequence[UnitDemand], state: RemainingResources
+    screening: NodeScreening, gang: Gang, members: Sequence[UnitDemand], waiting: int, state: RemainingResources
 ) -> GangFit:
     """Place members in order, each on the first node that takes it, in the domain where most of them find a place.
 
-    There must be a domain. Another order might place more of them.
+    So many are ``waiting``. There must be a domain. Another order might place more of them.
     """
     tried = islice(_gang_domains(screening, gang), _MOST_DOMAINS)
-    fits = (_fit_members(screening, members, state, nodes, domain) for domain, nodes in tried)
+    fits = (_fit_members(screening, members, waiting, state, nodes, domain) for domain, nodes in tried)
     return max(fits, key=lambda fit: fit.placed)
 
 
@@ -383,6 +386,7 @@ def _gang_domains(screening: NodeScreening, gang: Gang) -> Iterator[tuple[str, S
 def _fit_members(
     screening: NodeScreening,
     members: Sequence[UnitDemand],
+    waiting: int,
     state: RemainingResources,
     nodes: Sequence[int],
     domain: str,
@@ -392,7 +396,7 @@ def _fit_members(
     for demand in members[:MOST_MEMBERS]:
         if not placement.place(demand) and left is None:
             left = demand
-    is_cut = len(members) > MOST_MEMBERS
+    is_cut = waiting > MOST_MEMBERS
     return GangFit(placement.placed, left and left.after(placement.made), placement.state, nodes, domain, is_cut)
 
 
