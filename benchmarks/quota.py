@@ -1,7 +1,8 @@
-"""Quota beside placement: ``quota.py [--seconds N] [NODES ...]``, on teams that share GPUs (``scenarios/quota.py``).
+"""Quota beside placement: ``quota.py [--seconds N] [--phases] [NODES ...]``, on teams that share GPUs (``scenarios/quota.py``).
 
 Kueue's admissions go to nodes by first fit, and by a plan that has them as given: what is not placed is stranded. The
 joint plan chooses workloads, flavors and places at once. All are verified, and have N seconds each, by default 60.
+With ``--phases`` the table has what ``drasat quota`` takes instead, in CPU seconds of one process.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from time import perf_counter
+from time import perf_counter, process_time
 
 from tables import machine, show
 
@@ -64,10 +65,39 @@ def planned(cluster: Cluster, mode: str, limit: float) -> tuple[int | str, ...]:
     return *numbers, document.outcome
 
 
+def phase_rows(sizes: Sequence[int], limit: float) -> Iterator[tuple[str, ...]]:
+    """A row for each size: what the cycles take, what placing what they admit adds, and what saying what limits adds."""
+    yield "nodes", "workloads", "cycles", "CPU", "placement", "limits", "kinds that wait", "undecided"
+    for nodes in sizes:
+        cluster = made(nodes)
+        # So that nothing is loaded while the clock runs.
+        drasat.quota(made(4), limits=True)
+        seconds, found = {}, {}
+        for phase in ("cycles", "placement", "limits"):
+            began = process_time()
+            own = drasat.quota(
+                cluster, placement=phase == "placement", limits=phase == "limits", time_limit=limit
+            ).document
+            seconds[phase], found[phase] = process_time() - began, own
+        limits = found["limits"].limits
+        assert limits is not None
+        yield (
+            f"{nodes:,}",
+            f"{len(found['cycles'].workloads):,}",
+            f"{found['cycles'].cycles_run}",
+            f"{seconds['cycles']:.1f} s",
+            f"{seconds['placement'] - seconds['cycles']:.1f} s",
+            f"{seconds['limits'] - seconds['cycles']:.1f} s",
+            f"{len(limits.workloads)}",
+            f"{sum(not one.complete for one in limits.workloads)}",
+        )
+
+
 if __name__ == "__main__":
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=TIME_LIMIT)
     parser.add_argument("nodes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--phases", action="store_true", help="what quota takes")
     options = parser.parse_args()
     print(machine())
-    show(rows(options.nodes, options.seconds))
+    show((phase_rows if options.phases else rows)(options.nodes, options.seconds))

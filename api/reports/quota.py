@@ -180,7 +180,9 @@ def reasons(document: QuotaDocument) -> Iterator[str]:
         yield f"{workload} is admitted and cannot be placed: {because}"
     yield from (*document.notices, *(document.placement.notices if document.placement else ()))
     if document.limits and not document.limits.complete:
-        yield "the time limit left no time to say what limits all workloads"
+        undecided = sum(not one.complete for one in document.limits.workloads)
+        about = f"all changes for {undecided} of {plural(len(document.limits.workloads), 'kind')} of workloads"
+        yield f"the time limit left no time to judge {about if undecided else 'all prices'}"
     yield from joint_lines(document)
 
 

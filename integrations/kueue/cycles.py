@@ -6,6 +6,7 @@ quota back at once and queue up again.
 
 from __future__ import annotations
 
+import copy
 import signal
 import threading
 import time
@@ -16,10 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from ...models.kubernetes.kueue import Cohort
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.kueue import ClusterQueue, Cohort
 from .controllers import EvictionRecord, KueueControllers
-from .queues import ClusterQueueState
-from .quota_tree import QuotaNode, Share
+from .queues import ClusterQueueState, node_quota
+from .quota_tree import QuotaNode, QuotaTree, Share
 from .scheduling import CycleStoppedError, QueueHead, SchedulingCycle
 from .workload_state import EVICTED, PREEMPTED, QUOTA_RESERVED, QuotaGrant, WorkloadCondition, WorkloadState
 
@@ -73,7 +75,12 @@ class PhaseRecord:
 
 
 class KueueState(KueueControllers):
-    """Queues, cohorts and workloads, and the scheduler that admits the workloads cycle by cycle."""
+    """Queues, cohorts and workloads, and the scheduler that admits the workloads cycle by cycle.
+
+    ``quiet``: in the last cycle every head was admitted within the nominal quota of its queue, in the first flavors.
+    """
+
+    quiet = False
 
     def run(
         self,
@@ -81,13 +88,14 @@ class KueueState(KueueControllers):
         *,
         deadline: float | None = None,
         on_cycle: Callable[[CycleRecord], None] | None = None,
+        with_quota: bool = True,
     ) -> PhaseRecord:
         """Run cycles until nothing changes, or the same states come back, or so many have run.
 
         ``deadline`` is a reading of ``time.monotonic``. A cycle that it, or a KeyboardInterrupt, comes upon leaves
         nothing behind.
         """
-        phase = PhaseRecord(self.quota_rows())
+        phase = PhaseRecord(self.quota_rows() if with_quota else [])
         if self._evicted:
             phase.cycles.append(CycleRecord(0, evicted=_by_name(self._evicted)))
             self._evicted = []
@@ -127,9 +135,34 @@ class KueueState(KueueControllers):
                     break
         except KeyboardInterrupt:
             phase.interrupted = True
-        phase.quota_after = self.quota_rows()
-        phase.shares = self._shares()
+        if with_quota:
+            phase.quota_after = self.quota_rows()
+            phase.shares = self._shares()
         return phase
+
+    def with_quota_of(self, cluster: Cluster) -> KueueState:
+        """Return a copy in which queues and cohorts have the amounts of quota that they have in ``cluster``.
+
+        Nothing else of them may differ. What amounts could have changed before is as it was.
+        """
+        made = copy.copy(self)
+        made._separate(cluster)  # noqa: SLF001 - the class's own
+        return made
+
+    def _separate(self, cluster: Cluster) -> None:
+        """Copy all that changes, and build the tree anew."""
+        described = {one.metadata.name: one for one in cluster.objects(ClusterQueue).values()}
+        cohorts = [node_quota(one) for one in cluster.objects(Cohort).values()]
+        self._cluster, self.quiet = cluster, False
+        self.tree = QuotaTree([node_quota(one) for one in described.values()], cohorts)
+        own = self.workloads = {key: one.copied() for key, one in self.workloads.items()}
+        nodes = self.tree.queues
+        self.queues = {name: one.copied(described[name], nodes[name], own) for name, one in self.queues.items()}
+        self._place = {key: self.queues[queue.name] for key, queue in self._place.items()}
+        self._marks, self._tree_marks, self._evicted = dict(self._marks), self._tree_marks.copy(), list(self._evicted)
+        for queue in self.queues.values():
+            for workload in queue.reserved:
+                queue.node.add(workload.held)
 
     def shown_nodes(self) -> list[QuotaNode]:
         """The queues that are active, and the cohorts above them: cohorts first, then by name."""
@@ -176,6 +209,7 @@ class KueueState(KueueControllers):
         cycle = SchedulingCycle(self.queues, self._flavors, self._namespaces, self._rules, self._now + 1, number, stops)
         told = {workload.key: workload.conditions.get(QUOTA_RESERVED) for workload, _ in heads}
         judged = cycle.run(heads)
+        self.quiet = all(head.is_quiet for head in judged)
         self._now += 1
         admitted = [self._admit(head) for head in judged if head.admitted]
         for head in judged:

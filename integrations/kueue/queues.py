@@ -5,6 +5,7 @@ Workloads of one shape are parked together: what one of them failed at, the othe
 
 from __future__ import annotations
 
+import copy
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,6 +91,15 @@ class ClusterQueueState:
         self.inactive: tuple[str, str] | None = None
         self.checks = [one.name for one in _checks(described)]
 
+    def copied(
+        self, described: ClusterQueue, node: QuotaNode, workloads: Mapping[str, WorkloadState]
+    ) -> ClusterQueueState:
+        """Return the queue with other amounts of quota, and with copies of the workloads, by their keys."""
+        made = copy.copy(self)
+        made.spec, made.node = described.spec, node
+        made.reserved, made.pending = self.reserved.copied(workloads), self.pending.copied(workloads)
+        return made
+
     @property
     def flavors(self) -> list[str]:
         """Every flavor of the queue, in its order."""
@@ -111,12 +121,16 @@ class ReservedWorkloads:
     ``changed`` is called after anything that the order depends on has changed, or what a workload holds.
     """
 
-    def __init__(self) -> None:
-        self._workloads: dict[str, WorkloadState] = {}
+    def __init__(self, workloads: Mapping[str, WorkloadState] | None = None) -> None:
+        self._workloads: dict[str, WorkloadState] = dict(workloads or {})
         self._holding: dict[AbstractSet[FlavorResource], tuple[WorkloadState, ...]] = {}
         # What is held of each pair, by priority, and as what each workload counts in it; None as long as nobody asked.
         self._held: dict[FlavorResource, Counter[int]] | None = None
         self._counted: dict[str, tuple[int, Usage]] = {}
+
+    def copied(self, workloads: Mapping[str, WorkloadState]) -> ReservedWorkloads:
+        """Return the same with copies of the workloads."""
+        return ReservedWorkloads({key: workloads[key] for key in self._workloads})
 
     def __contains__(self, key: str) -> bool:
         return key in self._workloads
@@ -200,6 +214,18 @@ class PendingQueue:
         self._head = ""
         # Changes with every workload that comes, goes, is parked or woken.
         self.mark = 0
+
+    def copied(self, workloads: Mapping[str, WorkloadState]) -> PendingQueue:
+        """Return the same with copies of the workloads."""
+        made = copy.copy(self)
+        made._separate(workloads)  # noqa: SLF001 - the class's own
+        return made
+
+    def _separate(self, workloads: Mapping[str, WorkloadState]) -> None:
+        self.active = {key: workloads[key] for key in self.active}
+        self.parked = {key: workloads[key] for key in self.parked}
+        self._heap, self._failed_shapes = list(self._heap), dict(self._failed_shapes)
+        self._by_shape = {shape: dict(keys) for shape, keys in self._by_shape.items()}
 
     def __contains__(self, key: str) -> bool:
         return key in self.active or key in self.parked

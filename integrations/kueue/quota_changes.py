@@ -1,50 +1,41 @@
 """What limits: the quota that a waiting workload lacks, the least change that admits it, and what more quota is worth.
 
 A change of quota is judged by Kueue's cycles themselves. They run again from the objects of the input, with the
-changed ClusterQueue or Cohort, and the answer is whether the workload has quota at the end. Only the tree of the queue
-runs, for trees share nothing. Amounts are searched by halving: with any one of the amounts of a change less by one, the
-workload waits. Kueue compares sums of quotas with sums of requests, so that only multiples of what divides all of them
-are tried. The shares of fair sharing are quotients: with it every amount counts.
+changed ClusterQueue or Cohort, and the answer is whether the workload has quota at the end. Amounts are raised by what
+is missing, again where others took what was added, and then lowered by halving: with any one of the amounts of a change
+less by one, the workload waits. Kueue compares sums of quotas with sums of requests, so that only multiples of what
+divides all of them are tried. The shares of fair sharing are quotients: with it every amount counts.
 """
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice, product
 from math import gcd
-from typing import Any, TypeAlias
-
-from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.core import LimitRange, RuntimeClass
-from ...models.kubernetes.kueue import (
-    AdmissionCheck,
-    ClusterQueue,
-    Cohort,
-    FlavorResourceQuota,
-    KueueWorkload,
-    LocalQueue,
-    QuotaResourceGroup,
-    ResourceFlavor,
-)
-from ...models.kubernetes.meta import key_of
+from ...models.kubernetes.kueue import ResourceFlavor
 from ...models.results import quota as records
 from ...models.results.quota import QuotaField
-from .amounts import amount_of, step_of, written_amount
+from .amounts import step_of, written_amount
 from .configuration import KueueConfiguration
-from .counting import CountingFailure, WorkloadCharge
 from .cycles import KueueState
 from .flavors import PODS, flavor_misfit
 from .queues import ClusterQueueState
 from .quota_tree import FlavorResource, QuotaNode
+from .quota_trials import QuotaLever, QuotaRaises, QuotaTrials, TrialTimeOverError
 from .workload_state import QUOTA_RESERVED, WorkloadState
 
 # With more ways to choose flavors, the first are looked at.
 _MOST_WAYS = 8
+# So often an amount is raised by what is missing then, before all that could be needed is tried.
+_MOST_STEPS = 6
+# What part of the time that is left goes into changes before prices; then into those that are left.
+_SHARES_OF_CHANGES = (0.7, 1.0)
 
 
 class LimitsInterruptedError(Exception):
@@ -53,120 +44,6 @@ class LimitsInterruptedError(Exception):
     def __init__(self, limits: records.QuotaLimitReport) -> None:
         super().__init__()
         self.limits = limits
-
-
-class _TimeOverError(Exception):
-    """The time limit passed while cycles ran for a change."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Lever:
-    """An amount of a queue or cohort that can be raised."""
-
-    node: QuotaNode
-    field: QuotaField
-    pair: FlavorResource
-
-    @property
-    def before(self) -> int | None:
-        """What it is now; None: nothing can be changed here."""
-        limits = self.node.limits.get(self.pair)
-        if limits is None:
-            return None
-        amounts = {"nominalQuota": limits.nominal, "borrowingLimit": limits.borrowing, "lendingLimit": limits.lending}
-        return amounts[self.field]
-
-
-_Raises: TypeAlias = Mapping[_Lever, int]
-
-
-class _Judge:
-    """Says what has quota in the end in the tree of a queue, once some amounts are raised."""
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        configuration: KueueConfiguration,
-        state: KueueState,
-        root: QuotaNode,
-        max_cycles: int | None,
-        deadline: float | None,
-    ) -> None:
-        self._configuration, self._max_cycles, self._deadline = configuration, max_cycles, deadline
-        self._charges: dict[tuple[str, str], WorkloadCharge | CountingFailure | None] = {
-            (one.namespace, one.name): one.charge for one in state.workloads.values()
-        }
-        queues = {one.name for one in root.all_queues()}
-        local = {key: one for key, one in cluster.objects(LocalQueue).items() if one.spec.cluster_queue in queues}
-        workloads = {}
-        for one in (each.object for each in state.workloads.values()):
-            key, admission = key_of(one.metadata), one.status.admission
-            named = local.get((key[0], one.spec.queue_name)), admission and admission.cluster_queue in queues
-            if any(named):
-                workloads[key] = one
-        objects: dict[type[Any], Mapping[Any, Any]] = {
-            kind: cluster.objects(kind) for kind in (ResourceFlavor, AdmissionCheck, Cohort, LimitRange, RuntimeClass)
-        }
-        own = {key: one for key, one in cluster.objects(ClusterQueue).items() if one.metadata.name in queues}
-        objects |= {LocalQueue: local, KueueWorkload: workloads, ClusterQueue: own}
-        self._cluster = replace(Cluster.of(()), namespaces=cluster.namespaces, integration_objects=objects)
-        self._known: dict[frozenset[tuple[_Lever, int]], frozenset[str]] = {}
-
-    def holders(self, raises: _Raises) -> frozenset[str]:
-        """The workloads that have quota at the end. Raises ``_TimeOverError``."""
-        key = frozenset(raises.items())
-        if key not in self._known:
-            state = KueueState(self._changed(raises), self._configuration, self._count)
-            if state.run(self._max_cycles, deadline=self._deadline).interrupted:
-                raise KeyboardInterrupt
-            if self._deadline is not None and time.monotonic() >= self._deadline:
-                raise _TimeOverError
-            self._known[key] = frozenset(name for name, one in state.workloads.items() if one.reserved)
-        return self._known[key]
-
-    def _count(self, workload: KueueWorkload) -> WorkloadCharge | CountingFailure:
-        charge = self._charges.get(key_of(workload.metadata))
-        # What was never counted is in no queue.
-        return charge or CountingFailure("not counted", "not counted", retry=False)
-
-    def _changed(self, raises: _Raises) -> Cluster:
-        changed: dict[type[ClusterQueue | Cohort], dict[object, ClusterQueue | Cohort]] = {}
-        for kind in (ClusterQueue, Cohort):
-            changed[kind] = dict(self._cluster.objects(kind))
-            for key, described in changed[kind].items():
-                own = {
-                    (lever.pair, lever.field): amount
-                    for lever, amount in raises.items()
-                    if lever.node.is_queue is (kind is ClusterQueue) and lever.node.name == described.metadata.name
-                }
-                if own:
-                    groups = tuple(_raised(group, own) for group in described.spec.resource_groups or ())
-                    spec = replace_fields(described.spec, resource_groups=groups)
-                    changed[kind][key] = replace_fields(described, spec=spec)
-        return replace(self._cluster, integration_objects={**self._cluster.integration_objects, **changed})
-
-
-def _raised(group: QuotaResourceGroup, own: Mapping[tuple[FlavorResource, QuotaField], int]) -> QuotaResourceGroup:
-    """The group with some amounts raised."""
-
-    def raised(flavor: str, one: FlavorResourceQuota) -> FlavorResourceQuota:
-        fields: tuple[tuple[QuotaField, str], ...] = (
-            ("nominalQuota", "nominal_quota"),
-            ("borrowingLimit", "borrowing_limit"),
-            ("lendingLimit", "lending_limit"),
-        )
-        for field, attribute in fields:
-            more = own.get(((flavor, one.name), field), 0)
-            if more:
-                amount = amount_of(one.name, getattr(one, attribute)) + more
-                one = replace_fields(one, **{attribute: written_amount(one.name, amount)})
-        return one
-
-    flavors = tuple(
-        replace_fields(flavor, resources=tuple(raised(flavor.name, one) for one in flavor.resources or ()))
-        for flavor in group.flavors or ()
-    )
-    return replace_fields(group, flavors=flavors)
 
 
 def quota_limits(
@@ -179,10 +56,46 @@ def quota_limits(
 ) -> records.QuotaLimitReport:
     """What limits the workloads that wait in ``state``, where the cycles of ``cluster`` have ended.
 
-    Of workloads that are alike the first is judged. ``deadline`` is a reading of ``time.monotonic``: what is not
-    known by then is left out, and ``complete`` is False. Raises ``LimitsInterruptedError`` for a KeyboardInterrupt.
+    Of workloads that are alike the first is judged. ``deadline`` is a reading of ``time.monotonic``: changes and prices
+    that are not judged by then are left out, and ``complete`` is False there and for the whole. Raises
+    ``LimitsInterruptedError`` for a KeyboardInterrupt.
     """
     return _LimitFinder(cluster, configuration, state, max_cycles, deadline).report()
+
+
+@dataclass(slots=True)
+class _WaitingKind:
+    """Workloads that are alike: what the first of them asks, and the changes that are known to admit it.
+
+    ``open`` are amounts of one field of one owner, with what they are asked for, that are still to be judged.
+    """
+
+    alike: Sequence[WorkloadState]
+    node: QuotaNode
+    ways: Sequence[Mapping[FlavorResource, int]]
+    open: list[list[_Attempt]]
+    found: list[tuple[tuple[float, ...], records.QuotaChange]] = field(default_factory=list)
+
+    def limit(self) -> records.WorkloadLimit:
+        """The record, by what is known."""
+        told = self.alike[0].conditions.get(QUOTA_RESERVED)
+        return records.WorkloadLimit(
+            workloads=tuple(one.key for one in self.alike),
+            cluster_queue=self.node.name,
+            message=told.message if told is not None else "",
+            missing=missing_quota(self.node, self.ways),
+            changes=tuple(change for _, change in sorted(self.found, key=lambda pair: pair[0])),
+            complete=not self.open,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """Amounts that may be raised together for one choice of flavors; ``number`` is the place of their owner."""
+
+    asked: Mapping[FlavorResource, int]
+    levers: Sequence[QuotaLever]
+    number: int
 
 
 class _LimitFinder:
@@ -199,50 +112,60 @@ class _LimitFinder:
         self._cluster, self._configuration, self._state = cluster, configuration, state
         self._max_cycles, self._deadline = max_cycles, deadline
         self._flavors = {one.metadata.name: one for one in cluster.objects(ResourceFlavor).values()}
-        self._judges: dict[QuotaNode, _Judge] = {}
+        self._trials: dict[QuotaNode, QuotaTrials] = {}
         self._units: dict[tuple[QuotaNode, str], int] = {}
+        self._waiting: dict[QuotaNode, Counter[str]] = {}
+        self._prices: dict[QuotaLever, records.QuotaPrice | None] = {}
 
     def report(self) -> records.QuotaLimitReport:
-        """See ``quota_limits``."""
+        """See ``quota_limits``.
+
+        Of all workloads the owner next to them comes first. If the time may be short, prices have a part of it.
+        """
         waiting: dict[object, list[WorkloadState]] = defaultdict(list)
         pending = [one for one in self._state.workloads.values() if one.state == "pending" and one.charged]
         for one in sorted(pending, key=lambda one: (-one.priority, one.queued_since, one.uid, one.key)):
             if self._state.place(one) is not None:
                 waiting[one.shape].append(one)
-        limits: dict[object, records.WorkloadLimit] = {}
-        prices: list[records.QuotaPrice] = []
-        complete = True
+        kinds = [self._kind(alike) for alike in waiting.values()]
+        levers = self._priced(kinds)
+
+        def known() -> records.QuotaLimitReport:
+            prices = tuple(price for price in map(self._prices.get, levers) if price is not None)
+            complete = not any(kind.open for kind in kinds) and self._prices.keys() >= levers.keys()
+            return records.QuotaLimitReport(tuple(kind.limit() for kind in kinds), prices, complete)
+
         try:
-            for shape, alike in waiting.items():
-                limits[shape] = self._limit(alike)
-            prices += self._prices([alike[0] for alike in waiting.values()])
-        except _TimeOverError:
-            complete = False
+            for share in _SHARES_OF_CHANGES:
+                with suppress(TrialTimeOverError):
+                    self._end_after(share)
+                    self._judge_changes(kinds)
+                with suppress(TrialTimeOverError):
+                    self._end_after(1 - share)
+                    self._judge_prices(levers)
         except KeyboardInterrupt:
-            found = records.QuotaLimitReport(tuple(limits.values()), tuple(prices), complete=False)
-            raise LimitsInterruptedError(found) from None
-        return records.QuotaLimitReport(tuple(limits.values()), tuple(prices), complete)
+            raise LimitsInterruptedError(known()) from None
+        return known()
 
-    def _judge(self, node: QuotaNode) -> _Judge:
-        root = node.root
-        if root not in self._judges:
-            self._judges[root] = _Judge(
-                self._cluster, self._configuration, self._state, root, self._max_cycles, self._deadline
-            )
-        return self._judges[root]
+    def _end_after(self, share: float) -> None:
+        """Let trials stop after a part of the time that is left."""
+        now = time.monotonic()
+        ends = None if self._deadline is None else now + share * max(0.0, self._deadline - now)
+        for trials in self._trials.values():
+            trials.deadline = ends
 
-    def _limit(self, alike: Sequence[WorkloadState]) -> records.WorkloadLimit:
+    def _kind(self, alike: Sequence[WorkloadState]) -> _WaitingKind:
         first = alike[0]
-        ways = self._ways(first)
-        node = self._node(first)
-        told = first.conditions.get(QUOTA_RESERVED)
-        return records.WorkloadLimit(
-            workloads=tuple(one.key for one in alike),
-            cluster_queue=node.name,
-            message=told.message if told is not None else "",
-            missing=missing_quota(node, ways),
-            changes=tuple(self._changes(first, ways)),
-        )
+        node, ways = self._node(first), self._ways(first)
+        if node.root not in self._trials:
+            self._trials[node.root] = QuotaTrials(
+                self._cluster, self._configuration, self._state, node.root, self._max_cycles
+            )
+        attempts: dict[tuple[QuotaNode, QuotaField], list[_Attempt]] = defaultdict(list)
+        for asked in ways:
+            for number, levers in enumerate(_levers(node, asked)):
+                attempts[levers[0].node, levers[0].field].append(_Attempt(asked, levers, number))
+        return _WaitingKind(alike, node, ways, list(attempts.values()))
 
     def _node(self, workload: WorkloadState) -> QuotaNode:
         place = self._state.place(workload)
@@ -252,53 +175,77 @@ class _LimitFinder:
     def _ways(self, workload: WorkloadState) -> list[dict[FlavorResource, int]]:
         return quota_ways(workload, self._state.queues[self._node(workload).name], self._flavors)
 
-    def _changes(
-        self, workload: WorkloadState, ways: Sequence[Mapping[FlavorResource, int]]
-    ) -> Iterator[records.QuotaChange]:
-        """The least change of each owner by which the workload gets quota, the smallest ones first."""
-        node, judge = self._node(workload), self._judge(self._node(workload))
-        found: list[tuple[tuple[float, ...], records.QuotaChange]] = []
-        for asked in ways:
-            for number, levers in enumerate(_levers(node, asked)):
-                raises = self._least(workload.key, judge, node, asked, levers)
-                if raises:
-                    found.append(((len(raises), *_size(raises), number), _change(levers[0], raises)))
-        best: dict[tuple[str, bool, str], records.QuotaChange] = {}
-        for _, change in sorted(found, key=lambda pair: pair[0]):
-            best.setdefault((change.owner, change.cohort, change.field), change)
-        yield from best.values()
+    def _judge_changes(self, kinds: Sequence[_WaitingKind]) -> None:
+        """Find the least change of each owner by which workloads get quota, owner by owner for all workloads."""
+        while any(kind.open for kind in kinds):
+            for kind in kinds:
+                if kind.open:
+                    best = self._best(kind, kind.open[0])
+                    if best is not None:
+                        kind.found.append(best)
+                    kind.open.pop(0)
 
-    def _least(
-        self, key: str, judge: _Judge, node: QuotaNode, asked: Mapping[FlavorResource, int], levers: Sequence[_Lever]
-    ) -> dict[_Lever, int]:
+    def _best(
+        self, kind: _WaitingKind, attempts: Sequence[_Attempt]
+    ) -> tuple[tuple[float, ...], records.QuotaChange] | None:
+        """The least change of one field of one owner, with any flavors."""
+        trials = self._trials[kind.node.root]
+        best: tuple[tuple[float, ...], records.QuotaChange] | None = None
+        for one in attempts:
+            raises = self._least(kind.alike[0].key, trials, kind.node, one)
+            cost = (len(raises), *_size(raises), one.number)
+            if raises and (best is None or cost < best[0]):
+                best = cost, _change(one.levers[0], raises)
+        return best
+
+    def _least(self, key: str, trials: QuotaTrials, node: QuotaNode, attempt: _Attempt) -> dict[QuotaLever, int]:
         """The least raise of these amounts with which the workload has quota; empty if there is none."""
-        short = {lever: asked[lever.pair] - max(0, node.available(lever.pair)) for lever in levers}
-        raises = {lever: amount for lever, amount in short.items() if amount > 0}
-        if not raises or key not in judge.holders(raises):
-            # Others take what is added, or come first.
-            raises = {lever: most for lever in levers if (most := self._most(node, lever)) > 0}
-            if key not in judge.holders(raises):
-                return {}
-        for lever in levers:
-            if lever in raises:
-                raises = self._lowered(key, judge, raises, lever)
-        return raises
+        asked, levers = attempt.asked, attempt.levers
+        raises: dict[QuotaLever, int] = {}
+        at: QuotaNode = node
+        for _ in range(_MOST_STEPS):
+            short = {lever: asked[lever.pair] - max(0, at.available(lever.pair)) for lever in levers}
+            if not any(amount > 0 for amount in short.values()):
+                break
+            # Where others took what was added, that much more is needed.
+            raises = {lever: more for lever in levers if (more := raises.get(lever, 0) + max(0, short[lever])) > 0}
+            if any(amount > self._most(node, lever) for lever, amount in raises.items()):
+                break
+            end = trials.end(raises)
+            if key in end.holders:
+                return self._lowered(key, trials, raises)
+            at = end.tree.queues[node.name]
+        most = {lever: amount for lever in levers if (amount := self._most(node, lever)) > 0}
+        return self._lowered(key, trials, most, raises) if key in trials.end(most).holders else {}
 
-    def _lowered(self, key: str, judge: _Judge, raises: _Raises, lever: _Lever) -> dict[_Lever, int]:
-        """The same raises with one of them as low as it can be."""
-        kept = {other: amount for other, amount in raises.items() if other != lever}
-        if key in judge.holders(kept):
-            return kept
-        unit = gcd(self._unit(lever.node.root, lever.pair[1]), raises[lever])
-        fails, works = 0, raises[lever] // unit
-        middle = works - 1
-        while works - fails > 1:
-            if key in judge.holders({**kept, lever: middle * unit}):
-                works = middle
-            else:
-                fails = middle
-            middle = (fails + works) // 2
-        return {**kept, lever: works * unit}
+    def _lowered(
+        self, key: str, trials: QuotaTrials, raises: QuotaRaises, too_small: QuotaRaises | None = None
+    ) -> dict[QuotaLever, int]:
+        """The same raises, each as low as it can be; those of which others were ``too_small`` may be far too large."""
+        now = dict(raises)
+
+        def works(lever: QuotaLever, amount: int) -> bool:
+            changed = {**now, lever: amount} if amount else {one: own for one, own in now.items() if one != lever}
+            return key in trials.end(changed).holders
+
+        for lever, most in raises.items():
+            unit = gcd(self._unit(lever.node.root, lever.pair[1]), most)
+            if too_small is None and not works(lever, most - unit):
+                continue
+            if works(lever, 0):
+                del now[lever]
+                continue
+            fails, enough = 0, most // unit if too_small else most // unit - 1
+            guess = (too_small or {}).get(lever, 0) // unit
+            while enough - fails > 1:
+                # Up from what was too small in steps that double, then halving what is left.
+                middle = guess if fails < guess < enough else (fails + enough) // 2
+                if works(lever, middle * unit):
+                    enough, guess = middle, 0
+                else:
+                    fails, guess = middle, 2 * guess
+            now[lever] = enough * unit
+        return now
 
     def _unit(self, root: QuotaNode, resource: str) -> int:
         """What divides all quotas of a resource in a tree, and all requests for it."""
@@ -323,40 +270,49 @@ class _LimitFinder:
             self._units[root, resource] = gcd(*amounts) or 1
         return self._units[root, resource]
 
-    def _most(self, node: QuotaNode, lever: _Lever) -> int:
+    def _most(self, node: QuotaNode, lever: QuotaLever) -> int:
         """What all workloads of the tree that wait ask, with what its queues use; no queue lends more than it has."""
         if lever.field == _LENT:
             return lever.node.nominal(lever.pair) - (lever.before or 0)
-        waiting = sum(
-            charge.requests.get(lever.pair[1], 0)
-            for one in self._state.workloads.values()
-            if self._state.place(one) is not None and self._node(one).root is node.root
-            for charge in one.charged
-        )
-        return waiting + node.root.at(lever.pair).usage
+        root = node.root
+        if root not in self._waiting:
+            self._waiting[root] = Counter()
+            for one in self._state.workloads.values():
+                if self._state.place(one) is not None and self._node(one).root is root:
+                    for charge in one.charged:
+                        self._waiting[root].update(charge.requests)
+        return self._waiting[root][lever.pair[1]] + root.at(lever.pair).usage
 
-    def _prices(self, waiting: Sequence[WorkloadState]) -> Iterator[records.QuotaPrice]:
-        """What one step more of an amount admits, for all amounts that workloads wait for."""
-        levers: dict[_Lever, None] = {}
-        for one in waiting:
-            node = self._node(one)
-            for asked in self._ways(one):
-                short = {pair: amount for pair, amount in asked.items() if amount > max(0, node.available(pair))}
-                levers.update((lever, None) for listed in _levers(node, short) for lever in listed)
+    def _priced(self, kinds: Sequence[_WaitingKind]) -> dict[QuotaLever, None]:
+        """The amounts that workloads wait for."""
+        levers: dict[QuotaLever, None] = {}
+        for kind in kinds:
+            for asked in kind.ways:
+                short = {pair: amount for pair, amount in asked.items() if amount > max(0, kind.node.available(pair))}
+                levers.update((lever, None) for listed in _levers(kind.node, short) for lever in listed)
+        return levers
+
+    def _judge_prices(self, levers: Iterable[QuotaLever]) -> None:
+        """What one step more of an amount admits."""
         for lever in levers:
-            judge, step = self._judge(lever.node), self._step(lever.pair[1])
-            before, after = judge.holders({}), judge.holders({lever: step})
-            if len(after) > len(before):
-                yield records.QuotaPrice(
-                    owner=lever.node.name,
-                    cohort=not lever.node.is_queue,
-                    field=lever.field,
-                    flavor=lever.pair[0],
-                    resource=lever.pair[1],
-                    more=written_amount(lever.pair[1], step),
-                    admitted=tuple(sorted(after - before)),
-                    lost=tuple(sorted(before - after)),
-                )
+            if lever not in self._prices:
+                self._prices[lever] = self._price(lever)
+
+    def _price(self, lever: QuotaLever) -> records.QuotaPrice | None:
+        trials, step = self._trials[lever.node.root], self._step(lever.pair[1])
+        before, after = trials.end({}).holders, trials.end({lever: step}).holders
+        if len(after) <= len(before):
+            return None
+        return records.QuotaPrice(
+            owner=lever.node.name,
+            cohort=not lever.node.is_queue,
+            field=lever.field,
+            flavor=lever.pair[0],
+            resource=lever.pair[1],
+            more=written_amount(lever.pair[1], step),
+            admitted=tuple(sorted(after - before)),
+            lost=tuple(sorted(before - after)),
+        )
 
     def _step(self, resource: str) -> int:
         charges = (charge for one in self._state.workloads.values() for charge in one.charged if charge.count)
@@ -393,7 +349,7 @@ def missing_quota(node: QuotaNode, ways: Sequence[Mapping[FlavorResource, int]])
     return tuple(_missing(node, pair, max(asked.get(pair, 0) for asked in ways)) for pair in sorted(pairs))
 
 
-def _levers(node: QuotaNode, pairs: Collection[FlavorResource]) -> Iterator[list[_Lever]]:
+def _levers(node: QuotaNode, pairs: Collection[FlavorResource]) -> Iterator[list[QuotaLever]]:
     """The amounts that may be raised together: those of one field of one owner."""
     way: tuple[tuple[QuotaNode, QuotaField], ...] = tuple(
         (one, field) for one in reversed(node.from_root) for field in _RAISED if field != "borrowingLimit" or one.parent
@@ -401,8 +357,8 @@ def _levers(node: QuotaNode, pairs: Collection[FlavorResource]) -> Iterator[list
     lenders = [
         other for other in _tree(node.root) if other not in node.from_root and any(map(other.local_available, pairs))
     ]
-    for owner, field in (*way, *((lender, _LENT) for lender in lenders)):
-        levers = [_Lever(owner, field, pair) for pair in sorted(pairs)]
+    for owner, changed in (*way, *((lender, _LENT) for lender in lenders)):
+        levers = [QuotaLever(owner, changed, pair) for pair in sorted(pairs)]
         listed = [lever for lever in levers if lever.before is not None]
         if listed:
             yield listed
@@ -419,12 +375,12 @@ def _tree(root: QuotaNode) -> Iterator[QuotaNode]:
         nodes.extend([*node.cohorts, *node.queues])
 
 
-def _size(raises: _Raises) -> tuple[float, ...]:
+def _size(raises: QuotaRaises) -> tuple[float, ...]:
     """How large a change is, in parts of what was there."""
     return (sum(amount / max(1, lever.before or 0) for lever, amount in raises.items()),)
 
 
-def _change(first: _Lever, raises: _Raises) -> records.QuotaChange:
+def _change(first: QuotaLever, raises: QuotaRaises) -> records.QuotaChange:
     amounts = (
         records.ChangedAmount(
             lever.pair[0],

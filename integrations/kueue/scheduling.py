@@ -51,6 +51,12 @@ class QueueHead:
         return self.assignment.usage
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether more quota, here or elsewhere, would have changed nothing for the head."""
+        passed_over = any(one.attempts for one in self.assignment.pod_sets)
+        return self.admitted and self.assignment.borrow_level == 0 and not passed_over
+
+    @property
     def grant(self) -> QuotaGrant:
         """What it gets once it is admitted."""
         sets = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -128,6 +129,12 @@ class WorkloadState:
 
     def __repr__(self) -> str:
         return f"WorkloadState({self.key!r})"
+
+    def copied(self) -> WorkloadState:
+        """Return the same state; changes of either do not touch the other."""
+        made = copy.copy(self)
+        made.conditions = dict(self.conditions)
+        return made
 
     def update(self, workload: KueueWorkload) -> None:
         """Take over a new specification; the status stays."""

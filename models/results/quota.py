@@ -163,7 +163,8 @@ class QuotaChange(Model, kw_only=False, omit_defaults=False):
 class WorkloadLimit(Model, kw_only=False, omit_defaults=False):
     """What the first of equal workloads lacks, and the changes that admit it: the least first, one for each field.
 
-    Every change is judged by Kueue's cycles. Without changes no more quota of one owner helps.
+    Every change is judged by Kueue's cycles. Without changes no more quota of one owner helps, if the search is
+    ``complete``: the time limit did not end it.
     """
 
     workloads: tuple[str, ...]
@@ -171,6 +172,7 @@ class WorkloadLimit(Model, kw_only=False, omit_defaults=False):
     message: str
     missing: tuple[MissingQuota, ...]
     changes: tuple[QuotaChange, ...]
+    complete: bool = True
 
 
 class QuotaPrice(Model, kw_only=False, omit_defaults=False):

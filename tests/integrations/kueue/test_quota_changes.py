@@ -139,7 +139,9 @@ def test_what_is_not_known_in_time_is_left_out(examples):
     state = KueueState(cluster, configuration)
     state.run()
     found = quota_limits(cluster, configuration, state, deadline=0.0)
-    assert (found.workloads, found.prices, found.complete) == ((), (), False)
+    (one,) = found.workloads
+    assert [short.node for short in one.missing] == ["d"]
+    assert (one.changes, one.complete, found.prices, found.complete) == ((), False, (), False)
 
 
 def test_the_tables_have_limits_and_prices(drasat, examples):
@@ -166,4 +168,5 @@ def test_an_interrupt_keeps_what_is_known(examples, monkeypatch):
     with pytest.raises(LimitsInterruptedError) as caught:
         quota_limits(cluster, configuration, state)
     assert len(runs) == 1
-    assert (caught.value.limits.workloads, caught.value.limits.complete) == ((), False)
+    (one,) = caught.value.limits.workloads
+    assert (one.changes, one.complete, caught.value.limits.complete) == ((), False, False)
