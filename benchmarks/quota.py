@@ -1,4 +1,4 @@
-"""Quota beside placement: ``quota.py [--seconds N] [--phases] [NODES ...]``, on teams that share GPUs (``scenarios/quota.py``).
+"""Quota beside placement on teams that share GPUs (``scenarios/quota.py``): ``quota.py [--seconds N] [NODES ...]``.
 
 Kueue's admissions go to nodes by first fit, and by a plan that has them as given: what is not placed is stranded. The
 joint plan chooses workloads, flavors and places at once. All are verified, and have N seconds each, by default 60.
@@ -66,7 +66,7 @@ def planned(cluster: Cluster, mode: str, limit: float) -> tuple[int | str, ...]:
 
 
 def phase_rows(sizes: Sequence[int], limit: float) -> Iterator[tuple[str, ...]]:
-    """A row for each size: what the cycles take, what placing what they admit adds, and what saying what limits adds."""
+    """A row for each size: what the cycles take, what placing workloads adds, and what saying what limits adds."""
     yield "nodes", "workloads", "cycles", "CPU", "placement", "limits", "kinds that wait", "undecided"
     for nodes in sizes:
         cluster = made(nodes)
