@@ -26,11 +26,9 @@ from ...models.results.plan import ShadowPrice
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import QueuedUnit, expand_units
-from ...models.workload.node_room import remaining_allocatable
 from ...models.workload.queue import read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.requested import dropped_fields
-from ...models.workload.requests import PODS
 from ...models.workload.unit_classes import Gang, UnitShape
 from ...problem.messages import DeadlineExceededError, check_policy
 from ...problem.selectors import NodeResourceClaims
@@ -58,7 +56,7 @@ from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
 from .outcome import PlanOutcome, ReasonsByUnit, check_plan
 from .price_and_branch import solve_stages, stage_bounds
-from .time_budget import PlanTimeBudget
+from .time_budget import PlanTimeBudget, most_placed
 
 if TYPE_CHECKING:
     from .lifted import LiftedPods
@@ -136,7 +134,7 @@ def plan(
     if lifted:
         refused.update(lifted.refused_places(queue))
     time.lap("queue")
-    time.measure_pace(len(queue), len(cluster.nodes), None if buy else _most_placed(cluster, queue, gates))
+    time.measure_pace(len(queue), len(cluster.nodes), None if buy else most_placed(cluster, queue, gates))
     given = read_caller_constraints(constraints)
     session = Session(cluster, gates, policy, seed, caller_constraints=given)
     positions = [place for place in range(len(queue)) if place not in refused]
@@ -249,14 +247,6 @@ def _shadow_prices(
     from .shadow_prices import ShadowPricing
 
     return ShadowPricing(request, request.catalogue, instance, solution, deadline).prices()
-
-
-def _most_placed(cluster: Cluster, queue: Sequence[QueuedUnit], gates: FeatureGates) -> int | None:
-    """How many units nodes take by their numbers of pods; None where a node or a unit has none."""
-    if any(unit_set.pod is None for unit_set in {id(one.unit_set): one.unit_set for one in queue}.values()):
-        return None
-    rooms = [None if room is None else room.get(PODS) for room in remaining_allocatable(cluster, gates).values()]
-    return None if None in rooms else sum(max(0, room) for room in rooms if room is not None)
 
 
 def _affordable_request(request: PlanRequest, time: PlanTimeBudget) -> PlanRequest:

@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from time import monotonic, process_time
 
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.gates import FeatureGates
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.node_room import remaining_allocatable
+from ...models.workload.requests import PODS
 from ..allocate.check import LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS, verification_ends
 from .build.weights import requested_devices
 
@@ -44,6 +48,14 @@ _FIRST_FIT_STEPS, _FIRST_FIT_SECONDS, _FIRST_FIT_SHARE = 12.0, 3.0, 0.55
 _MOST_SLOWDOWN, _LEAST_MEASURED = 10.0, 0.1
 # While these phases wait, the solver or other processes may be at work.
 _WAITING_PHASES = ("solve",)
+
+
+def most_placed(cluster: Cluster, queue: Sequence[QueuedUnit], gates: FeatureGates) -> int | None:
+    """How many units nodes take by their numbers of pods; None where a node or a unit has none."""
+    if any(unit_set.pod is None for unit_set in {id(one.unit_set): one.unit_set for one in queue}.values()):
+        return None
+    rooms = [None if room is None else room.get(PODS) for room in remaining_allocatable(cluster, gates).values()]
+    return None if None in rooms else sum(max(0, room) for room in rooms if room is not None)
 
 
 class PlanTimeBudget:

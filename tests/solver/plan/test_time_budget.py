@@ -91,6 +91,25 @@ def test_a_search_has_some_time_even_if_the_estimate_of_the_rest_is_too_long():
     assert made.search_ends(QUEUE) <= clock.now
 
 
+def test_no_time_is_kept_for_more_units_than_nodes_take():
+    any_number, few = budget(0.1)[0], budget(0.1)[0]
+    few.measure_pace(len(QUEUE), most=100)
+    assert few.search_ends(QUEUE) > any_number.search_ends(QUEUE)
+    assert few.affordable_share(QUEUE, 2_000) > any_number.affordable_share(QUEUE, 2_000)
+
+
+def test_the_busier_the_machine_is_the_more_time_is_kept_for_what_comes_last():
+    ends = []
+    for share in (1.0, 0.25):
+        clock, work = Hands(), Hands()
+        made = PlanTimeBudget(20.0, clock, work)
+        made.measure_pace(len(QUEUE))
+        clock.now, work.now = clock.now + 2, work.now + 2 * share
+        made.lap("build")
+        ends.append(made.reasons_end(QUEUE))
+    assert ends[1] < ends[0]
+
+
 def test_laps_are_the_times_of_phases():
     made, clock = budget(None, read=2.0)
     clock.now += 3
