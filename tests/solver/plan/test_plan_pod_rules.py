@@ -284,3 +284,10 @@ def test_equal_labels_that_no_rule_selects_by_leave_one_class():
     pods = [pod(f"a{one}", spec=apart(term("a")), labels={"app": "a", "own": str(one)}) for one in range(3)]
     answer = plan(cluster(*nodes(), *pods))
     assert (answer.placed, answer.statistics.unit_classes) == (3, 1)
+
+
+def test_the_example_says_what_is_so(request):
+    answer = drasat.plan(drasat.load(request.config.rootpath / "examples" / "pod-rules"))
+    zones = [unit.node[0] for unit in answer.document.units if unit.name == "web"]
+    assert (answer.outcome, answer.document.placed, sorted(zones)) == ("Optimal", 9, ["a", "a", "b", "b"])
+    assert [unit.name for unit in answer.document.units if unit.node is None] == ["proxy"]
