@@ -19,8 +19,9 @@ from ..models.results.capacity import CapacityDocument
 from ..models.results.common import AllocationDocument, CheckDocument, CheckedLine
 from ..models.results.explanation import ExplanationDocument
 from ..models.results.plan import PlanDocument
+from ..models.results.purchases import PurchaseComparisonDocument
 from ..solver.verification.capacity_documents import capacity_lines
-from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines, explanation_lines
+from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines, explanation_lines, purchase_lines
 from ..solver.verification.plan_documents import plan_lines
 from . import Result
 
@@ -44,6 +45,7 @@ class _CheckedKind:
 _KINDS = {
     "AllocationResult": _CheckedKind(AllocationDocument, allocation_lines),
     "PlanResult": _CheckedKind(PlanDocument, plan_lines),
+    "PurchaseComparison": _CheckedKind(PurchaseComparisonDocument, purchase_lines),
     "CapacityResult": _CheckedKind(CapacityDocument, capacity_lines),
     "ExplanationResult": _CheckedKind(ExplanationDocument, explanation_lines),
 }

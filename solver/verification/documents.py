@@ -7,9 +7,10 @@ enough. Nothing here asks how an answer was found.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from time import monotonic
 from typing import TypeAlias
@@ -24,6 +25,7 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim, Resourc
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.karpenter import InstanceType
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import (
     AllocationDocument,
@@ -35,6 +37,7 @@ from ...models.results.common import (
     UnitAnswer,
 )
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
+from ...models.results.purchases import PurchaseComparisonDocument
 from ...models.workload.groups import GroupError
 from ...models.workload.requested import all_units, merge_units, requested_units
 from ...models.workload.units import Unit
@@ -167,6 +170,28 @@ def _relaxation_lines(unit: ExplainedUnit) -> Lines:
         wrong = [] if one.changes else ["it changes nothing"]
         said = f"relaxation {number} on node {one.node}"
         yield line(_label(unit.pod, unit.claims), said, wrong, "a change is a sentence, and cannot be made again")
+
+
+def purchase_lines(document: PurchaseComparisonDocument, _: FeatureGates, question: CheckQuestion) -> Lines:
+    """Check the document of ``compare --plan`` with planners that buy: sums, and which pods there are."""
+    for one in document.planners:
+        cost = sum((Decimal(str(node.price)) for node in one.nodes), Decimal())
+        pods = [pod for node in one.nodes for pod in node.pods]
+        wrong = [] if abs(cost - Decimal(str(one.cost))) <= _ROUNDING else [f"the nodes cost {cost}"]
+        wrong += [f"pod {pod} is there twice" for pod, times in Counter(pods).items() if times > 1]
+        yield line(one.planner, f"{plural(len(one.nodes), 'node')} for {one.cost}", wrong)
+        types = question.cluster.objects(InstanceType)
+        lost = [
+            f"there is no InstanceType {node.instance_type}" for node in one.nodes if node.instance_type not in types
+        ]
+        yield line(one.planner, "instance types", lost)
+        if one.bound is not None:
+            beyond = [f"the nodes cost {one.cost}"] if one.bound > one.cost else []
+            yield line(one.planner, f"at least {one.bound}", beyond, "the document has no duals")
+        yield line(one.planner, f"{one.placed} pods placed", [], "the document does not say which devices they get")
+
+
+_ROUNDING = Decimal("1e-6")
 
 
 def _label(pod: str | None, claims: Sequence[str]) -> str:

@@ -18,20 +18,23 @@ from ...models.kubernetes.meta import DeviceId
 from ...models.results.common import DEVICES_NAMED, CountedWitness, WitnessKind
 from .constraints import ConstraintRules, Relation, covers
 from .devices import DeviceRules, VerificationContext
-from .offers import ClaimOffers, DeviceOption, NodeOffers, RequestOffer
-from .requests import MAX_RESULTS, is_admin
-from .state import ExpressionTimeoutError
-from .witnessed_sums import (
+from .offers import (
     Amounts,
     Bundle,
     CapacityAmounts,
+    ClaimOffers,
     CounterAmounts,
+    DeviceOption,
+    NodeOffers,
+    RequestOffer,
     cluster_number,
     compatible_room,
     least_draw,
     room_of_places,
     room_of_values,
 )
+from .requests import MAX_RESULTS, is_admin
+from .state import ExpressionTimeoutError
 
 
 @dataclass(frozen=True, slots=True)

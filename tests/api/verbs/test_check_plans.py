@@ -143,3 +143,14 @@ def test_true_counts_of_copies_hold(example, options):
 def test_a_forged_sum_of_copies_fails():
     found = lines("whole-gpus", "capacity", lambda one: one["total"].update(fits=4), pod="ml/training")
     assert [one.reason for one in of(found, "fails")] == ["the nodes have 3 together"]
+
+
+def test_purchases_that_are_compared_add_up():
+    cluster = drasat.load("examples/plan-pools")
+    document = drasat.compare_purchases(cluster, ["karpenter-like", "plan"]).to_dict()
+    assert of(drasat.check(document, cluster).lines, "fails") == []
+    document["planners"][0]["cost"] -= 1
+    document["planners"][1]["nodes"][0]["pods"].append(document["planners"][1]["nodes"][-1]["pods"][0])
+    reasons = [one.reason for one in of(drasat.check(document, cluster).lines, "fails")]
+    assert any("the nodes cost" in reason for reason in reasons)
+    assert any("is there twice" in reason for reason in reasons)
