@@ -366,11 +366,11 @@ def _claims(question: _Question, witness: CountedWitness, needs: Sequence[Reques
     return Derived(len(bundles), room_of_values(list(bundles.values()), values))
 
 
-def _drawn(amounts: Callable[[_Question], Amounts]) -> _Sum:
+def _drawn(amounts: Callable[[NodeOffers], Amounts]) -> _Sum:
     """CTR-2, CAP-6: the least amounts of all requests, and what is left of all that they may draw from."""
 
     def derive(question: _Question, witness: CountedWitness, needs: Sequence[RequestOffer]) -> Derived:
-        rows = amounts(question)
+        rows = amounts(question.node.offers)
         drawn = [least_draw(rows, need.options, witness.subject) for need in needs]
         touched = set().union(*(own for _, own in drawn))
         return Derived(sum(needed for needed, _ in drawn), sum(max(0, rows.left(row)) for row in touched))
@@ -378,24 +378,16 @@ def _drawn(amounts: Callable[[_Question], Amounts]) -> _Sum:
     return derive
 
 
-def _rooms(amounts: Callable[[_Question], Amounts]) -> _Sum:
+def _rooms(amounts: Callable[[NodeOffers], Amounts]) -> _Sum:
     """CTR-2, CAP-6: the number of devices for which each place has room, by their smallest amounts."""
 
     def derive(question: _Question, _: CountedWitness, needs: Sequence[RequestOffer]) -> Derived:
         _compete(needs)
-        rows = amounts(question)
+        rows = amounts(question.node.offers)
         room = room_of_places(rows, [need.options for need in needs], question.node.offers.is_shared)
         return Derived(sum(need.least for need in needs), room)
 
     return derive
-
-
-def _counters(question: _Question) -> Amounts:
-    return CounterAmounts(question.node.offers)
-
-
-def _capacities(question: _Question) -> Amounts:
-    return CapacityAmounts(question.node.offers)
 
 
 def _groups(question: _Question, witness: CountedWitness, needs: Sequence[RequestOffer]) -> Derived:
@@ -493,10 +485,10 @@ _SUMS: dict[WitnessKind, _Sum] = {
     "values": _values,
     "lists": _lists,
     "claims": _claims,
-    "counters": _drawn(_counters),
-    "counterRoom": _rooms(_counters),
-    "capacity": _drawn(_capacities),
-    "capacityRoom": _rooms(_capacities),
+    "counters": _drawn(CounterAmounts),
+    "counterRoom": _rooms(CounterAmounts),
+    "capacity": _drawn(CapacityAmounts),
+    "capacityRoom": _rooms(CapacityAmounts),
     "groups": _groups,
     "matchAttribute": _match,
     "firstAvailable": _first_available,
