@@ -126,16 +126,18 @@ def node_market(
     others: Iterable[Cluster] = (),
     *,
     only: Collection[tuple[str, str]] | None = None,
+    alike: bool = True,
     deadline: float | None = None,
 ) -> NodeMarket:
     """Make NodeTemplates of a cluster's pools; those that it has stay beside them. Nodes that start count as ready.
 
     ``others`` hold more that will be placed. Of nodes that are equal for the question the cheapest are kept; with
-    ``only``, pairs of a pool and a type, all nodes of these and no others. Raises ``ValueError`` for a bad instance
-    type, and where the labels of a pool may have too many values, and ``DeadlineExceededError``.
+    ``only``, pairs of a pool and a type, all nodes of these and no others, without ``alike`` one of those of a type
+    that are equal for the question. Raises ``ValueError`` for a bad instance type, and where the labels of a pool may
+    have too many values, and ``DeadlineExceededError``.
     """
     cluster, notices = with_starting_nodes(cluster, evaluation.types)
-    made = _MarketBuilder(cluster, evaluation, ReadLabels.of([cluster, *others]), deadline).build(only)
+    made = _MarketBuilder(cluster, evaluation, ReadLabels.of([cluster, *others]), deadline).build(only, alike)
     return replace(made, notices=(*notices, *made.notices))
 
 
@@ -288,12 +290,12 @@ class _MarketBuilder:
         self._allowed: dict[tuple[int, int, frozenset[str]], bool] = {}
         self._names: set[str] = set(cluster.node_templates)
 
-    def build(self, only: Collection[tuple[str, str]] | None = None) -> NodeMarket:
+    def build(self, only: Collection[tuple[str, str]] | None, alike: bool) -> NodeMarket:
         """Take the cheapest first, then by pool's weight and name, as Karpenter tries them."""
         found: list[_ReadCandidate] = []
         for kind in until(self._kinds(), self._deadline):
             if only is None or (kind.pool.metadata.name, kind.type.name) in only:
-                found += self._candidates(kind, every=only is not None)
+                found += self._candidates(kind, every=only is not None and alike)
             if len(found) > _CANDIDATES_MAX:
                 raise ValueError(f"pools, offerings and labels make more than {_CANDIDATES_MAX} kinds of nodes")
         found.sort(key=lambda one: _order(one.candidate))

@@ -75,7 +75,7 @@ class _OtherTypeSearch:
             for kind in market.evaluation.types
             if kind.pool.metadata.name in pools
         }
-        whole = node_market(cluster, market.evaluation, only=self._types.keys(), deadline=deadline)
+        whole = node_market(cluster, market.evaluation, only=self._types.keys(), alike=False, deadline=deadline)
         self._offered: defaultdict[str, list[tuple[NodeCandidate, str]]] = defaultdict(list)
         self._found: dict[Hashable, tuple[str, ...]] = {}
         read = ReadLabels.of([cluster])
@@ -127,6 +127,7 @@ class _OtherTypeSearch:
         """All get a place and devices of the node itself, for others may be taken elsewhere in the plan."""
         check_deadline(self._deadline)
         done = first_fit(self._session, self._queue, places, self._deadline, usable={model})
+        check_deadline(self._deadline)
         results = (
             result
             for _, own in done.assigned.values()
