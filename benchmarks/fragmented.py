@@ -88,7 +88,7 @@ class Scene:
             for device in slice_.spec.devices or ()
         }
         held = (capacities[result.driver, result.pool, result.device] for result in results)
-        return float(sum(capacity["multiprocessors"].value.value for capacity in held if capacity))
+        return float(sum(Quantity.parse(str(capacity["multiprocessors"].value)).value for capacity in held if capacity))
 
 
 def rows(scene: Scene, parts: Sequence[float]) -> Iterator[tuple[str, ...]]:

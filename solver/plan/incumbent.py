@@ -355,6 +355,39 @@ def settled_plan(
     return replace(solution, stages=tuple(stages)), kept
 
 
+def better_moves(
+    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, assignment: PlanAssignment, limits: PlanLimits
+) -> tuple[PlanSolution, PlanAssignment]:
+    """Return the best, by stages, of a plan, of what first fit makes of it, and of first fit where nobody moves.
+
+    Bounds hold as they are, as in ``better_plan``.
+    """
+    start, stages = instance.problem.start, solution.stages
+    if start is None or (len(stages) == len(instance.goals) and all(stage.value == stage.bound for stage in stages)):
+        return solution, assignment
+    best, values = assignment, [stage.value for stage in stages]
+    unmoved = replace(solution, plan=start)
+    for known, before in ((solution, assignment), (unmoved, assign_plan(request, instance, unmoved))):
+        if is_past(limits.deadline):
+            break
+        filled = _filled_beside(request, before, limits)
+        counted = list(
+            _values_with_more(request, instance, known.plan, filled.assigned.keys() - before.assigned.keys())
+        )
+        signs = [1 if goal.stage.maximise else -1 for goal in instance.goals]
+        pairs = [
+            (sign * own, sign * other) for sign, own, other in zip(signs, counted, values, strict=False) if own != other
+        ]
+        if pairs and pairs[0][0] > pairs[0][1]:
+            solution, best, values = replace(solution, plan=known.plan), filled, counted
+    if best is assignment:
+        return solution, assignment
+    reached = [
+        replace(stage, value=value, proven=value == stage.bound) for stage, value in zip(stages, values, strict=False)
+    ]
+    return replace(solution, stages=tuple(reached)), best
+
+
 def _filled_beside(request: PlanRequest, assignment: PlanAssignment, limits: PlanLimits) -> PlanAssignment:
     """The assignment with what first fit places beside it."""
     placed = {place: (node.metadata.name, made) for place, (node, made) in assignment.assigned.items()}

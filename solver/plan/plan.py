@@ -52,7 +52,7 @@ from .build.objectives import (
 from .build.quota_stages import QUOTA_STAGES
 from .build.weights import spendable
 from .heuristics import remove_slack, shrink_plan
-from .incumbent import better_plan, settled_plan
+from .incumbent import better_moves, better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
 from .outcome import PlanOutcome, ReasonsByUnit, check_plan
 from .price_and_branch import solve_stages, stage_bounds
@@ -170,9 +170,9 @@ def plan(
     assignment = lifted.completed(assignment, moves) if lifted and moves else assignment
     time.lap("assign")
     last = time.last_first_fit([queue[place] for place in request.open_positions], len(cluster.nodes))
-    if not is_past(last) and moves is None:
-        limits = replace(limits, deadline=last)
-        solution, assignment = better_plan(request, instance, solution, assignment, limits)
+    if not is_past(last) and not (moves and moves.preempts):
+        improve = better_plan if moves is None else better_moves
+        solution, assignment = improve(request, instance, solution, assignment, replace(limits, deadline=last))
     time.lap("fill")
     refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
     late = Reason(TIME_LIMIT_RULE, "", "the time limit left no time to plan it")

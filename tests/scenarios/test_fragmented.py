@@ -12,6 +12,7 @@ from drasat.scenarios.fragmented import CLIQUE_LABEL, GENERATORS, RACK_NODES, fr
 from drasat.scenarios.mig import MIG_PROFILES
 from drasat.scenarios.openb import NODES, openb
 from drasat.solver.allocate.load import load_all
+from drasat.solver.compare.plans import compare_plans
 from drasat.solver.plan.lifted import MoveOptions
 from drasat.solver.plan.moves import plan_with_moves
 
@@ -51,6 +52,15 @@ def test_what_runs_and_moves_nowhere_is_a_valid_plan(kind):
     found = plan_with_moves(cluster, MoveOptions(0), time_limit=None)
     assert found.verified
     assert (found.asked, found.moves) == (0, ())
+
+
+@pytest.mark.parametrize(("kind", "size"), [("partitions", 2), ("racks", 1)])
+def test_no_plan_with_moves_is_worse_than_first_fit_without_any(kind, size):
+    cluster = cluster_of(kind, size, seed=1)
+    plain = compare_plans(cluster, ["first-fit"], orders=["given"]).runs[0].figures.admitted
+    found = plan_with_moves(cluster, MoveOptions(0), objective="admitted", time_limit=None)
+    assert found.placed >= plain
+    assert found.objective[0].bound is None or found.objective[0].value <= found.objective[0].bound
 
 
 @EVERY
