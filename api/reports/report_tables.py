@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -28,6 +28,26 @@ class ReportTable(NamedTuple):
 def table_of(headers: Sequence[str], rows: Callable[[Any], Iterable[Row]]) -> Callable[[PlotSource], ReportTable]:
     """A table whose rows are made of the document."""
     return lambda source: ReportTable(headers, rows(source.document))
+
+
+def node_changes(source: PlotSource) -> ReportTable:
+    """A table with a row for each node that steps change: devices in use before and after, who leaves, who arrives."""
+    from ..solver.plan.outcome import planned_nodes
+
+    document: Any = source.document
+    headers = ("node", "devices", "used before", "used after", "leave", "arrive")
+    leaving, arriving = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for step in document.steps or ():
+        if step.kind != "Node":
+            leaving[step.source].append(step.name)
+            arriving[step.node].append(step.name)
+    before = {one.name: one.used for one in planned_nodes(source.cluster, {}, ())} if source.cluster else {}
+    rows = (
+        (one.name, one.devices, before.get(one.name, 0), one.used, leaving[one.name], arriving[one.name])
+        for one in document.nodes
+        if leaving[one.name] or arriving[one.name]
+    )
+    return ReportTable(headers, rows)
 
 
 def missing_units(document: AllocationDocument) -> Iterator[Row]:

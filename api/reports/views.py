@@ -22,6 +22,7 @@ from .report_tables import (
     explained,
     minimal_sets,
     missing_units,
+    node_changes,
     owner_rows,
     places,
     planner_rows,
@@ -145,6 +146,18 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
             "What is placed",
             "Each owner of units, with how many of them are placed, and where.",
             table=table_of(plan.HEADERS, owner_rows),
+        ),
+        ReportView(
+            "before-and-after",
+            "Before and after",
+            "Nodes that steps change: devices in use before and after, the pods that leave, and the units that arrive.",
+            table=node_changes,
+        ),
+        ReportView(
+            "steps",
+            "Steps",
+            "An order in which the plan can be carried out. After each step all that runs has room and devices.",
+            table=table_of(plan.STEP_HEADERS, plan.step_rows),
         ),
         ReportView(
             "missing",

@@ -8,6 +8,9 @@ import jsonschema
 import pytest
 from support.rules import ROOT
 
+import drasat as package
+from drasat.reports.views import drawn_views
+
 
 @pytest.fixture
 def ask(drasat, examples):
@@ -69,3 +72,15 @@ def test_bad_usage_ends_with_2(ask, options):
     done = ask(*options)
     assert (done.code, done.out) == (2, "")
     assert len(done.err.splitlines()) <= 3
+
+
+def test_a_report_shows_nodes_before_and_after_and_the_steps(examples):
+    """Of three nodes with four devices two change: a pod goes from the one to the other, and one arrives."""
+    cluster = package.load(examples / "make-room")
+    result = package.plan(cluster, moves="any")
+    views = {one.view.title: one.table for one in drawn_views(result._plot_source())}
+    changes = {row[0]: tuple(row[1:]) for row in views["Before and after"].rows}
+    assert changes == {"gpu-1": (4, 2, 3, [], ["serve-d"]), "gpu-3": (4, 2, 4, ["serve-d"], ["train-0"])}
+    assert [row[1] for row in views["Steps"].rows] == ["move", "place"]
+    plain = drawn_views(package.plan(cluster)._plot_source())
+    assert "Before and after" not in {one.view.title for one in plain}
