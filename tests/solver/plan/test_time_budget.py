@@ -92,7 +92,7 @@ def test_a_search_has_some_time_even_if_the_estimate_of_the_rest_is_too_long():
 
 
 def test_no_time_is_kept_for_more_units_than_nodes_take():
-    any_number, few = budget(0.1)[0], budget(0.1)[0]
+    any_number, few = budget(0.3)[0], budget(0.3)[0]
     few.measure_pace(len(QUEUE), most=100)
     assert few.search_ends(QUEUE) > any_number.search_ends(QUEUE)
     assert few.affordable_share(QUEUE, 2_000) > any_number.affordable_share(QUEUE, 2_000)
