@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import cycle, groupby
+from itertools import cycle, groupby, islice
 
 from .constraints.attributes import DISTINCT, MATCH
 from .model import AllocationModel, ConfiguredUnit, PlacementLiteral, TakeKey
@@ -57,7 +57,7 @@ def _taken_devices(reduced: SymmetryReducedProblem, counts: Mapping[tuple[int, i
         for alternative in class_.alternatives:
             count = counts[alternative, class_.index]
             alone = class_.representative in shared or alternatives[alternative].admin or class_.size == 1
-            found[alternative] += [class_.representative] * count if alone else [next(free) for _ in range(count)]
+            found[alternative] += [class_.representative] * count if alone else list(islice(free, count))
     return [sorted(devices) for devices in found]
 
 

@@ -59,6 +59,7 @@ def command(
     max_input_size: options.MaxInputSize = None,
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
+    audit: options.Audit = None,
     timings: options.Timings = False,
     report: options.Report = None,
     output: options.Output = "table",
@@ -86,9 +87,12 @@ def command(
     if queues and not by_queue:
         raise UsageError("--queues goes with --template or --pod, and with nothing else to copy")
     if by_queue or workload is not None or (not named and _has_queues(cluster)):
+        if audit is not None:
+            raise UsageError("--audit is about copies of one claim, template or pod")
         count = partial(queue_capacity, cluster, workload=workload, template=template, pod=pod, limit=limit)
         _answer_queues(partial(count, feature_gates=gates, time_limit=seconds, seed=seed), workload, output, report)
     ask = partial(capacity, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
+    ask = partial(ask, audit=None if audit is None else options.parse_seconds(audit, "--audit"))
     result, interrupted = run_verb(partial(ask, feature_gates=gates, time_limit=seconds, seed=seed, timings=timings))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     print_result(result, output, {"table": _print_table, "wide": _print_wide}, report)

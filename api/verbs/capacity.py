@@ -88,6 +88,7 @@ def capacity(
     time_limit: float | None = 60.0,
     seed: int = 0,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    audit: float | None = None,
     timings: bool = False,
 ) -> CapacityResult:
     """Say how many more copies of a claim, a claim template or a pod fit, on each node and on all together.
@@ -115,6 +116,9 @@ def capacity(
         Decides the share ids of the copies that are verified.
     constraints
         Constraints for every claim of a copy, beside its own, as for ``allocate``.
+    audit
+        Seconds for which the verifier decides anew, within ``time_limit``, that no more copies fit each node than its
+        bound says; None: no audit. A bound that was audited is ``certified``.
     timings
         Put wall times into the document.
 
@@ -122,6 +126,8 @@ def capacity(
     ------
     ValueError
         One line, for an unknown gate or name, several things to copy, or a limit below 1.
+    VerificationError
+        If an audit finds that more copies fit: a defect of drasat.
     CapacityInterrupted
         For a KeyboardInterrupt during the search; ``result`` holds what was known by then.
 
@@ -129,7 +135,7 @@ def capacity(
     from ..solver.capacity.capacity import capacity as solve
     from ..solver.engines.outcome import SearchInterrupted
 
-    ask = partial(solve, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit)
+    ask = partial(solve, cluster, claim=claim, template=template, pod=pod, node=node, limit=limit, audit=audit)
     try:
         found = ask(feature_gates=feature_gates, time_limit=time_limit, seed=seed, constraints=constraints)
     except SearchInterrupted as interrupted:

@@ -40,8 +40,9 @@ class NodeCopies(Model, kw_only=True, omit_defaults=False):
 
     ``requests`` says what becomes of the devices when one more copy looks at them beside those that fit; ``proof`` why
     no more than the bound fit however they are placed, where counting is enough. ``proofKind`` is what the bound rests
-    on; ``certified``: anyone can check it. ``witness`` is the sum about one copy more than the bound, whose copies all
-    have the claims of one. ``example`` has copies that fit on the first node, at most a hundred: what their claims get.
+    on; ``certified``: anyone can check it, or it was audited. ``witness`` is the sum about one copy more than the
+    bound, whose copies all have the claims of one. ``example`` has copies that fit on the first node, at most a
+    hundred: what their claims get.
     """
 
     nodes: tuple[str, ...]

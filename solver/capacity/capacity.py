@@ -19,7 +19,7 @@ from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of
-from ...models.results.common import ProofKind, Reason, Status
+from ...models.results.common import ProofKind, Reason
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.node_room import ROOM, NodeRooms, unknown_room_notices
 from ...problem.constraints import pools_with_negative_draws
@@ -31,7 +31,7 @@ from ..allocate.check import LATE_VERIFICATION, check_allocations, verification_
 from ..allocate.nodes import SuitableNodes
 from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import SearchInterrupted, UnitOutcome, misfit_reasons, missing_reference_reasons
+from ..engines.outcome import SearchInterrupted, misfit_reasons, missing_reference_reasons
 from ..verification.verify import VerificationTimeoutError
 from .node import (
     CopyEngine,
@@ -66,6 +66,7 @@ def capacity(
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    audit: float | None = None,
 ) -> CapacityOutcome:
     """Answer ``drasat.capacity``, which describes the arguments.
 
@@ -95,9 +96,12 @@ def capacity(
     evaluation.run(nodes)
     searched = monotonic()
     ends = verification_ends(started, time_limit)
-    evaluation.verify(
-        lambda copies: check_allocations(cluster, _copy_outcomes(engine, copies), gates, STRICT, given, deadline=ends)
-    )
+
+    def check(copies: Sequence[PlacedCopy]) -> None:
+        made = [engine.outcome(n, place.query, place.node, picks) for n, (place, picks) in enumerate(copies)]
+        check_allocations(cluster, made, gates, STRICT, given, deadline=ends)
+
+    evaluation.verify(check)
     answer = CapacityOutcome(
         source.kind,
         source.namespace,
@@ -115,19 +119,15 @@ def capacity(
         (*ignored_group_notices(cluster, source), *unknown_room_notices(nodes, [source.copy(0)])),
         example_copies(engine, evaluation.answers, evaluation.alone()),
     )
-    if evaluation.interrupted:
+    interrupted = evaluation.interrupted
+    if audit is not None and not interrupted:
+        from .audit import CapacityAudit
+
+        judge = CapacityAudit(cluster, gates, given, started, time_limit)
+        answer, interrupted = judge.audited(answer, source, audit)
+    if interrupted:
         raise SearchInterrupted(answer)
     return answer
-
-
-def _copy_outcomes(engine: CopyEngine, copies: Sequence[PlacedCopy]) -> list[UnitOutcome]:
-    outcomes = []
-    for number, (place, picks) in enumerate(copies):
-        unit = engine.source.copy(number)
-        allocations = engine.build(place.query, unit, picks)
-        pairs = tuple(zip(unit.requested_claims, allocations, strict=True))
-        outcomes.append(UnitOutcome(unit, Status.ALLOCATED, place.node.metadata.name, allocations=pairs))
-    return outcomes
 
 
 NO_ROOM = Room(0, 0, 0)

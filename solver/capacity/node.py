@@ -34,7 +34,7 @@ from ..engines.auto import SearchThenSolve
 from ..engines.copies import independent_parts, only_unlimited_devices, per_copy
 from ..engines.engine import Decision, NodeResult, Pick, Session
 from ..engines.engines import NodeEngine, display_message, problem_names
-from ..engines.outcome import NodeClassFailure, class_reasons
+from ..engines.outcome import NodeClassFailure, UnitOutcome, class_reasons
 from ..proofs import find_witness
 from .records import CopySource, NodeRoom, Room
 
@@ -155,6 +155,12 @@ class CopyEngine(NodeEngine):
         """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
         asks = self.compiler.resolved_requests(query.question, query.view.shape)
         return self.builder.build(unit.claims_to_allocate, asks, picks, query.view)
+
+    def outcome(self, number: int, query: CopyProblem, node: Node, picks: Picks) -> UnitOutcome:
+        """A copy on a node with these devices, as an answer about a unit. Raises ``FatalError`` (RES-7)."""
+        unit = self.source.copy(number)
+        pairs = tuple(zip(unit.requested_claims, self.build(query, unit, picks), strict=True))
+        return UnitOutcome(unit, Status.ALLOCATED, node.metadata.name, allocations=pairs)
 
     def display(self, query: CopyProblem, found: Justification, copies: int) -> str:
         """Write a justification about so many copies in words."""

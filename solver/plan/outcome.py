@@ -315,6 +315,7 @@ def check_plan(
     replay: bool = True,
     quota: QuotaProblem | None = None,
     admissions: Admissions | None = None,
+    stages: Sequence[PlanStage] = (),
     deadline: float | None = None,
 ) -> None:
     """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``, ``VerificationTimeoutError``."""
@@ -328,6 +329,7 @@ def check_plan(
             replay=replay,
             quota=quota,
             admissions=admissions,
+            stages=stages,
             deadline=deadline,
         )
     if violations:

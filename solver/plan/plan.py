@@ -202,7 +202,7 @@ def plan(
     said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
     answer = replace(answer, shadow_prices=prices, notices=(*dropped, *(quota.notices if quota else ()), *said))
     if duals or audit is not None:
-        from .duals import named_duals
+        from .audit import named_duals
 
         answer = replace(answer, duals=named_duals(request, instance, solution))
     cluster = assignment.cluster
@@ -211,14 +211,15 @@ def plan(
     check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
     check = partial(check, natural_gangs=natural_gangs, quota=quota)
     try:
-        ends, admissions = time.verification_ends(), assignment.admissions
-        check(cluster, answer.units, order=answer.order, admissions=admissions, deadline=ends)
+        ends, told = time.verification_ends(), answer.objective if moves is None else ()
+        ask = partial(check, order=answer.order, admissions=assignment.admissions, stages=told)
+        ask(cluster, answer.units, deadline=ends)
     except VerificationTimeoutError as error:
         solution, part = _verified_part(request, instance, solution, assignment, error.verified)
         late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
         less = build_plan_outcome(request, instance, solution, part, ReasonsByUnit(queue, late_ones).beside(why), gap)
-        told = f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}"
-        answer = replace(less, notices=(*answer.notices, told))
+        said = (f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}",)
+        answer = replace(less, notices=(*answer.notices, *said))
         cluster = part.cluster
         if lifted:
             answer, cluster = lifted.settled(answer, cluster)

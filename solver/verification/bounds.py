@@ -27,7 +27,7 @@ from ...models.formats.decode import QuantityText
 from ...models.kubernetes.core import Node, NodeStatus
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.kubernetes.meta import PoolId
 from ...models.kubernetes.node_templates import NodeTemplate, node_from_template, slices_from_template
 from ...models.kubernetes.quantity import NANO
 from ...models.results.plan import DualRow, PlanStage, StageDuals
@@ -126,7 +126,7 @@ class _PlanBounds:
             for name, node in question.cluster.nodes.items()
             if not question.only_new and (name or not question.buy)
         ]
-        busy = _busy_nodes(replay, there) if FEWEST_NODES in names else frozenset()
+        busy = replay.busy_nodes(there) if FEWEST_NODES in names else frozenset()
         for placement in question.before:
             replay.enter(placement)
         self._context = replay.context
@@ -412,16 +412,3 @@ def node_of_template(cluster: Cluster, template: NodeTemplate, name: str) -> Nod
         for resource, amount in whole_amounts(offered).items()
     }
     return replace(node, status=NodeStatus(allocatable=left, capacity=template.spec.capacity))
-
-
-def _busy_nodes(replay: Replay, nodes: Sequence[Node]) -> frozenset[str]:
-    """Nodes where a pod runs, or a device is held that none other of these nodes reaches."""
-    reached, holding = Counter[DeviceId](), defaultdict[str, set[DeviceId]](set)
-    held = replay.context.held_devices
-    for node in nodes:
-        for view in replay.context.inventory.views(node):
-            ids = {entry.id for entry in view.devices.values() if held.holds(entry.id)}
-            reached.update(ids)
-            holding[node.metadata.name] |= ids
-    alone = {name for name, ids in holding.items() if any(reached[id_] == 1 for id_ in ids)}
-    return frozenset(alone.union(node.metadata.name for node in nodes if replay.loads.has_pods(node)))

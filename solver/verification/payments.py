@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, lcm
 
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
-from ...models.results.plan import DualRow, Number
-from ...models.workload.unit_classes import UnitShape
+from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
+from ...models.results.plan import DualRow, Number, PlanStage
+from ...models.workload.unit_classes import UnitSet, UnitShape
+from .published import Finding
+from .verify import Replay
 
 ZERO = Fraction(0)
 FEWEST_NODES = "fewest-nodes"
@@ -146,3 +153,42 @@ def value_step(amounts: Iterable[Fraction]) -> Fraction:
         return Fraction(1)
     denominator = lcm(*(amount.denominator for amount in positive))
     return Fraction(gcd(*(int(amount * denominator) for amount in positive)), denominator)
+
+
+def value_findings(
+    cluster: Cluster, gates: FeatureGates, placed: Sequence[tuple[str, UnitSet]], stages: Sequence[PlanStage]
+) -> Iterator[Finding]:
+    """Stages the value of which is not that of the placed units, with their nodes, and of what is bought.
+
+    Stages of other kinds are left aside.
+    """
+    if not stages:
+        return
+    numbers = Counter(one.shape.signature for _, one in placed)
+    shapes = {one.shape.signature: one.shape for _, one in placed}
+    opened = {node for node, one in placed if not one.node}
+    templates = Counter(filter(None, (template_of(node) for node in cluster.nodes.values())))
+    prices = ((cluster.node_templates.get(name), number) for name, number in templates.items())
+    cost = sum((Fraction(str(made.spec.price or 0)) * number for made, number in prices if made is not None), ZERO)
+    for stage in stages:
+        # Other annotations than the usual one are not read here.
+        form = stage_form(stage.stage, shapes, grouped=bool(cluster.constraint_groups))
+        if form is None or "annotation:" in stage.stage:
+            continue
+        value = sum((form.units.get(key, ZERO) * number for key, number in numbers.items()), form.price * cost)
+        if form.opened:
+            there = [node for node in cluster.nodes.values() if not template_of(node)]
+            value += form.opened * len(
+                opened - Replay(cluster, gates, "strict", (), True, True, None).busy_nodes(there)
+            )
+        if abs(value - Fraction(str(stage.value))) > _NOISE * value:
+            yield Finding("PLAN-VALUE", f"the stage {stage.stage} is said to be {stage.value}, and is {float(value):g}")
+
+
+# Values that are no short decimals are rounded.
+_NOISE = Fraction(1, 10**9)
+
+
+def template_of(node: Node) -> str:
+    """The NodeTemplate that a node is to be made from; empty for one that is there."""
+    return (node.metadata.annotations or {}).get(NODE_TEMPLATE_ANNOTATION, "")

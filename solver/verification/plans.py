@@ -23,8 +23,8 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from ...models.kubernetes.quantity import Quantity
+from ...models.results.plan import PlanStage
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
@@ -32,6 +32,7 @@ from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .nodes import NodeLoads
+from .payments import template_of, value_findings
 from .pod_rules import pod_rule_findings
 from .published import Finding
 from .quota import admitted_pod, quota_findings
@@ -52,6 +53,7 @@ def plan_violations(
     replay: bool = True,
     quota: QuotaProblem | None = None,
     admissions: Admissions | None = None,
+    stages: Sequence[PlanStage] = (),
     deadline: float | None = None,
 ) -> list[Violation]:
     """Check that a plan can be carried out, and that it is about the queue.
@@ -74,6 +76,7 @@ def plan_violations(
       beside those before it (4.2), in strict queues in order (4.6); PLAN-FLAVOR: pods have what the flavors of their
       pod set add, and pod sets of a group have the same; PLAN-COUNT: as many pods are placed as are admitted, all of a
       pod set or as many as it needs at least (4.5).
+    - PLAN-VALUE: stages that count units, money or nodes have the value that the plan has.
 
     Parameters
     ----------
@@ -94,6 +97,8 @@ def plan_violations(
         Whether allocations are checked; False for the first units of a plan that were checked before.
     quota, admissions
         The quota that there is, and what the plan admits.
+    stages
+        What the plan says that its stages come to, where no running pod moves.
     deadline
         When to give up, as a reading of ``time.monotonic``.
 
@@ -110,6 +115,8 @@ def plan_violations(
     """
     queue = Queue(cluster, gates, namespace, selector, natural_gangs, quota, admissions or {})
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
+    placed = [(unit.node, one) for unit, one in queue.known if unit.node is not None]
+    found += value_findings(cluster, gates, placed, stages)
     placements = [placement for _, placement in plan_placements(cluster, units, order)]
     # Groups may be about claims of pods that are still to be made.
     requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
@@ -351,8 +358,8 @@ def room_findings(
 
 def purchase_findings(cluster: Cluster) -> Iterator[Finding]:
     """Nodes to be bought that templates, pools or reservations do not allow; ``cluster`` has them among its nodes."""
-    new = [node for node in cluster.nodes.values() if NODE_TEMPLATE_ANNOTATION in (node.metadata.annotations or {})]
-    made = Counter((node.metadata.annotations or {})[NODE_TEMPLATE_ANNOTATION] for node in new)
+    new = [node for node in cluster.nodes.values() if template_of(node)]
+    made = Counter(map(template_of, new))
     for name, number in made.items():
         most = cluster.node_templates[name].spec.limit if name in cluster.node_templates else 0
         if most is not None and number > most:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -13,7 +13,7 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import ObjectKey, key_of
+from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
 from .claims import ClaimRules, FinalClaim, GroupRules, MemberClaims, is_usable_on
@@ -181,6 +181,17 @@ class Replay:
         self._rules = ClaimRules(context, caller_constraints)
         self._members = MemberClaims(cluster.with_gates(gates).pod_groups)
         self._finals: dict[ObjectKey, FinalClaim] = {}
+
+    def busy_nodes(self, nodes: Sequence[Node]) -> frozenset[str]:
+        """Nodes where a pod of the cluster runs, or a device is held that none other of these nodes reaches."""
+        reached, holding = Counter[DeviceId](), defaultdict[str, set[DeviceId]](set)
+        for node in nodes:
+            for view in self.context.inventory.views(node):
+                ids = {entry.id for entry in view.devices.values() if self._ledger.holds(entry.id)}
+                reached.update(ids)
+                holding[node.metadata.name] |= ids
+        alone = {name for name, ids in holding.items() if any(reached[id_] == 1 for id_ in ids)}
+        return frozenset(alone.union(node.metadata.name for node in nodes if self.loads.has_pods(node)))
 
     def allocation(self, claim: ObjectKey) -> AllocationResult | None:
         """Return what a claim holds by now."""

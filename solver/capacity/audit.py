@@ -1,0 +1,113 @@
+"""Audits of capacity: whether no more copies fit on a node is decided anew, by the verifier's own formulations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from time import monotonic
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import SelectorError
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import CallerConstraint
+from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import ProofKind
+from ...models.workload.node_room import device_resources
+from ...models.workload.units import Unit
+from ..allocate.audit import AUDIT_RULE
+from ..allocate.check import VerificationError
+from ..verification.bundles import NodeBundles, NodeFace, UnitKind, most_valuable
+from ..verification.existence import Audit, NodeAudit
+from ..verification.payments import SharedPrices
+from ..verification.requests import all_requested, is_admin
+from ..verification.state import ExpressionTimeoutError
+from ..verification.verify import Replay, Violation
+from .records import CapacityOutcome, CopySource, NodeRoom
+
+# Copies that are asked about at once, each with all its Booleans, where counting does not suffice.
+_MOST_COPIES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityAudit:
+    """What was asked, when it began as ``time.monotonic`` reads, and how many seconds there are for it all."""
+
+    cluster: Cluster
+    gates: FeatureGates
+    given: Sequence[CallerConstraint]
+    began: float
+    time_limit: float | None
+
+    def audited(self, answer: CapacityOutcome, source: CopySource, seconds: float) -> tuple[CapacityOutcome, bool]:
+        """Say of nodes whose bounds hold that they are audited; what has no time stays as it is.
+
+        The second value says that Ctrl-C ended it.
+
+        Raises
+        ------
+        VerificationError
+            If more copies fit a node than its bound says: a defect of drasat.
+
+        """
+        ends = monotonic() + seconds
+        ends = ends if self.time_limit is None else min(ends, self.began + self.time_limit)
+        most = max((one.room.bound or 0 for one in answer.nodes if not one.room.unbounded), default=0)
+        try:
+            judge = _NodeAudits(self, [source.copy(number) for number in range(most + 1)], ends)
+            return replace(answer, nodes=tuple(map(judge.audited, answer.nodes))), False
+        except KeyboardInterrupt:
+            return answer, True
+
+
+class _NodeAudits:
+    """Audits of nodes, with as many ``copies`` as fit any of them, and one more."""
+
+    def __init__(self, asked: CapacityAudit, copies: Sequence[Unit], deadline: float) -> None:
+        self._asked, self._copies, self._deadline = asked, copies, deadline
+        self._replay = Replay(asked.cluster, asked.gates, "strict", asked.given, True, True, deadline)
+        first = copies[0]
+        claims = tuple(ref.claim for ref in first.requested_claims if ref.claim is not None)
+        self._kind = UnitKind(first.pod, claims, tuple(first.existing_allocations()))
+        self._known: dict[NodeFace, Fraction | None] = {}
+
+    def audited(self, answer: NodeRoom) -> NodeRoom:
+        """Audit the bound of equal nodes. Raises ``VerificationError``."""
+        bound = answer.room.bound
+        if answer.room.unbounded or bound is None:
+            return answer
+        for name in answer.nodes:
+            if monotonic() > self._deadline:
+                return answer
+            try:
+                verdict = self._verdict(self._asked.cluster.node(name), self._copies[: bound + 1])
+            except (ExpressionTimeoutError, SelectorError):
+                return answer
+            if verdict is Audit.POSSIBLE:
+                said = f"{bound + 1} copies fit node {name}, and {bound} are said to be the most"
+                raise VerificationError([Violation(AUDIT_RULE, "", said)])
+            if verdict is not Audit.IMPOSSIBLE:
+                return answer
+        return replace(answer, proof_kind=ProofKind.AUDITED)
+
+    def _verdict(self, node: Node, copies: Sequence[Unit]) -> Audit:
+        """Whether all these copies fit a node, first by counting, and then with the devices of each of them."""
+        replay, given = self._replay, self._asked.given
+        bundles = NodeBundles(replay.context, replay.loads, node, given, self._deadline)
+        face, taken = bundles.face([(self._kind, len(copies))], SharedPrices())
+        if not taken:
+            return Audit.IMPOSSIBLE
+        if face not in self._known:
+            self._known[face] = most_valuable(face, (Fraction(1),), self._deadline)
+        most = self._known[face]
+        if most is None:
+            return Audit.UNDECIDED
+        if most < len(copies):
+            return Audit.IMPOSSIBLE
+        refs = [ref for unit in copies for ref in unit.requested_claims]
+        claims = [replay.loads.claim_on(ref.claim, node) for ref in refs if ref.claim is not None]
+        # What devices take of nodes is not read, and claims with admin access mean more to others of their own unit.
+        admin = any(is_admin(one) for claim in claims for _, one in all_requested(claim))
+        if admin or len(copies) > _MOST_COPIES or device_resources(self._asked.cluster, self._asked.gates):
+            return Audit.UNDECIDED
+        return NodeAudit(replay.context, claims, node, given, self._deadline).decide()
