@@ -33,11 +33,10 @@ from .build.objectives import (
     last_stages,
     parse_objective,
 )
-from .lifted import LiftedPods, MoveOptions
+from .lifted import LiftedPods, MoveOptions, with_victims
 from .outcome import PlanOutcome
 from .plan import plan
 from .steps import ordered_steps
-from .victims import with_victims
 
 
 def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> PlanOutcome:
