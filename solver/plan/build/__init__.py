@@ -28,7 +28,7 @@ from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, Master
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
 from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, least_consumption, stages_with_choice
-from .departures import Departures, PlanMoves
+from .departures import Departures, PlanMoves, PreemptingStart
 from .moves import HomeBuilder, HomeSlots
 from .nodes import (
     NodeCatalogue,
@@ -41,7 +41,6 @@ from .nodes import (
 )
 from .objectives import COMPACT, FRAGMENTATION, LEAST_CONSUMPTION, SOFT, Goal, ObjectiveBuilder
 from .pod_rules import read_pod_rules
-from .preempting_start import PreemptingStart
 from .questions import BundleQuestionBuilder
 from .quota import QuotaEntries, quota_entries
 from .quota_admission import PlannedAdmissions, build_admissions

@@ -27,10 +27,9 @@ from ..master_problem import Column, CouplingRow, IntegerPlan, MasterProblem, Ob
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import SPREAD, Bundle, BundleQuestion, BundleUnit, Picks
 from ..pricing.linear import alike_devices
-from .departures import Departures, Home, PlanMoves, UnitKey
+from .departures import Departures, Home, PlanMoves, PreemptingStart, UnitKey
 from .nodes import PlanNodeClass
 from .objectives import MEASURED_STAGES, MOVE_COST
-from .preempting_start import PreemptingStart
 from .questions import BundleQuestionBuilder
 from .units import ColocatedUnits, GangRole, GangRoles, UnitClass
 
