@@ -314,6 +314,8 @@ def _most_copies_by_part(
         rooms = ", ".join(f"{number} times {room}" for room, number in sorted(Counter(bounds).items(), reverse=True))
         text = f"{len(each)} groups of devices that have no counters in common have room for {rooms}"
         rests_on = ProofKind.weakest(one.refuted.proof_kind if one.refuted else ProofKind.SOLVER for one in each)
+        # That the parts are independent is in no sum that the verifier derives.
+        rests_on = ProofKind.SOLVER if rests_on is ProofKind.WITNESS else rests_on
         against = Decision(
             Status.UNALLOCATABLE, proof_kind=rests_on or ProofKind.SOLVER, witness=Justification("parts", (text,))
         )
