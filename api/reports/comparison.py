@@ -20,10 +20,10 @@ if TYPE_CHECKING:
         PlanComparisonDocument,
         SweepDocument,
         SweepEngine,
+        TuneDocument,
         UnitSide,
         UnitSides,
     )
-    from ..models.results.tuning import TuneDocument
 
 COMPARISON_HEADERS = ("engine", "outcome", "admitted", "devices", "steps", "time", "free devices", "whole nodes")
 COMPARISON_UNIT_HEADERS = ("pod", "claims", "engine", "outcome", "node", "devices", "relation")

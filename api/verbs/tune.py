@@ -14,7 +14,7 @@ from ..models.formats.errors import plural
 from ..models.kubernetes.claims import ResourceClaim, ResourceClaimTemplate
 from ..models.kubernetes.gates import FeatureGates
 from ..models.manifests.writer import object_mapping
-from ..models.results import tuning as records
+from ..models.results import comparison as records
 from . import ResultWithManifests
 
 if TYPE_CHECKING:

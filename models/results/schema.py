@@ -15,7 +15,7 @@ from ..kubernetes.extensions import LATTICES, SCOPES, SHAPES, STRAIGHT
 from ..kubernetes.kinds import KINDS, OWN_GROUP
 from .capacity import CapacityDocument, QueueCapacityDocument
 from .common import AllocationDocument, CheckDocument, ValidationDocument
-from .comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument
+from .comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument, TuneDocument
 from .explanation import ExplanationDocument
 from .inventory import InventoryDocument
 from .overlay import OverlayDocument
@@ -26,7 +26,6 @@ from .quota import QuotaDocument
 from .snapshot import SnapshotDocument
 from .study import StudyDocument
 from .topology import TopologyDocument
-from .tuning import TuneDocument
 
 DOCUMENTS = (
     AllocationDocument,
