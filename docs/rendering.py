@@ -83,7 +83,7 @@ def _stripped(text: str) -> Iterator[str]:
 def _draw(command: str, picture: Path, report: Path | None) -> None:
     """Draw what a command answers: places of devices where there are topologies, else a mosaic; curves of a study.
 
-    Write its report.
+    An example without devices has no picture. Write its report.
     """
     verb, *words = command.split()
     if verb == "study":
@@ -97,6 +97,7 @@ def _draw(command: str, picture: Path, report: Path | None) -> None:
         result = drasat.plan(cluster, buy="--buy" in words, only_new="--only-new" in words)
     else:
         result = drasat.show(cluster) if verb == "show" else drasat.allocate(cluster)
-    (result.plot.topology if cluster.topologies else result.plot.mosaic)(picture)
+    if cluster.slices:
+        (result.plot.topology if cluster.topologies else result.plot.mosaic)(picture)
     if report:
         result.report(report)
