@@ -183,12 +183,18 @@ class CandidateLists:
     def _held_under(
         self, cohort: QuotaNode, contested: AbstractSet[FlavorResource], pair: FlavorResource, below: float
     ) -> int:
-        key = cohort, contested, pair, below
-        found = self._under.get(key)
-        if found is None:
-            parts = (*cohort.queues, *cohort.cohorts)
-            found = self._under[key] = sum([self._held_in(part, contested, pair, below) for part in parts])
-        return found
+        asked = contested, pair, below
+        # Without recursion, for trees may be deep: a cohort is added up after all those below it.
+        waiting = [] if (cohort, *asked) in self._under else [cohort]
+        while waiting:
+            at = waiting[-1]
+            lower = [one for one in at.cohorts if (one, *asked) not in self._under and not one.within_quota(contested)]
+            if lower:
+                waiting += lower
+            else:
+                parts = (*at.queues, *at.cohorts)
+                self._under[waiting.pop(), *asked] = sum([self._held_in(part, *asked) for part in parts])
+        return self._under[cohort, *asked]
 
     def _held_in(
         self, part: QuotaNode, contested: AbstractSet[FlavorResource], pair: FlavorResource, below: float

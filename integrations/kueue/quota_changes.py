@@ -141,7 +141,7 @@ class _LimitFinder:
                     self._end_after(share)
                     self._judge_changes(kinds)
                 with suppress(TrialTimeOverError):
-                    self._end_after(1 - share)
+                    self._end_after(1 - share if any(kind.open for kind in kinds) else 1.0)
                     self._judge_prices(levers)
         except KeyboardInterrupt:
             raise LimitsInterruptedError(known()) from None
@@ -235,7 +235,7 @@ class _LimitFinder:
             if works(lever, 0):
                 del now[lever]
                 continue
-            fails, enough = 0, most // unit if too_small else most // unit - 1
+            fails, enough = 0, most // unit - (too_small is None)
             guess = (too_small or {}).get(lever, 0) // unit
             while enough - fails > 1:
                 # Up from what was too small in steps that double, then halving what is left.

@@ -101,8 +101,7 @@ class QuotaTrials:
         objects |= {LocalQueue: local, KueueWorkload: workloads, ClusterQueue: own}
         self._cluster = replace(Cluster.of(()), namespaces=cluster.namespaces, integration_objects=objects)
         # The state with which trials begin, and the cycles that it has behind it.
-        self._begun: KueueState | None = None
-        self._cycles = 0
+        self._begun: tuple[KueueState, int] | None = None
         self._known: dict[frozenset[tuple[QuotaLever, int]], TrialEnd] = {}
         self.deadline: float | None = None
 
@@ -113,22 +112,23 @@ class QuotaTrials:
         if found is None:
             if self._begun is None:
                 self._begun = self._quiet_cycles()
-            state = self._begun.with_quota_of(self._changed(raises))
-            self._run(state, None if self._max_cycles is None else self._max_cycles - self._cycles)
+            begun, cycles = self._begun
+            state = begun.with_quota_of(self._changed(raises))
+            self._run(state, None if self._max_cycles is None else self._max_cycles - cycles)
             holders = frozenset(name for name, one in state.workloads.items() if one.reserved)
             found = self._known[key] = TrialEnd(holders, state.tree)
         return found
 
-    def _quiet_cycles(self) -> KueueState:
-        """The state after the first cycles, for as long as they are the same with any amounts raised."""
-        state = KueueState(self._cluster, self._configuration, self._count)
+    def _quiet_cycles(self) -> tuple[KueueState, int]:
+        """The state after the first cycles, for as long as they are the same with any amounts raised; how many."""
+        state, cycles = KueueState(self._cluster, self._configuration, self._count), 0
         while self._configuration.fair_sharing is None:
             after = state.with_quota_of(self._cluster)
             self._run(after, 1)
-            if not after.quiet or self._max_cycles == self._cycles + 1:
+            if not after.quiet or self._max_cycles == cycles + 1:
                 break
-            state, self._cycles = after, self._cycles + 1
-        return state
+            state, cycles = after, cycles + 1
+        return state, cycles
 
     def _run(self, state: KueueState, cycles: int | None) -> None:
         if _is_past(self.deadline):

@@ -357,3 +357,19 @@ def test_a_head_without_victims_keeps_quota_from_others_for_one_cycle():
     admitted = {key: cycle.number for cycle in phase.cycles for key, _ in cycle.admitted}
     assert admitted == {"team/rival": 2}
     assert state.workloads["team/head"].grant is None
+
+
+def test_quota_is_reclaimed_in_a_tree_of_any_depth():
+    """4.7: the borrower is far below the queue that reclaims."""
+    deep = 2000
+    cohorts = [made("Cohort", "c0", {})]
+    cohorts += [made("Cohort", f"c{at}", {"parentName": f"c{at - 1}"}) for at in range(1, deep)]
+    quota = {"cohortName": "c0", "preemption": {"reclaimWithinCohort": "Any"}}
+    state, _ = run(
+        *cohorts,
+        queue("owner", group(f={"cpu": "4"}), **quota),
+        queue("borrower", group(f={"cpu": "0"}), cohortName=f"c{deep - 1}"),
+        holds("held", "borrower", cpu=4),
+        waits("reclaiming", "owner", cpu=3),
+    )
+    assert outcome(state) == {"held": "WaitingForQuota", "reclaiming": "f"}
