@@ -36,7 +36,7 @@ from .overlays import (
     pool_requirements,
 )
 from .requirements import WELL_KNOWN_LABELS, LabelValues, NodeRequirements
-from .starting_nodes import with_starting_nodes
+from .starting_nodes import claimed_node, with_starting_nodes
 
 NODES_LIMIT = "nodes"
 _VARIANTS_MAX, _CANDIDATES_MAX = 1000, 200_000
@@ -443,7 +443,8 @@ class _MarketBuilder:
         """Nodes of a pool, and claims for nodes that have not joined yet."""
         nodes = self._cluster.nodes
         claims = self._cluster.objects(karpenter.NodeClaim).values()
-        joining = [one for one in claims if one.status is not None and one.status.node_name not in nodes]
+        # Without nodes in the input there is one without a name.
+        joining = [one for one in claims if not (name := claimed_node(one)) or name not in nodes]
         own: list[Node | karpenter.NodeClaim] = [*nodes.values(), *joining]
         for one in own:
             if (one.metadata.labels or {}).get(karpenter.NODE_POOL_LABEL) == pool:

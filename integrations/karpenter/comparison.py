@@ -20,7 +20,6 @@ from ...models.kubernetes.node_templates import node_from_template, slices_from_
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.purchases import PurchasePlanner
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.units import is_deleting
 from ...peers.clients import Karpenter
 from ...peers.errors import PeerError
 from ...problem.messages import DeadlineExceededError
@@ -36,7 +35,7 @@ from .overlay import evaluate
 from .overlays import OverlayEvaluation
 from .replay import replay_nodes
 from .simulation import LaunchedNode, ProvisioningRound, simulate_round
-from .starting_nodes import with_starting_nodes
+from .starting_nodes import leaving_nodes, with_starting_nodes
 
 KARPENTER: PurchasePlanner = "karpenter"
 GREEDY: PurchasePlanner = "karpenter-like"
@@ -203,7 +202,7 @@ class _PurchaseQuestion:
     def _karpenter(self) -> PurchaseRun:
         with Karpenter() as peer:
             limit = self._left(_ROUND_SHARE)
-            leaving = sum(is_deleting(node.metadata) for node in self.cluster.nodes.values())
+            leaving = len(leaving_nodes(self.cluster))
             told = (
                 [f"{plural(leaving, 'node')} on their way out, and the pods there, are left aside"] if leaving else []
             )

@@ -28,7 +28,7 @@ from .overlays import PooledType, pool_requirements, too_few_values
 from .requirements import WELL_KNOWN_LABELS, NodeRequirements
 from .searched_devices import DeviceUse, selector_requirements
 from .simulation import LaunchedNode, ProvisioningRound
-from .starting_nodes import starting_nodes
+from .starting_nodes import leaving_nodes, starting_nodes
 
 _PREFER = "PreferNoSchedule"
 _TAINT_EFFECTS = ("NoSchedule", "NoExecute", _PREFER)
@@ -427,9 +427,9 @@ def _held(cluster: Cluster) -> DeviceUse:
 
 def _existing_nodes(cluster: Cluster) -> Iterator[_ExistingNode]:
     """Nodes that are there, by name; those that start come last."""
-    free, starting = remaining_allocatable(cluster), starting_nodes(cluster)
+    free, starting, leaving = remaining_allocatable(cluster), starting_nodes(cluster), leaving_nodes(cluster)
     for name, node in sorted(cluster.nodes.items(), key=lambda item: (item[0] in starting, item[0])):
-        if not name or is_deleting(node.metadata):
+        if not name or name in leaving:
             continue
         labels = {"kubernetes.io/hostname": name, **(node.metadata.labels or {})}
         taints = tuple(node.spec.taints or () if node.spec else ())

@@ -25,6 +25,7 @@ from ...peers import requests
 from ...peers.answers import ProvisionAnswer
 from ...peers.clients import Karpenter
 from .instance_types import Amounts, Catalogue, CatalogueOffering, CatalogueType
+from .starting_nodes import leaving_nodes
 
 # Pods are ordered by cpu and memory, then by age and UID, so that both must be told (karpenter-dra 4.2).
 _CREATED = "2025-01-01T00:00:00Z"
@@ -98,7 +99,8 @@ def provision_request(
 
     Raises ``ValueError`` for a bad instance type.
     """
-    staying = {name: node for name, node in cluster.nodes.items() if name and not is_deleting(node.metadata)}
+    leaving = leaving_nodes(cluster)
+    staying = {name: node for name, node in cluster.nodes.items() if name and name not in leaving}
     running = [
         object_mapping(pod)
         for pod in cluster.pods.values()

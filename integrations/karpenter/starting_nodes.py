@@ -1,5 +1,7 @@
 """Nodes of Karpenter that are still starting: what their drivers will publish, and taints that will go (3.2, 3.9).
 
+And nodes that are on their way out, which Karpenter takes no more pods for.
+
 Karpenter sets the label ``karpenter.sh/initialized`` once each driver that the NodeClaim's annotation names has a
 complete pool of the node's own. Until then the devices of the node are those of its instance type.
 """
@@ -18,6 +20,7 @@ from ...models.kubernetes.meta import ObjectMeta
 from ...models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec, slices_from_template
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.slices import ResourceSlice
+from ...models.workload.units import is_deleting
 from .bindings import is_reached, with_unknown_values
 from .overlays import PooledType
 
@@ -73,10 +76,22 @@ def with_starting_nodes(
 def starting_nodes(cluster: Cluster) -> dict[str, karpenter.NodeClaim]:
     """Names of nodes that start, with their NodeClaims."""
     return {
-        claim.status.node_name: claim
+        name: claim
         for claim in cluster.objects(karpenter.NodeClaim).values()
-        if claim.status is not None and _is_starting(cluster.nodes.get(claim.status.node_name))
+        if (name := claimed_node(claim)) and _is_starting(cluster.nodes.get(name))
     }
+
+
+def leaving_nodes(cluster: Cluster) -> frozenset[str]:
+    """Names of nodes that are being deleted, or whose NodeClaims are; Karpenter puts no pods there."""
+    claims = cluster.objects(karpenter.NodeClaim).values()
+    deleted = {claimed_node(claim) for claim in claims if is_deleting(claim.metadata)}
+    return frozenset(name for name, node in cluster.nodes.items() if name in deleted or is_deleting(node.metadata))
+
+
+def claimed_node(claim: karpenter.NodeClaim) -> str:
+    """The name of the node that was launched for a claim; empty as long as it has not joined."""
+    return claim.status.node_name if claim.status is not None else ""
 
 
 def _is_starting(node: Node | None) -> bool:

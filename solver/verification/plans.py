@@ -375,7 +375,8 @@ def _pool_findings(cluster: Cluster, name: str) -> Iterator[Finding]:
     """What nodes of a pool have together, those that only have a claim yet included, is within its limits."""
     pool = cluster.objects(karpenter.NodePool).get(name)
     claims = cluster.objects(karpenter.NodeClaim).values()
-    joining = [one for one in claims if one.status is not None and one.status.node_name not in cluster.nodes]
+    joined = cluster.nodes.keys() - {""}
+    joining = [one for one in claims if one.status is None or one.status.node_name not in joined]
     there: list[Node | karpenter.NodeClaim] = [*cluster.nodes.values(), *joining]
     own = [one.status for one in there if _label(one, karpenter.NODE_POOL_LABEL) == name]
     for resource, limit in sorted((pool.spec.limits or {}).items()) if pool else ():

@@ -225,6 +225,10 @@ def test_nodes_and_claims_of_a_pool_count_against_its_limits():
     assert buying(limited, kind, pods, node("n", "8"), joining).placed == 1
     assert buying(limited, kind, pods, node("n", "40")).placed == 0
     assert buying(node_pool(limits={"nodes": "2"}), kind, pods, node("n", "1")).placed == 1
+    only = {key: value for key, value in joining.items() if key != "status"}
+    for one in (joining, only):
+        # There need not be a node beside the claim.
+        assert buying(node_pool(limits={"nodes": "2"}), kind, pods, one).placed == 1
 
 
 def test_pools_share_a_reservation():

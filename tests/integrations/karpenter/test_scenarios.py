@@ -55,6 +55,16 @@ def test_an_uninitialized_node_uses_the_templates_of_its_type(more, bought):
     assert ("Node n1 is starting: devices of gpu.example.com" in " ".join(result.document.notices)) is not bought
 
 
+@pytest.mark.parametrize("deleted", [0, 1], ids=["node", "NodeClaim"])
+def test_no_pods_go_to_nodes_that_are_being_deleted(deleted):
+    """4.3: Karpenter's round has pods to place elsewhere."""
+    both = node("n1", initialized="true"), node_claim("n1")
+    both[deleted]["metadata"]["deletionTimestamp"] = "2025-01-01T00:00:00Z"
+    loaded = drasat.load([*STARTING[:-2], *both, published_by("n1", 1), pod("a", "one")])
+    (greedy,) = drasat.compare_purchases(loaded, ["karpenter-like"]).planners
+    assert [one.instance_type for one in greedy.nodes] == ["small"]
+
+
 def test_an_initialized_node_has_what_is_published():
     objects = [*STARTING[:-2], node("n1", initialized="true"), node_claim("n1"), pod("a", "one")]
     assert [one.count for one in drasat.plan(drasat.load(objects), buy=True).document.bought] == [1]
