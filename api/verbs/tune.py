@@ -68,8 +68,8 @@ class TuneResult(ResultWithManifests[records.TuneDocument]):
             yield f"kube-scheduler {own.version} places {sum(own.before)}, {sum(own.after)} after"
         elif found.confirmed is None:
             yield "the time limit left no time for the real allocator"
-        tried = "all" if found.exhausted else str(found.trials)
-        yield f"{tried} orders of {plural(found.choices, 'list')} tried"
+        tried = "all orders" if found.exhausted else plural(found.trials, "order")
+        yield f"{tried} of {plural(found.choices, 'list')} tried"
         if not found.decided:
             yield "the time limit ended the search"
 

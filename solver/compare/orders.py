@@ -8,6 +8,7 @@ alternatives into another order.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from ...models.kubernetes.claims import DeviceRequest, ResourceClaim, ResourceCl
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.kubernetes.slices import Device, ResourceSlice
+from ..verification.equal_devices import is_plain
 
 OrderKind: TypeAlias = Literal["devices", "slices", "alternatives"]
 ORDER_KINDS: tuple[OrderKind, ...] = ("devices", "slices", "alternatives")
@@ -103,6 +105,15 @@ def _arrangements(counts: Counter[int], length: int) -> Iterator[tuple[int, ...]
             yield from ((kind, *behind) for behind in _arrangements(rest, length - 1))
 
 
+def all_orders(choices: Sequence[OrderedItems]) -> Iterator[tuple[Order, ...]]:
+    """Yield all combinations of an order for each of the choices, one at a time however many there are."""
+    if not choices:
+        yield ()
+        return
+    for order in choices[0].all_orders():
+        yield from ((order, *others) for others in all_orders(choices[1:]))
+
+
 def orders_of(cluster: Cluster, gates: FeatureGates, kinds: Sequence[OrderKind]) -> Iterator[OrderedItems]:
     """Yield what has an order that can be chosen. Slices with the same device names are listed in the same order."""
     for kind in kinds:
@@ -134,16 +145,32 @@ def _device_orders(cluster: Cluster, gates: FeatureGates) -> Iterator[OrderedIte
             yield OrderedItems("devices", tuple(names), places, tuple(alike))
 
 
-def _asked_text(cluster: Cluster) -> str:
-    """All that asks for devices, as text: attributes that it does not name make no difference."""
+# What reads or looks for one attribute by its name; a name with an opening bracket behind it is a function.
+_READS_ONE = re.compile(
+    r"""\battributes\[[^\]]*\]\.\??[A-Za-z_]\w*\b(?!\s*\()"""
+    r"""|\\*["'][^"'\\]*\\*["'] in \w+\.attributes(?:\[[^\]]*\])?(?!\s*[.\[])"""
+)
+
+
+def _asked_text(cluster: Cluster) -> str | None:
+    """All that asks for devices, as text: attributes that it does not name make no difference.
+
+    None where attributes can be read without their names, as by a macro or by an index that is computed.
+    """
     asking = [*cluster.classes.values(), *cluster.templates.values(), *cluster.claims.values()]
     asking += [*cluster.topologies.values(), *cluster.constraint_groups.values()]
-    return " ".join(_encode(one).decode() for one in asking)
+    text = " ".join(_encode(one).decode() for one in asking)
+    return None if "attributes" in _READS_ONE.sub(" ", text) else text
 
 
-def _relevant(device: Device, asked: str) -> Device:
-    kept = {key: value for key, value in (device.attributes or {}).items() if key.rpartition("/")[2] in asked}
-    return structs.replace(device, name="", attributes=kept)
+def _relevant(device: Device, asked: str | None) -> Device:
+    attributes = device.attributes or {}
+    if asked is not None:
+        # Others than plain ones may be unreadable, which fails every expression (CEL-3).
+        attributes = {
+            key: value for key, value in attributes.items() if key.rpartition("/")[2] in asked or not is_plain(value)
+        }
+    return structs.replace(device, name="", attributes=attributes)
 
 
 def _slice_orders(cluster: Cluster) -> Iterator[OrderedItems]:

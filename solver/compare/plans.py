@@ -281,7 +281,7 @@ class _PlannerRunner:
         if planner == PLAN:
             return
         if planner == DESCHEDULER and self.moves is None:
-            raise ValueError("it moves running pods: say by moves how many may")
+            raise ValueError(f"{DESCHEDULER} moves running pods: say by moves how many may")
         if planner == KUEUE and self.quota is None:
             raise ValueError("there are no ClusterQueues that count")
         if planner != KUEUE and self.quota is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from math import prod
 from random import Random
 from time import monotonic
@@ -17,18 +16,20 @@ from time import monotonic
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.workload.expansion import QueuedUnit
-from ...problem.messages import KUBE, check_policy
+from ...problem.messages import KUBE, SKIP, check_policy
 from ..allocate.unsupported import check_engine_support, check_planner_support
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..plan.first_fit import FirstFitPolicy, SequentialScheduler
 from ..plan.node_states import TimeOverError
 from .figures import SchedulingContext, SchedulingInput, scheduling_input
-from .orders import ORDER_KINDS, Order, OrderedItems, orders_of, with_orders
+from .orders import ORDER_KINDS, Order, OrderedItems, all_orders, orders_of, with_orders
 from .schedulers import FIRST_FIT, schedule_units
 
 TIME_LIMIT, TRIALS, ARRIVALS = 60.0, 300, 3
-# The bound may take this part of the time.
+# The bound may take this part of the time that is left once first fit is known.
 _BOUND_SHARE = 0.4
+# The search leaves so many times what first fit and its verification took, for the best orders are verified, too.
+_CHECKING_TIMES = 2.0
 # After so many trials without a better order the search begins anew at the best one, changed in a few places.
 _PATIENCE, _KICKS = 40, 3
 
@@ -105,33 +106,44 @@ def tune(
     check_planner_support(FIRST_FIT, cluster, units)
     if confirm:
         check_engine_support(KUBE_SCHEDULER, cluster, units)
-    limit = None if time_limit is None else time_limit * _BOUND_SHARE
-    bound, notices = _bound(inputs, limit)
     choices = list(orders_of(cluster, inputs.gates, [one for one in ORDER_KINDS if one in kinds]))
-    search = _OrderSearch(inputs, choices, arrivals, trials, bound, deadline)
+    as_listed = tuple(choice.as_listed for choice in choices)
+    found = TunedOrders(len(units), (), (), None, len(choices), (), 0, False, False, cluster, inputs.gates, cel_errors)
+    started = monotonic()
+    before, _ = _verified(inputs, FIRST_FIT, arrivals, deadline)
+    if before is None:
+        return found
+    confirmed = _verified(inputs, KUBE_SCHEDULER, arrivals, deadline) if confirm else (None, "")
+    checking = monotonic() - started
+    bound, notices = _bound(inputs, deadline)
+    ends = None if deadline is None else deadline - _CHECKING_TIMES * checking
+    search = _OrderSearch(inputs, choices, arrivals, trials, bound, ends, sum(before))
     search.run()
-    after = with_orders(cluster, choices, search.best)
-    counts = [_verified(one, FIRST_FIT, arrivals, deadline)[0] for one in (inputs, search.inputs_with(search.best))]
-    if search.value is None or None in counts:
+    chosen, best = search.best, search.inputs_with(search.best)
+    after = before if chosen == as_listed else _verified(best, FIRST_FIT, arrivals, deadline)[0]
+    late = after is None
+    if after is None:
         # What is not verified is not told.
-        return TunedOrders(
-            len(units), (), (), bound, len(choices), (), search.tried, False, False, cluster, gates, cel_errors
-        )
-    placed = [tuple(own or ()) for own in counts]
-    if bound is not None and max(map(max, placed), default=0) > bound:
-        bound, notices = None, (*notices, "the bound is one for expressions that may not fail, and is left out")
-    changes = tuple(
-        (choice, order) for choice, order in zip(choices, search.best, strict=True) if order != choice.as_listed
-    )
-    found = TunedOrders(
-        len(units), placed[0], placed[1], bound, len(choices), changes, search.tried, search.exhausted,
-        search.in_time, after, gates, cel_errors, notices=notices,
+        chosen, best, after = as_listed, inputs, before
+    changes = tuple((choice, order) for choice, order in zip(choices, chosen, strict=True) if order != choice.as_listed)
+    found = replace(
+        found, before=before, after=after, bound=bound, changes=changes, trials=search.tried,
+        exhausted=search.exhausted and not late, in_time=search.in_time and not late,
+        cluster=with_orders(cluster, choices, chosen), notices=notices,
     )  # fmt: skip
-    return replace(found, confirmed=_confirmed(inputs, search, arrivals, deadline)) if confirm else found
+    own_before, version = confirmed
+    own_after = None if own_before is None else _verified(best, KUBE_SCHEDULER, arrivals, deadline)[0]
+    if own_before is None or own_after is None:
+        return found
+    return replace(found, confirmed=ConfirmedOrders(own_before, own_after, version))
 
 
-def _bound(inputs: SchedulingInput, limit: float | None) -> tuple[int | None, tuple[str, ...]]:
-    """How many units any placement has at most."""
+def _bound(inputs: SchedulingInput, deadline: float | None) -> tuple[int | None, tuple[str, ...]]:
+    """How many units any placement has at most.
+
+    Where errors end a search (CEL-6), first fit may come to what it places before it meets one, and the plan would
+    not. So that nobody places more, the plan passes over devices with errors.
+    """
     # Loads the solver's library.
     from ..plan.plan import plan
 
@@ -142,8 +154,8 @@ def _bound(inputs: SchedulingInput, limit: float | None) -> tuple[int | None, tu
         namespace=inputs.namespace,
         selector=inputs.selector,
         feature_gates=inputs.gates,
-        cel_errors=inputs.cel_errors,
-        time_limit=limit,
+        cel_errors=SKIP if inputs.cel_errors == KUBE else inputs.cel_errors,
+        time_limit=None if deadline is None else max(0.0, deadline - monotonic()) * _BOUND_SHARE,
         seed=inputs.seed,
     )
     bound = found.objective[0].bound if found.objective else None
@@ -172,16 +184,11 @@ def _verified(
     return tuple(placed), version
 
 
-def _confirmed(
-    inputs: SchedulingInput, search: _OrderSearch, arrivals: int, deadline: float | None
-) -> ConfirmedOrders | None:
-    before, version = _verified(inputs, KUBE_SCHEDULER, arrivals, deadline)
-    after, _ = _verified(search.inputs_with(search.best), KUBE_SCHEDULER, arrivals, deadline)
-    return None if before is None or after is None else ConfirmedOrders(before, after, version)
-
-
 class _OrderSearch:
-    """Looks for the orders with which first fit places most; ``tried`` simulations, ``value`` of the best orders."""
+    """Looks for the orders with which first fit places most; at first those as listed, with which it places ``value``.
+
+    ``value`` is that of the ``best`` orders then.
+    """
 
     def __init__(
         self,
@@ -191,6 +198,7 @@ class _OrderSearch:
         trials: int,
         bound: int | None,
         deadline: float | None,
+        value: int,
     ) -> None:
         self._inputs = inputs
         self._choices = choices
@@ -198,9 +206,9 @@ class _OrderSearch:
         self._trials = trials
         self._most = None if bound is None else bound * arrivals
         self._deadline = deadline
-        self._known: dict[tuple[Order, ...], int] = {}
         self.best = tuple(choice.as_listed for choice in choices)
-        self.value: int | None = None
+        self.value = value
+        self._known = {self.best: value}
         self.exhausted = False
         self.in_time = True
 
@@ -210,11 +218,10 @@ class _OrderSearch:
         return len(self._known)
 
     def run(self) -> None:
-        """Try all orders if they are few, and else those that local search comes to; the first ones are as listed."""
+        """Try all orders if they are few, and else those that local search comes to."""
         try:
-            self._try(self.best)
             if prod(choice.orders for choice in self._choices) <= self._trials:
-                for orders in product(*(choice.all_orders() for choice in self._choices)):
+                for orders in all_orders(self._choices):
                     if self._is_done():
                         return
                     self._try(orders)
@@ -233,7 +240,7 @@ class _OrderSearch:
         return replace(self._inputs, cluster=changed)
 
     def _is_done(self) -> bool:
-        return self._most is not None and (self.value or 0) >= self._most
+        return self._most is not None and self.value >= self._most
 
     def _try(self, orders: tuple[Order, ...]) -> int:
         """Simulate first fit; keep what is better. Raises ``TimeOverError``."""
@@ -248,7 +255,7 @@ class _OrderSearch:
                     raise TimeOverError
                 placed += sum(map(scheduler.is_placed, units))
             self._known[orders] = placed
-            if self.value is None or placed > self.value:
+            if placed > self.value:
                 self.best, self.value = orders, placed
         return self._known[orders]
 

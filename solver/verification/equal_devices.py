@@ -55,7 +55,7 @@ class EqualDevices:
         if positions is None:
             positions = self._seen[names] = self._split(*names)
         seen, others = positions
-        unlike = [position for position in others if not _is_plain(values[position])]
+        unlike = [position for position in others if not is_plain(values[position])]
         counted = [values[position] for position in (*seen, *unlike)]
         return names, tuple(unlike), _seen_content(device, counted)
 
@@ -67,7 +67,7 @@ class EqualDevices:
         return [one for one in places if names[one] in spelt], [one for one in places if names[one] not in spelt]
 
 
-def _is_plain(value: DeviceAttribute) -> bool:
+def is_plain(value: DeviceAttribute) -> bool:
     """Whether expressions can run on a device with this attribute, whatever the value is."""
     return value.string is not None or value.int_value is not None or value.bool_value is not None
 

@@ -439,7 +439,10 @@ def test_moves_are_in_the_document_and_in_the_frame(drasat, moving):
         (["--moves", "1"], "--moves and --move-bare need --plan"),
         (["--plan", "--moves", "some"], "moves 'some' is neither a number of at least 0 nor any"),
         (["--plan", "--move-bare"], "only where moves says how many pods may"),
-        (["--plan", "--planners", "descheduler-like"], "it moves running pods: say by moves how many may"),
+        (
+            ["--plan", "--planners", "descheduler-like"],
+            "descheduler-like moves running pods: say by moves how many may",
+        ),
         (["--plan", "--planners", "karpenter", "--moves", "1"], "no --orders, --objective, --quota or --moves"),
     ],
 )

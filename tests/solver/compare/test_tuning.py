@@ -1,5 +1,6 @@
 """Orders with which first fit loses least: which there are, what becomes of a cluster, and what the search finds."""
 
+import json
 from itertools import product
 from math import prod
 from random import Random
@@ -11,7 +12,9 @@ from drasat.models.kubernetes.slices import ResourceSlice
 from drasat.peers.programs import KUBE_SCHEDULER, find_program
 from drasat.scenarios import objects
 from drasat.solver.allocate.load import load
-from drasat.solver.compare.orders import ORDER_KINDS, OrderedItems, orders_of, with_orders
+from drasat.solver.compare import tuning
+from drasat.solver.compare.orders import ORDER_KINDS, OrderedItems, all_orders, orders_of, with_orders
+from drasat.solver.compare.schedulers import schedule_units
 from drasat.solver.compare.tuning import tune
 
 DRIVER = "gpu.example.com"
@@ -133,6 +136,39 @@ def test_attributes_that_nobody_asks_for_make_no_difference():
     assert (devices.alike, devices.orders, len(list(devices.all_orders()))) == ((0, 0, 1, 1), 6, 6)
 
 
+@pytest.mark.parametrize(
+    ("expression", "alike"),
+    [
+        (f'device.attributes["{DRIVER}"].model == "x"', (0, 0)),
+        (f'"model" in device.attributes["{DRIVER}"]', (0, 0)),
+        (f'has(device.attributes["{DRIVER}"].serial)', (0, 1)),
+        (f'device.attributes["{DRIVER}"].exists(name, device.attributes["{DRIVER}"][name] == "s1")', (0, 1)),
+        (f'device.attributes["{DRIVER}"]["seri" + "al"] == "s1"', (0, 1)),
+    ],
+)
+def test_attributes_that_an_expression_may_read_make_a_difference(expression, alike):
+    """Names may be computed: then every attribute counts."""
+    asks = objects.template("t", objects.claim_spec([objects.exactly("g", objects.wanted("gpu", expression))]))
+    asks["metadata"]["annotations"] = {"last-applied": json.dumps(asks["spec"])}
+    cluster = load([asking()[0], *node("n", [gpu(0, "x"), gpu(1, "x")]), asks])
+    assert [one.alike for one in choices_of(cluster, "devices")] == ([] if alike == (0, 0) else [alike])
+
+
+def test_devices_with_errors_do_not_bound_what_first_fit_places():
+    """CEL-6: a search that finds enough before it comes to the error goes on; a plan would not use the node."""
+    cluster = load([*asking(), *node("n", [{"name": "gpu-1", "attributes": {}}, gpu(0, "large")]), *claims("large")])
+    found = tune(cluster, arrivals=1)
+    assert (found.before, found.after, found.bound, found.is_optimal) == ((0,), (1,), 1, True)
+
+
+def test_orders_are_combined_one_at_a_time():
+    many = OrderedItems("devices", tuple(map(str, range(100))), (("s",),), tuple(range(100)))
+    few = OrderedItems("devices", ("a", "b"), (("s",),), (0, 1))
+    combined = all_orders([many, few])
+    assert [next(combined)[1] for _ in range(3)] == [(0, 1), (1, 0), (0, 1)]
+    assert list(all_orders([few, few])) == [((a, b), (c, d)) for a, b in ((0, 1), (1, 0)) for c, d in ((0, 1), (1, 0))]
+
+
 def test_a_device_in_use_is_like_no_other():
     held = objects.claim("held", objects.claim_spec([objects.exactly("g", objects.wanted("gpu"))]))
     held = objects.allocated(held, [objects.result("g", DRIVER, "n", "gpu-1")], "n")
@@ -217,6 +253,31 @@ def test_what_is_said_to_be_the_best_is_that_of_all_orders():
     ]
     found = tune(cluster, kinds=["devices"], arrivals=1)
     assert found.after[0] == max(values)
+
+
+def test_the_best_orders_are_told_when_time_ends_the_search(monkeypatch):
+    """The search ends so early that the best orders can be verified."""
+    searching, verifying = [], []
+
+    class Interrupted(tuning.SequentialScheduler):
+        def __init__(self, context, policy):
+            super().__init__(context, policy)
+            searching.append(context.trials.deadline)
+
+        def run(self, units):
+            super().run(units)
+            self.in_time = len(searching) < 4
+
+    def scheduled(inputs, planner, queue, deadline, latest):
+        verifying.append(latest)
+        return schedule_units(inputs, planner, queue, deadline, latest)
+
+    monkeypatch.setattr(tuning, "SequentialScheduler", Interrupted)
+    monkeypatch.setattr(tuning, "schedule_units", scheduled)
+    found = tune(simple("any", "any", "large", "large"), kinds=["devices"], arrivals=1, time_limit=1000.0)
+    assert (found.before, found.after, found.trials) == ((2,), (3,), 4)
+    assert (found.in_time, found.exhausted, found.is_optimal) == (False, False, False)
+    assert max(searching) < min(verifying)
 
 
 def test_without_time_nothing_is_claimed():
