@@ -85,7 +85,8 @@ def fragmented_openb(
         )
         drafts.append(RunningDraft(kinds[placed.pods], node, results))
     asked = replace(trace, pods=tuple(replace(pods, count=pods.count if pods.gpus else 0) for pods in trace.pods))
-    queue = asked.with_load(waiting * (trace.gpus - held) / trace.gpus)
+    free = 1 - held / trace.gpus if trace.gpus else 0
+    queue = asked.with_load(waiting * free)
     return combine(manifests(queue), _running(rng, drafts, fixed))
 
 

@@ -111,7 +111,7 @@ class Openb:
 
     def with_load(self, load: float) -> Openb:
         """The counts of pods, each rounded, so that they ask for ``load`` times the GPUs that there are."""
-        times = load * self.gpus / self.demand
+        times = load * self.gpus / self.demand if self.demand else 0
         return replace(self, pods=tuple(replace(pod, count=round(pod.count * times)) for pod in self.pods))
 
 

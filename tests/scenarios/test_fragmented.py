@@ -94,6 +94,14 @@ def test_nothing_waits_where_nothing_is_asked_to_wait(kind):
     assert not any(one.numbers for one in read_queue(cluster_of(kind, waiting=0)))
 
 
+@pytest.mark.parametrize("options", [{"size": 0}, {"size": 6, "load": 0}])
+def test_openb_can_be_empty(options):
+    cluster = load_all([fragmented("openb", **options)]).cluster
+    assert len(cluster.nodes) == options["size"]
+    assert not running_of(cluster)
+    assert not any(one.numbers for one in read_queue(cluster))
+
+
 def test_openb_has_nodes_in_the_proportions_of_the_trace():
     assert sum(node.count for node in openb("plain", 1.0).nodes) == NODES
     trace = openb("plain", 1.0, 40)
