@@ -96,8 +96,9 @@ def test_nothing_waits_where_nothing_is_asked_to_wait(kind):
 
 @pytest.mark.parametrize("options", [{"size": 0}, {"size": 6, "load": 0}])
 def test_openb_can_be_empty(options):
-    cluster = load_all([fragmented("openb", **options)]).cluster
-    assert len(cluster.nodes) == options["size"]
+    made = fragmented("openb", **options)
+    assert sum(one["kind"] == "Node" for one in made) == options["size"]
+    cluster = load_all([made]).cluster
     assert not running_of(cluster)
     assert not any(one.numbers for one in read_queue(cluster))
 
