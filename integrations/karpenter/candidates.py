@@ -288,7 +288,8 @@ class _MarketBuilder:
         self._slices: dict[Hashable, tuple[PooledSlice, ...]] = {}
         self._signatures: dict[Hashable, Hashable] = {}
         self._allowed: dict[tuple[int, int, frozenset[str]], bool] = {}
-        self._names: set[str] = set(cluster.node_templates)
+        # Models of candidates stand among the nodes (other_types).
+        self._names: set[str] = {*cluster.node_templates, *cluster.nodes}
 
     def build(self, only: Collection[tuple[str, str]] | None, alike: bool) -> NodeMarket:
         """Take the cheapest first, then by pool's weight and name, as Karpenter tries them."""

@@ -19,11 +19,12 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import GANG_DOMAIN_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.kueue import ClusterQueue, KueueWorkload
+from ...models.kubernetes.kueue import ClusterQueue, KueuePodSet, KueueWorkload
 from ...models.kubernetes.meta import ObjectMeta, key_of
 from ...models.manifests.writer import is_allocated
 from ...models.results.quota import MissingQuota
 from ...models.workload.node_room import running_pods
+from ...models.workload.pod_defaults import PodDefaults
 from ...models.workload.quota import FlavorOption, QuotaPodSet, QuotaProblem, QuotaWorkload, restricted_spec
 from ...solver.capacity.capacity import capacity
 from ...solver.capacity.records import CapacityOutcome, Room, total_room
@@ -119,7 +120,7 @@ class CopyPlacement:
 
     def _room(self, copy: WorkloadState, number: int, choice: FlavorOption) -> CapacityOutcome:
         """How many pods of a pod set fit with these flavors. Raises ``ValueError``, one line."""
-        template = copy.pod_sets[number].template
+        template = self._pod_sets(copy)[number].template
         spec = restricted_spec(template.spec, choice)
         name = copy.name
         while (copy.namespace, name) in self._bare.pods:
@@ -134,6 +135,14 @@ class CopyPlacement:
             found = self._known[key] = ask(feature_gates=self._gates, time_limit=self._seconds())
             self.notices.update(found.notices)
         return self._known[key]
+
+    def _pod_sets(self, copy: WorkloadState) -> tuple[KueuePodSet, ...]:
+        """With what the API server adds to their pods, which may be more than Kueue charges."""
+        complete = PodDefaults.of(self._cluster).template
+        return tuple(
+            replace_fields(one, template=complete(copy.namespace, one.template, of_pods=True))
+            for one in copy.object.spec.pod_sets or ()
+        )
 
     def _seconds(self) -> float | None:
         """The part of the time that is left for this row."""
@@ -203,7 +212,7 @@ class CopyPlacement:
 
     def _with_copies(self, copy: WorkloadState, copies: int) -> Cluster:
         named = [name_of_copy(copy, number) for number in range(copies)]
-        spec = replace_fields(copy.object.spec, pod_sets=copy.pod_sets)
+        spec = replace_fields(copy.object.spec, pod_sets=self._pod_sets(copy))
         made = [
             replace_fields(copy.object, metadata=ObjectMeta(name=name, namespace=copy.namespace), spec=spec)
             for name in named

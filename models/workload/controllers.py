@@ -108,7 +108,7 @@ class ControllerReader:
             maker = Maker(kind_of(model).group_kind, *key)
             sets = roots[maker]
             left = [
-                one._replace(numbers=taken[id(one)], template=complete(key[0], one.template))
+                one._replace(numbers=taken[id(one)], template=complete(key[0], one.template, of_pods=True))
                 for one in sets
                 if taken[id(one)]
             ]

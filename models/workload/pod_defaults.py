@@ -45,13 +45,17 @@ class PodDefaults:
         """What the LimitRanges of a namespace with an item for containers demand, one item of each type."""
         return self._ranges.get(namespace, {})
 
-    def template(self, namespace: str, given: PodTemplateSpec) -> PodTemplateSpec:
-        """The completed template; the same object if nothing is added."""
-        spec = self.spec(namespace, given.spec)
+    def template(self, namespace: str, given: PodTemplateSpec, *, of_pods: bool = False) -> PodTemplateSpec:
+        """The completed template; the same object if nothing is added. ``of_pods`` is that of ``spec``."""
+        spec = self.spec(namespace, given.spec, of_pods=of_pods)
         return given if spec is given.spec else replace(given, spec=spec)
 
-    def spec(self, namespace: str, given: PodSpec) -> PodSpec:
-        """The completed specification of a pod; the same object if nothing is added."""
+    def spec(self, namespace: str, given: PodSpec, *, of_pods: bool = False) -> PodSpec:
+        """The completed specification of a pod; the same object if nothing is added.
+
+        Where a container has a limit and no request, Kueue takes the default request of the LimitRange, for it reads
+        templates. Of a pod the API server takes the limit; ``of_pods``: so it is.
+        """
         spec = given
         overhead = self._overheads.get(spec.runtime_class_name or "")
         if overhead and not spec.overhead:
@@ -59,7 +63,7 @@ class PodDefaults:
         item = self.ranges(namespace).get(CONTAINER)
         if item is not None and (item.default or item.default_request):
             init, main = (
-                tuple(_filled(one, item) for one in containers or ()) or None
+                tuple(_filled(one, item, of_pods) for one in containers or ()) or None
                 for containers in (spec.init_containers, spec.containers)
             )
             spec = replace(spec, init_containers=init, containers=main)
@@ -105,8 +109,9 @@ def _merged(
     return merged
 
 
-def _filled(container: Container, item: LimitRangeItem) -> Container:
+def _filled(container: Container, item: LimitRangeItem, of_pods: bool) -> Container:
     given = container.resources or ResourceRequirements()
     limits = {**(item.default or {}), **(given.limits or {})}
-    requests = {**(item.default_request or {}), **(given.requests or {})}
+    own = {**((given.limits or {}) if of_pods else {}), **(given.requests or {})}
+    requests = {**(item.default_request or {}), **own}
     return replace(container, resources=replace(given, limits=limits, requests=requests))

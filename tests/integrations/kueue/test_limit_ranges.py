@@ -198,12 +198,31 @@ def test_pods_that_are_placed_ask_for_what_is_charged():
     assert (copies.quota.fits, copies.placement.fits) == (3, 0)
 
 
-def test_pods_of_controllers_get_the_defaults_of_their_namespace():
+@pytest.mark.parametrize(
+    ("resources", "item", "expected"),
+    [
+        ({}, {"default": {"cpu": "3"}}, 3000),
+        ({"limits": {"cpu": "2"}}, {"defaultRequest": {"cpu": "500m"}}, 2000),
+        ({"limits": {"memory": "1Ki"}}, {"defaultRequest": {"cpu": "500m"}}, 500),
+        ({"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}, {"defaultRequest": {"cpu": "500m"}}, 1000),
+    ],
+    ids=["nothing is asked", "a limit comes before the default request", "another limit", "a request stays"],
+)
+def test_pods_of_controllers_get_the_defaults_of_their_namespace(resources, item, expected):
     """The API server adds them as it takes the pods."""
-    template = asking({})["spec"]["podSets"][0]["template"]
+    template = asking(resources)["spec"]["podSets"][0]["template"]
     meta = {"name": "web", "namespace": NAMESPACE}
     spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
-    made = read_controllers(cluster_of(deployment, limits(container(default={"cpu": "3"}))))
+    made = read_controllers(cluster_of(deployment, limits(container(**item))))
     (missing,) = made.missing.values()
-    assert effective_requests(missing.sets[0].pod().spec)["cpu"] == 3000
+    assert effective_requests(missing.sets[0].pod().spec)["cpu"] == expected
+
+
+def test_copies_are_charged_the_default_request_and_placed_with_the_limit():
+    """Two pods of half a cpu each by quota, of three on nodes: the default request comes before the limit for Kueue."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    node["status"] = {"allocatable": {"cpu": "6", "memory": "8Gi", "pods": "10"}}
+    default = limits(container(defaultRequest={"cpu": "500m"}))
+    (copies,) = queue_capacity(cluster_of(asking({"limits": {"cpu": "3"}}), default, node)).document.queues
+    assert (copies.quota.fits, copies.placement.fits) == (20, 1)
