@@ -17,13 +17,12 @@ from msgspec.structs import replace
 from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.meta import ObjectKey, PoolId
-from ..kubernetes.slices import ResourceSlice
+from ..kubernetes.meta import ObjectKey
 from ..kubernetes.workloads import may_preempt
 from .gangs import GangCollector, GangKey
 from .node_room import running_pods
 from .queue import read_queue
-from .running import RunningPod
+from .running import RunningPod, home_of_pools
 from .unit_classes import UnitSet
 from .units import ClaimRef, PodClaims, allocation_of, has_finished, is_deleting
 
@@ -154,7 +153,7 @@ class _EvictionReader:
         self._gangs = GangCollector(cluster, gates)
         self._usage = cluster.usage(gates)
         self._pods = there
-        self._homes = _node_of_pools(cluster.slices)
+        self._homes = home_of_pools(cluster)
         self._group_members: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
         for key, pod in cluster.pods.items():
             named = pod.spec.scheduling_group
@@ -225,7 +224,9 @@ class _EvictionReader:
             for names in _TOGETHER:
                 if names[0] in labels:
                     members[key[0], *(labels.get(name, "") for name in names)].add(key)
-        terms = {tie: self._terms(tie) for tie in members}
+        terms: dict[Hashable, tuple[str, int | None]] = dict.fromkeys(members, ("pods that restart together", None))
+        gangs = dict.fromkeys(one.gang for one in self._running.values() if one.gang is not None)
+        terms.update((gang, self._terms(gang)) for gang in gangs if gang in members)
         while torn := [
             key
             for tie, own in members.items()
@@ -242,11 +243,8 @@ class _EvictionReader:
                 left = None if least is None else max(0, min(least, len(own)) - fixed)
                 yield PodTie(label, frozenset(there), left, not fixed)
 
-    def _terms(self, tie: Hashable) -> tuple[str, int | None]:
-        """How messages name a tie, and how many have to stay unless all go; None: all."""
-        key = next((one.gang for one in self._running.values() if one.gang is not None and one.gang == tie), None)
-        if key is None:
-            return "pods that restart together", None
+    def _terms(self, key: GangKey) -> tuple[str, int | None]:
+        """How messages name a gang, and how many have to stay unless all go; None: all."""
         group = self._cluster.pod_groups.get(key[1:]) if key[0] == "PodGroup" else None
         gang = self._gangs.gang(key)
         least = gang.minimum if gang is not None else 0
@@ -278,12 +276,3 @@ def leaving_pods(cluster: Cluster) -> Cluster:
             else:
                 emptied.append(replace(claim, status=None))
     return cluster.without(pods=gone, claims=removed).with_claims(emptied)
-
-
-def _node_of_pools(slices: Collection[ResourceSlice]) -> dict[PoolId, str]:
-    """The node that alone has the devices of each pool; empty for others."""
-    found: dict[PoolId, str] = {}
-    for slice_ in slices:
-        pool, node = (slice_.spec.driver, slice_.spec.pool.name), slice_.spec.node_name or ""
-        found[pool] = node if found.get(pool, node) == node else ""
-    return found

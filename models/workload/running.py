@@ -108,7 +108,7 @@ class _RunningPodReader:
         self._gangs = GangCollector(cluster, gates)
         self._controllers = _controllers_by_name(cluster)
         self._budgets = _budgets_by_namespace(cluster)
-        self._homes = _nodes_of_pools(cluster)
+        self._homes = home_of_pools(cluster)
         self._backed = frozenset(backed_resources(cluster, gates))
         left = remaining_allocatable(cluster, gates)
         self._crowded = {name for name, free in left.items() if free and min(free.values()) < 0}
@@ -213,7 +213,7 @@ class _RunningPodReader:
                 device = result.driver, result.pool, result.device
                 if result.admin_access:
                     yield f"its claim {label} has admin access"
-                elif self._homes.get(device[:2], ("", ""))[:2] != (pod.spec.node_name, pod.spec.node_name):
+                elif self._homes.get(device[:2]) != pod.spec.node_name:
                     yield f"other nodes reach device {result.device} of its claim {label}, or none does"
                 holds = self._usage.holds(device)
                 if len(holds) > 1 and any(hold.share_id is None for hold in holds):
@@ -324,11 +324,10 @@ def _controllers_by_name(cluster: Cluster) -> Mapping[tuple[str, ObjectKey], Any
     }
 
 
-def _nodes_of_pools(cluster: Cluster) -> dict[PoolId, tuple[str, str]]:
-    """The first and the last node, by name, of the slices of each pool; empty names for other nodes' devices."""
-    found: dict[PoolId, tuple[str, str]] = {}
+def home_of_pools(cluster: Cluster) -> dict[PoolId, str]:
+    """The node that alone has the devices of each pool; empty for others."""
+    found: dict[PoolId, str] = {}
     for slice_ in cluster.slices:
         pool, node = (slice_.spec.driver, slice_.spec.pool.name), slice_.spec.node_name or ""
-        first, last = found.get(pool, (node, node))
-        found[pool] = min(first, node), max(last, node)
+        found[pool] = node if found.get(pool, node) == node else ""
     return found

@@ -227,7 +227,7 @@ class LiftedPods:
             units.append(one)
         order = {unit: number for number, (_, unit) in enumerate(sorted(places), 1)}
         units = [replace(one, order=order.get(number)) for number, one in enumerate(units)]
-        stay = self.keys.difference(lost, (("Pod", one.running.key) for one in moved))
+        stay = sorted(self.keys.difference(lost, (("Pod", one.running.key) for one in moved)))
         pods = [self.running[key] for kind, key in stay if kind == "Pod"]
         back = whole.with_pods(one.pod for one in pods)
         claims = [held.ref.claim for one in pods for held in self._own_claims(one) if held.ref.claim is not None]

@@ -110,16 +110,14 @@ class _PreemptionReader:
         """Yield budgets that allow less and are not named, or are named and allow it."""
         for name, budget in self._cluster.objects(PodDisruptionBudget).items():
             selector, label = budget.spec.selector, "/".join(name)
+            # Of victims that are not there ``of_victim`` tells.
+            there = ((one, self._cluster.pods.get((one.namespace, one.name))) for one in victims)
             own = [
                 one
-                for one in victims
-                if one.namespace == name[0]
-                and (
-                    selector is None
-                    or matches_labels(
-                        selector.requirements, self._cluster.pods[one.namespace, one.name].metadata.labels
-                    )
-                )
+                for one, pod in there
+                if pod is not None
+                and one.namespace == name[0]
+                and (selector is None or matches_labels(selector.requirements, pod.metadata.labels))
             ]
             exceeded = len(own) > (budget.status.disruptions_allowed if budget.status else 0)
             if any((label in one.budgets) != exceeded for one in own):

@@ -174,11 +174,11 @@ class _PlanInstanceBuilder:
         gangs.build(members)
         earlier = [(self._request.queue[place], name) for place, (name, _) in self._request.earlier.assigned.items()]
         # Running pods that may move, and room for a mix, are about roles as they are.
-        splits = self._request.moves is None and FRAGMENTATION not in self._request.objective
-        is_buying = self._request.catalogue is not None
-        rules = read_pod_rules(gangs, unit_classes, self._cluster, earlier, splits=splits, has_new_nodes=is_buying)
+        moves, is_buying = self._request.moves, self._request.catalogue is not None
+        splits = moves is None and FRAGMENTATION not in self._request.objective
+        places = {place: home.node for place, home in moves.homes.items()} if moves else {}
+        rules = read_pod_rules(gangs, unit_classes, self._cluster, earlier, places, splits, is_buying)
         self._rows += rules.rows
-        moves = self._request.moves
         departures = Departures.of(moves, self._roles, gangs, queued) if moves and moves.tells_arrivals_apart else None
         quota = self._request.quota
         objective, entries = self._request.objective, self._entries

@@ -42,13 +42,12 @@ UnitKey = tuple[str, ObjectKey]
 class EvictionTie:
     """Units that lose their places together: all or none, or down to ``least`` of them; ``all_may`` go, or not all.
 
-    ``moves_whole``: where one of them moves all do. A ``claim`` goes only after all of them, who may go alone.
+    A ``claim`` goes only after all of them, who may go alone.
     """
 
     members: frozenset[UnitKey]
     least: int | None = None
     all_may: bool = True
-    moves_whole: bool = False
     claim: UnitKey | None = None
 
 
@@ -136,7 +135,7 @@ class Departures:
         for budget, number in sorted(counted.items()):
             if number + bool(self._away) > self.moves.budgets.get(budget, 0):
                 self._excess[budget] = self._choice(number + 1)
-        self._present = [self._choice(1) for _ in range(2 * len(self.moves.ties))]
+        self._present = [self._choice(1) for _ in self.moves.ties]
         self._moved = {budget: self._choice(1) for budget in self._excess}
 
     def _choice(self, most: int) -> int:
@@ -191,7 +190,7 @@ class Departures:
     def _tie_rows(self, number: int, tie: EvictionTie, staying: Sequence[GangRole]) -> Iterator[CouplingRow]:
         tied = {terms for _, terms in self._number if number in terms.ties}
         members = {terms for terms in tied if not terms.is_claim}
-        there, present = self._there(staying, members), self._present[2 * number]
+        there, present = self._there(staying, members), self._present[number]
         size = sum(count for (_, terms), count in self._number.items() if terms in members)
         if tie.claim is not None:
             claim = self._there(staying, tied - members)
@@ -204,9 +203,6 @@ class Departures:
             yield CouplingRow(Terms(units=there, gangs={present: -least}), lower=0)
         else:
             yield CouplingRow(Terms(units=there), lower=least)
-        if tie.moves_whole:
-            home = {role.index: 1 for role in staying if role.disruption in members}
-            yield CouplingRow(Terms(units=home, gangs={self._present[2 * number + 1]: -size}), lower=0, upper=0)
 
     def stage(self, name: str, staying: Sequence[GangRole]) -> tuple[ObjectiveStage, int]:
         """A stage about what leaves, and what it comes to if nothing is at home, to which what is there adds."""

@@ -35,9 +35,14 @@ _Amounts = Mapping[str, int]
 
 
 class NodeLimits:
-    """What at most one pod of a node may have, as amounts of unit classes and of nodes."""
+    """What at most one pod of a node may have, as amounts of unit classes and of nodes.
 
-    def __init__(self, unit_classes: Sequence[UnitClass], nodes: Iterable[Node], ledger: PodLedger) -> None:
+    ``homes`` are nodes by position in the queue: pods that run there may stay together, whatever their rules say.
+    """
+
+    def __init__(
+        self, unit_classes: Sequence[UnitClass], nodes: Iterable[Node], ledger: PodLedger, homes: Mapping[int, str]
+    ) -> None:
         self.needs: dict[int, Requests] = defaultdict(dict)
         self._ledger = ledger
         rules = {one.index: [shape.rules for shape in one.shapes if shape.rules is not None] for one in unit_classes}
@@ -48,14 +53,17 @@ class NodeLimits:
         if all(number == 1 or not name for name, number in names.items()):
             self._keep_apart(rules, {one.index: len(one.entries) for one in unit_classes})
         self.terms = frozenset(term for term, _ in self._terms.values())
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the amounts."""
-        return (*self._ports, *self._terms)
+        self._at_home: dict[str, Counter[str]] = defaultdict(Counter)
+        for one in unit_classes:
+            for node in (homes[entry.positions[0]] for entry in one.entries if entry.positions[0] in homes):
+                self._at_home[node].update(self.needs.get(one.index, {}))
 
     def left(self, node: Node) -> _Amounts:
-        """What running pods leave of each on a node."""
+        """What running pods leave of each on a node, and at least what those take that are at home there."""
+        found, at_home = self._left(node), self._at_home.get(node.metadata.name, {})
+        return {name: max(amount, at_home.get(name, 0)) for name, amount in found.items()}
+
+    def _left(self, node: Node) -> _Amounts:
         found = {}
         for name, port in self._ports.items():
             found[name] = int(not any(port.conflicts(other) for other in self._ledger.ports_of(node.metadata.name)))
@@ -342,18 +350,19 @@ def read_pod_rules(
     unit_classes: Sequence[UnitClass],
     cluster: Cluster,
     earlier: Iterable[tuple[QueuedUnit, str]],
-    *,
+    homes: Mapping[int, str],
     splits: bool,
     has_new_nodes: bool,
 ) -> PodRuleRows:
     """Find what rules of pods ask for, beside units that are placed ``earlier`` on nodes of the cluster.
 
-    Without ``splits`` roles stay as they are, and there are no rows.
+    ``homes`` are those of running units, by position in the queue. Without ``splits`` roles stay as they are, and there
+    are no rows.
     """
     if not any(shape.rules for one in unit_classes for shape in one.shapes):
         return PodRuleRows(gangs.roles, gangs.nodes, PodLedger({}))
     ledger = ledger_beside(cluster, earlier)
-    limits = NodeLimits(unit_classes, gangs.nodes, ledger)
+    limits = NodeLimits(unit_classes, gangs.nodes, ledger, homes)
     rules = PodRuleRows(gangs.roles, gangs.nodes, ledger, limits, has_new_nodes)
     if splits:
         rules.build(gangs)

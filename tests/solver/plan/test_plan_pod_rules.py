@@ -46,6 +46,27 @@ def test_rules_hold_where_running_pods_go(seed, options):
     assert drasat.plan(given, **options).document.placed >= drasat.plan(given).document.placed
 
 
+@pytest.mark.parametrize(("options", "stage"), [({"moves": "any"}, "moves"), ({"preempt": True}, "victims")], ids=str)
+@pytest.mark.parametrize("rule", ["anti-affinity", "a port"])
+def test_running_pods_that_break_a_rule_stay_where_they_are(rule, options, stage):
+    """Rules are looked at when a pod is placed: two that could not come together any more need not part."""
+    owned = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "controller": True, "uid": "u"}]}
+    ports = [{"containerPort": 80, "hostPort": 80}] if rule == "a port" else []
+    rules = apart(term("pair")) if rule == "anti-affinity" else {}
+    spec = {"nodeName": "n1", "containers": [container("3", ports=ports)], **rules}
+    running = [
+        *(pod(f"pair{one}", spec=spec, labels={"app": "pair"}, meta=owned) for one in range(2)),
+        pod("single", cpu="5", spec={"nodeName": "n1"}, meta=owned),
+    ]
+    there = [
+        obj("Node", name, labels={HOST: name}, status={"allocatable": {"cpu": cpu, "pods": "9"}})
+        for name, cpu in {"n1": "20", "n2": "5"}.items()
+    ]
+    found = drasat.plan(cluster(*there, *running, pod("big", cpu="13", spec={"priority": 9})), **options)
+    stages = {one.stage: one.value for one in found.document.objective}
+    assert (found.outcome, stages["priority=9"], stages[stage]) == ("Optimal", 1, 1)
+
+
 def test_first_fit_takes_back_pods_whose_neighbours_are_taken_back():
     """The gang does not fit whole, so that its first member goes again, and the pod that was placed near it."""
     lead = [pod(f"g{one}", cpu="1", labels={"app": "lead"}, GANG="g") for one in range(2)]

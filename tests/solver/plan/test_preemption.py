@@ -255,6 +255,7 @@ def test_with_moves_a_pod_goes_elsewhere_instead():
         (lambda one: structs.replace(one, priority=7), "PREEMPT-PRIORITY"),
         (lambda one: structs.replace(one, budgets=("default/b",)), "PREEMPT-BUDGET"),
         (lambda one: structs.replace(one, node="n2"), "STEP-POD"),
+        (lambda one: structs.replace(one, name="nobody"), "STEP-POD"),
     ],
 )
 def test_the_verifier_finds_what_is_wrong_of_victims(change, rule):
