@@ -60,8 +60,8 @@ class NodeLimits:
 
     def left(self, node: Node) -> _Amounts:
         """What running pods leave of each on a node, and at least what those take that are at home there."""
-        found, at_home = self._left(node), self._at_home.get(node.metadata.name, {})
-        return {name: max(amount, at_home.get(name, 0)) for name, amount in found.items()}
+        at_home = self._at_home.get(node.metadata.name, Counter[str]())
+        return {name: max(amount, at_home[name]) for name, amount in self._left(node).items()}
 
     def _left(self, node: Node) -> _Amounts:
         found = {}
