@@ -175,7 +175,8 @@ def post_at_most(model: CpModel, parts: Sequence[tuple[IntVar, int]], left: int)
         (taken, amount // unit) for taken, amount in parts if amount <= left and amount // unit < LARGEST_COEFFICIENT
     ]
     if small:
-        model.add(sum(amount * taken for taken, amount in small) <= min(left // unit, LARGEST_COEFFICIENT * len(small)))
+        most = sum(amount * max(taken.proto.domain) for taken, amount in small)
+        model.add(sum(amount * taken for taken, amount in small) <= min(left // unit, most))
 
 
 # Sums of as many as there are devices stay within 64 bits.

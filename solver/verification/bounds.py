@@ -25,7 +25,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes.core import Node, NodeStatus
-from ...models.kubernetes.extensions import VALUE_ANNOTATION, CallerConstraint
+from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import PoolId
 from ...models.kubernetes.node_templates import NodeTemplate, node_from_template, slices_from_template
@@ -37,7 +37,17 @@ from ...models.workload.queue import read_queue
 from ...models.workload.unit_classes import Gang, UnitShape
 from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from .devices import CounterStock
-from .payments import FEWEST_NODES, ZERO, Payments, SharedPrices, StageForm, reached, stage_form, value_step
+from .payments import (
+    FEWEST_NODES,
+    ZERO,
+    Payments,
+    SharedPrices,
+    StageForm,
+    reached,
+    stage_form,
+    value_annotation,
+    value_step,
+)
 from .pod_amounts import pod_takes, whole_amounts
 from .published import PoolView, nano
 from .state import ExpressionTimeoutError
@@ -112,8 +122,7 @@ class _PlanBounds:
     def __init__(self, question: BoundQuestion, names: Sequence[str], deadline: float | None) -> None:
         self._question = question
         self._deadline = deadline
-        annotations = (name.partition("annotation:")[2] for name in names)
-        self._value = next(filter(None, annotations), VALUE_ANNOTATION)
+        self._value = value_annotation(names)
         offers = _offers(question) if question.buy else []
         slices = [made for template, node in offers for made in slices_from_template(template, node.metadata.name)]
         # Each node that is bought has such pools of its own: nothing in them has a price that all nodes share.
@@ -370,22 +379,22 @@ class _PlanBounds:
         context = self._context
         held, total = context.held_devices, ZERO
         total += sum((price for device, price in prices.devices.items() if not held.dedicates(device)), ZERO)
-        views: dict[PoolId, PoolView] = {}
+        # A node may see a part of a pool, or an older generation of it.
+        views: dict[PoolId, dict[PoolView, None]] = defaultdict(dict)
         pools = {name[0] for name in prices.counters} | {name[0][:2] for name in prices.capacities}
         for node in self._nodes if pools else ():
-            seen = ((pool, context.inventory.view(pool, node.bundles.node)) for pool in pools if pool not in views)
-            views.update((pool, view) for pool, view in seen if view is not None)
+            for view in context.inventory.views(node.bundles.node):
+                if view.id in pools and view.trouble is None:
+                    views[view.id][view] = None
         for (pool, counters, name), price in prices.counters.items():
-            view = views.get(pool)
-            if view is not None:
-                left = CounterStock(view.id, view.generation, held).left() or {}
+            for generation in dict.fromkeys(view.generation for view in views[pool]):
+                left = CounterStock(pool, generation, held).left() or {}
                 total += price * max(0, left.get((counters, name), 0)) / NANO
         for (device, name), price in prices.capacities.items():
-            view = views.get(device[:2])
-            entry = view.devices.get(device[2]) if view is not None else None
-            capacity = (entry.device.capacity or {}).get(name) if entry is not None else None
-            if capacity is not None:
-                total += price * max(0, nano(capacity.value) - held.consumed(device, name)) / NANO
+            entries = (view.devices.get(device[2]) for view in views[device[:2]])
+            offered = ((entry.device.capacity or {}).get(name) for entry in entries if entry is not None)
+            most = max((nano(one.value) for one in offered if one is not None), default=0)
+            total += price * max(0, most - held.consumed(device, name)) / NANO
         return total
 
 

@@ -218,9 +218,8 @@ class _DeviceGroups:
 
     def _left_of(self, view: PoolView) -> Mapping[CounterKey, int] | None:
         """What is left of a pool's counters; None where devices give, too, so that drawing is no row."""
-        if any(amount < 0 for one in view.generation.consumers for _, amount in one.consumption):
-            return None
-        return self._reads[0].audit.stock(view).left()
+        audit = self._reads[0].audit
+        return None if audit.gives(view) else audit.stock(view).left()
 
     def _compared(
         self, read: _Read, devices: dict[DeviceId, tuple[PublishedDevice, PoolView, NodeAudit]]
@@ -247,7 +246,7 @@ class _DeviceGroups:
                     compared.append((one, known[one].setdefault(values, len(known[one]))))
                 amounts = read.audit.amounts(device, option.requested)
                 devices.setdefault(device.id, (device, view, read.audit))
-                price = self._price(device, amounts, read.audit, is_admin(option.requested))
+                price = self._price(device, view, amounts, read.audit, is_admin(option.requested))
                 found[device.id, number] = _Taking(option, amounts, price, tuple(compared))
         kept = [one for one, kind in enumerate(relations) if kind in ("match", "distinct") and one not in several]
         place = {one: number for number, one in enumerate(kept)}
@@ -256,7 +255,9 @@ class _DeviceGroups:
             found[key] = taking._replace(tokens=tokens_kept)
         return found, tuple(relations[one] == "match" for one in kept)
 
-    def _price(self, device: PublishedDevice, amounts: Amounts, audit: NodeAudit, admin: bool) -> Fraction:
+    def _price(
+        self, device: PublishedDevice, view: PoolView, amounts: Amounts, audit: NodeAudit, admin: bool
+    ) -> Fraction:
         """What taking the device costs of what several nodes reach."""
         if admin:
             return Fraction(0)
@@ -265,7 +266,8 @@ class _DeviceGroups:
         total = Fraction(0) if shared else prices.devices.get(device.id, Fraction(0))
         for name, amount in amounts if shared else ():
             total += prices.capacities.get((device.id, str(name)), Fraction(0)) * amount / NANO
-        if prices.counters and not shared and audit.draws(device):
+        # Where devices give, what is drawn may be more than what is left.
+        if prices.counters and not shared and audit.draws(device) and not audit.gives(view):
             for key, amount in device.consumption:
                 total += prices.counters.get((device.pool_id, *key), Fraction(0)) * amount / NANO
         return total
@@ -312,15 +314,17 @@ def most_valuable(face: NodeFace, worth: Sequence[Fraction], deadline: float | N
     model.maximize(sum(value * one for one, value in gains) - sum(value * one for one, value in costs))
     status = run_audit(solver, model)
     if status == cp_model.OPTIMAL:
-        return Fraction(round(solver.objective_value), scale)
+        # The solver tells its objective in floating point, which does not hold every whole number.
+        worth_of_all = sum(value * solver.value(one) for one, value in gains)
+        return Fraction(worth_of_all - sum(price * solver.value(one) for one, price in costs), scale)
     if status not in (cp_model.FEASIBLE, cp_model.UNKNOWN):
         return None
     bound = solver.best_objective_bound
-    return Fraction(floor(bound + _NOISE), scale) if isfinite(bound) else None
+    return Fraction(floor(bound + max(_NOISE, abs(bound) * _ROUNDED_PART)), scale) if isfinite(bound) else None
 
 
-# Bounds of whole numbers are told in floating point.
-_NOISE = 1e-3
+# Bounds of whole numbers are told in floating point, which rounds large ones.
+_NOISE, _ROUNDED_PART = 1e-3, 2.0**-50
 
 
 class _BundleModel:

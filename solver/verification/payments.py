@@ -10,6 +10,7 @@ from math import gcd, lcm
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import VALUE_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
@@ -65,6 +66,11 @@ def stage_form(name: str, shapes: Mapping[bytes, UnitShape], *, grouped: bool) -
     else:
         return None
     return StageForm({key: weight for key, weight in weights.items() if weight})
+
+
+def value_annotation(names: Iterable[str]) -> str:
+    """The annotation with the values that stages of these names count; the usual one where none names any."""
+    return next(filter(None, (name.partition("annotation:")[2] for name in names)), VALUE_ANNOTATION)
 
 
 def _requested_devices(shape: UnitShape) -> Fraction:
