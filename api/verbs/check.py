@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from time import monotonic
@@ -172,6 +172,22 @@ def read_document(source: DocumentSource, max_input_size: int | str | None = Non
     return _typed(documents[0], Source(one.name, 1))
 
 
+# No document has more of anything; sums of larger ones, and of what is no number, could not be told.
+_LARGEST_NUMBER = 1e100
+
+
+def _beyond_numbers(found: Any) -> str:
+    """The field of a number that is too large or none, such as NaN; empty where there is no such number."""
+    if isinstance(found, int | float):
+        return "" if abs(found) <= _LARGEST_NUMBER else "."
+    pairs: Iterable[tuple[str, Any]] = ()
+    if isinstance(found, Mapping):
+        pairs = ((f".{key}", one) for key, one in found.items())
+    elif isinstance(found, list | tuple):
+        pairs = ((f"[{place}]", one) for place, one in enumerate(found))
+    return next((f"{name}{rest}" for name, one in pairs if (rest := _beyond_numbers(one))), "")
+
+
 # What a document says wrong may be long.
 _LONGEST_MESSAGE = 200
 
@@ -188,6 +204,8 @@ def _typed(found: Any, source: Source) -> Any:
         raise InputError([InputProblem(source, "kind", f"{name!r:.60} is no document that can be checked: {known}")])
     kind = _KINDS[name]
     try:
+        if field := _beyond_numbers(found).strip("."):
+            raise InputError([InputProblem(source, field, f"must be a number up to {_LARGEST_NUMBER:g}", kind=name)])
         return msgspec.convert(found, kind.model)
     except msgspec.ValidationError as error:
         message, _, path = str(error).rpartition(" - at `$")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -107,7 +107,7 @@ class DualRow(Model, kw_only=True):
     kind: DualKind
     names: tuple[str, ...] = ()
     domain: str = ""
-    value: str
+    value: Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,100}(/[1-9][0-9]{0,99})?$")]
 
 
 class StageDuals(Model, kw_only=True):

@@ -75,7 +75,7 @@ def capacity_lines(document: CapacityDocument, gates: FeatureGates, question: Ch
     wrong = [f"node {left[0]} is not there"] if left else []
     wrong += ["a node is there twice"] if len(set(named)) < len(named) else []
     yield line("document", "nodes", wrong)
-    yield _total(document)
+    yield _total(document, cluster)
 
 
 def _copied(cluster: Cluster, asked: CopiedObject, gates: FeatureGates) -> _Copied | None:
@@ -111,20 +111,25 @@ def _is_made_for(claim: ResourceClaim) -> bool:
     return any(one.controller and one.kind == "Pod" for one in claim.metadata.owner_references or ())
 
 
-def _total(document: CapacityDocument) -> CheckedLine:
-    """The sum over nodes that share nothing; of those that do, what they have together."""
+def _total(document: CapacityDocument, cluster: Cluster) -> CheckedLine:
+    """The sum over nodes that share nothing; of those that do, what they have together, which is not derived."""
     shared = {name for one in document.sharing for name in one.nodes}
     parts = [one.together for one in document.sharing]
     parts += [kind.each for kind in document.nodes for name in kind.nodes if name not in shared]
     said = f"{_text(document.total.fits)} fit in all, at most {_text(document.total.bound)}"
     if any(one.unbounded for one in parts):
-        return line("document", said, [] if document.total.unbounded else ["any number fits on some node"])
+        return line("document", said, [] if document.total.unbounded else ["any number fits on some node"], _UNBOUNDED)
     fits = sum(one.fits or 0 for one in parts)
     bounds = [one.bound for one in parts]
     bound = None if None in bounds else sum(one or 0 for one in bounds)
     wrong = [] if document.total.fits == fits else [f"the nodes have {fits} together"]
     wrong += [] if document.total.bound == bound else [f"the bounds of the nodes are {_text(bound)} together"]
-    return line("document", said, wrong)
+    shares = document.sharing or any(not one.spec.node_name for one in cluster.slices)
+    return line("document", said, wrong, _SHARED if shares else "")
+
+
+_SHARED = "nodes may share devices, and what they have together is not derived"
+_UNBOUNDED = "that any number fits is not derived"
 
 
 def _text(number: int | None) -> str:
@@ -158,8 +163,11 @@ class _CapacityCheck:
         if self._question.is_late:
             yield line(about, "copies", [], LATE)
             return
+        if told.each.unbounded:
+            yield line(about, "any number fits", [], _UNBOUNDED)
         if told.each.fits:
-            yield self._fits(about, told)
+            # The devices of the example are those of the first node.
+            yield self._fits(f"node {told.nodes[0]}", told)
         if told.each.bound is not None:
             yield self._bound(about, told)
 

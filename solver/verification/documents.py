@@ -251,7 +251,7 @@ class UnitCheck:
         known = set(seen)
         left = [name for name in wanted if name not in known]
         wrong = [f"{plural(len(left), 'unit')} of the input that wait are not there, such as {left[0]}"] if left else []
-        twice = next((name for name in known if seen.count(name) > 1), None) if len(known) < len(seen) else None
+        twice = next((name for name, times in Counter(seen).items() if times > 1), None)
         yield line("document", "units", [*wrong, *([f"{twice} is there twice"] if twice else [])])
 
     def unit(self, told: ToldUnit) -> Lines:

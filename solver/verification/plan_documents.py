@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
@@ -31,7 +32,7 @@ from ...models.workload.unit_classes import UnitSet, UnitShape
 from ...models.workload.units import ClaimRef, Unit
 from .bounds import BoundQuestion, audited_bounds, node_of_template
 from .documents import LATE, CheckQuestion, Lines, line
-from .payments import ZERO, stage_form
+from .payments import ZERO, stage_form, value_annotation
 from .plans import plan_placements, plan_violations
 from .state import ExpressionTimeoutError
 from .steps import step_violations
@@ -77,6 +78,7 @@ class _PlanCheck:
         self._question = question
         self._read = read
         self._unread: list[str] = []
+        self._told_twice: list[str] = []
         # Nodes that Karpenter would launch.
         self._pooled: set[str] = set()
         self._with_nodes = self._bought_nodes(read)
@@ -104,11 +106,16 @@ class _PlanCheck:
         return cluster.with_nodes(nodes, slices) if nodes else cluster
 
     def _lifted(self, cluster: Cluster) -> Cluster:
-        """The cluster in which running pods that are units of the plan wait, with nothing in claims of theirs alone."""
+        """The cluster in which running pods that are units of the plan wait, with nothing in claims of theirs alone.
+
+        Victims are gone, with the claims that are free then: that these are free is checked with the steps.
+        """
         running = running_pods(cluster)
         keys = {(one.namespace, one.unit) for one in self._document.units} & running.keys()
-        victims = {(one.namespace, one.name) for one in self._document.victims or ()}
-        keys |= victims & running.keys()
+        victims = self._document.victims or ()
+        freed = {
+            (namespace, name) for one in victims for namespace, _, name in (key.partition("/") for key in one.claims)
+        }
         told = {(one.namespace, one.name) for unit in self._document.units for one in unit.claims}
         pods = []
         for key in keys:
@@ -121,7 +128,8 @@ class _PlanCheck:
             )
             pods.append(replace(pod, spec=replace(pod.spec, node_name=None), status=kept))
         emptied = [replace(cluster.claims[key], status=None) for key in told if key in cluster.claims]
-        return cluster.with_pods(pods).with_claims(emptied)
+        left = cluster.with_pods(pods).with_claims(emptied)
+        return left.without(pods=[(one.namespace, one.name) for one in victims], claims=freed - told)
 
     def _told_units(self) -> Iterator[ToldPlacement]:
         """The units of the document, with the pods and claims that the queue has for them."""
@@ -132,13 +140,14 @@ class _PlanCheck:
             namespace=ask.namespace,
             selector=ask.selector,
             gates=self._gates,
+            value=value_annotation([stage.stage for stage in self._document.objective]),
             natural_gangs=ask.natural_gangs,
         )
         for one in queue:
             sets[one.kind, one.namespace, one.name].append(one)
         expander = UnitExpander(self._cluster, self._gates)
         running = running_pods(self._with_nodes)
-        made: set[ObjectKey] = set()
+        made: dict[ObjectKey, AllocationResult] = {}
         first = sorted(range(len(self._document.units)), key=lambda place: _rank(self._document.units[place]))
         allocations: dict[int, tuple[tuple[ClaimRef, AllocationResult], ...]] = {}
         units: dict[int, Unit] = {}
@@ -158,15 +167,19 @@ class _PlanCheck:
             )
 
     def _allocations(
-        self, told: PlannedUnit, unit: Unit, made: set[ObjectKey]
+        self, told: PlannedUnit, unit: Unit, made: dict[ObjectKey, AllocationResult]
     ) -> Iterator[tuple[ClaimRef, AllocationResult]]:
         """What a unit's claims get for it; claims that several units share are told with each of them."""
         refs = {ref.key: ref for ref in unit.claims}
         for one in told.claims:
             key = one.namespace, one.name
-            if one.allocation is None or key in made:
+            if one.allocation is None:
                 continue
-            made.add(key)
+            if key in made:
+                if made[key] != one.allocation:
+                    self._told_twice.append(f"claim {'/'.join(key)} has two allocations")
+                continue
+            made[key] = one.allocation
             yield refs.get(key) or ClaimRef(*key, None), one.allocation
 
     def purchases(self) -> Lines:
@@ -244,7 +257,7 @@ class _PlanCheck:
         if self._document.workloads:
             yield line("plan", "quota of workloads", [], "admissions are not replayed from the document")
         said = "the queue, rooms of nodes, gangs, limits"
-        wrong = self._order_flaws()
+        wrong = [*self._told_twice, *self._order_flaws()]
         ask = self._question
         if self._pooled:
             yield line("plan", said, wrong, _POOLED)
@@ -330,11 +343,11 @@ class _PlanCheck:
     def _bounds(self) -> Sequence[Fraction | None]:
         question, document = self._question, self._document
         nothing = [None for _ in document.objective]
-        if not document.duals or self._pooled:
+        # Of pods that may move or lose their places the document names those that do.
+        if not document.duals or self._pooled or document.steps is not UNSET:
             return nothing
-        known = {one.name for one in document.nodes}
         asked = BoundQuestion(
-            self._read if not document.steps else self._lifted(self._read),
+            self._read,
             self._gates,
             document.cel_errors,
             question.namespace,
@@ -342,9 +355,7 @@ class _PlanCheck:
             question.natural_gangs,
             question.constraints,
             bool(self._read.node_templates) and any(stage.stage == "cost" for stage in document.objective),
-            not known >= self._read.nodes.keys(),
-            None,
-            [
+            before=[
                 placement
                 for unit, placement in plan_placements(self._cluster, self._units, self._order)
                 if unit.kind == "DaemonSet"

@@ -1,11 +1,17 @@
 """``drasat.check`` of documents of ``plan`` and ``capacity``: true ones hold, and each forged one fails."""
 
 import json
+from collections import Counter
 from functools import cache
 
 import pytest
+from support.objects import claim, device_class, devices, node, pool, want
+from support.random_plans import plan_manifests
 
 import drasat
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.formats.errors import InputError
+from drasat.models.manifests.reader import read_manifests
 
 
 @cache
@@ -34,6 +40,7 @@ PLANS = {
     "buy": ("plan-buy", BUY),
     "pools": ("plan-pools", {"buy": True}),
     "moves": ("consolidate", MOVES),
+    "preempt": ("preempt", {"preempt": True}),
     "quota": ("kueue/d-flavors", {}),
 }
 
@@ -86,6 +93,8 @@ FORGERIES = {
     "a step twice": ("moves", lambda one: one["steps"].append(one["steps"][0]), "does not run on"),
     "a step less": ("moves", lambda one: one["steps"].pop(), "is not on node"),
     "a step from elsewhere": ("moves", lambda one: one["steps"][0].update(source="large-1"), "does not run on"),
+    "a victim that stays": ("preempt", lambda one: one["victims"].clear(), "the device is in use"),
+    "a victim from elsewhere": ("preempt", lambda one: one["victims"][0].update(node="rack-1"), "does not run on"),
     "a pool's nodes for less": ("pools", lambda one: one["bought"][0].update(price=0.01, cost=0.01), "no offering"),
 }
 
@@ -105,6 +114,48 @@ def test_a_bound_that_the_duals_do_not_show_is_not_taken_for_one():
 
     found = lines("plan-buy", "plan", forge, **BUY)
     assert [one.verdict for one in found if one.said.startswith("cost is at least")] == ["unchecked"]
+
+
+def planned(family, seed, **options):
+    cluster = Cluster.build(read_manifests([plan_manifests(family, seed)])[0])
+    return cluster, json.loads(drasat.plan(cluster, **options).to_json())
+
+
+def test_values_of_an_annotation_of_ones_own_add_up():
+    cluster, document = planned("values", 0, objective="admitted=annotation:team.example/worth", duals=True)
+    assert stage(document, "admitted=annotation:team.example/worth")["value"] != document["placed"]
+    assert of(drasat.check(document, cluster).lines, "fails") == []
+
+
+def test_a_claim_that_units_share_is_told_with_one_allocation():
+    cluster, document = planned("shared-claims", 5)
+    told = [claim for unit in document["units"] for claim in unit["claims"] if claim["allocation"]]
+    times = Counter((one["namespace"], one["name"]) for one in told)
+    *_, last = (one for one in told if times[one["namespace"], one["name"]] > 1)
+    last["allocation"]["devices"]["results"][0]["device"] = "another"
+    found = of(drasat.check(document, cluster).lines, "fails")
+    assert [one.reason for one in found] == [f"claim {last['namespace']}/{last['name']} has two allocations"]
+
+
+# What is changed at a field of the document, and what its line says.
+ODD_VALUES = {
+    "a price that is no number": (float("nan"), r"bought\[0\]\.price: must be a number up to 1e\+100"),
+    "a price without end": (float("inf"), r"bought\[0\]\.price: must be a number up to 1e\+100"),
+    "a price beyond all": (10**400, r"bought\[0\]\.price: must be a number up to 1e\+100"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_VALUES)
+def test_numbers_that_cannot_be_added_up_are_refused_with_their_field(name):
+    value, said = ODD_VALUES[name]
+    with pytest.raises(InputError, match=said):
+        lines("plan-buy", "plan", lambda one: one["bought"][0].update(price=value), **BUY)
+
+
+@pytest.mark.parametrize("value", ["1e999999999", "1/0", "nan", "9" * 101, ""])
+def test_duals_that_are_no_fractions_are_refused_with_their_field(value):
+    with pytest.raises(InputError, match=r"duals\[0\]\.rows\[0\]\.value"):
+        lines("plan-buy", "plan", lambda one: one["duals"][0]["rows"][0].update(value=value), **BUY)
 
 
 CAPACITY = {"claim": "inference/flexible"}
@@ -138,6 +189,32 @@ def test_a_forged_count_of_copies_fails(name):
 def test_true_counts_of_copies_hold(example, options):
     found = lines(example, "capacity", **options)
     assert (of(found, "fails"), of(found, "unchecked")) == ([], [])
+
+
+def test_any_number_of_copies_is_not_taken_for_granted():
+    def forge(document):
+        for told in (document["total"], document["nodes"][0]["each"]):
+            told.update(fits=None, bound=None, unbounded=True, proven=True)
+
+    found = lines("mig-partitions", "capacity", forge, **CAPACITY)
+    assert [one.verdict for one in found if one.said.startswith("any number")] == ["unchecked", "unchecked"]
+
+
+def test_the_sum_of_nodes_that_share_devices_is_not_taken_for_granted():
+    """Even if the document does not say that they do."""
+    cluster, document = networked()
+    document["sharing"] = []
+    fits = sum(one["each"]["fits"] * len(one["nodes"]) for one in document["nodes"])
+    document["total"].update(fits=fits, bound=fits)
+    found = drasat.check(document, cluster).lines
+    assert (of(found, "fails"), found[-1].verdict) == ([], "unchecked")
+
+
+def networked():
+    """Two nodes that both reach the two devices of a network."""
+    slice_ = pool(*devices("d1", "d2"), all_nodes=True)
+    cluster = Cluster.of([device_class(), node("n1"), node("n2"), slice_, claim(want())])
+    return cluster, json.loads(drasat.capacity(cluster, claim="ns/c").to_json())
 
 
 def test_a_forged_sum_of_copies_fails():
