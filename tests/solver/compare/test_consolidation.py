@@ -78,17 +78,21 @@ def test_pods_outside_the_narrowed_queue_stay():
     assert moved(emptied(*given, namespace="default")) == ["c"]
 
 
-def test_pods_that_stay_apart_from_others_do_not_move():
+@pytest.mark.parametrize("running", [True, False], ids=["the-running-pod-says-so", "the-waiting-one-alone-says-so"])
+def test_pods_that_stay_apart_from_others_do_not_move(running):
     """Nobody has to find an order for them; one that waits is kept apart from them all the same."""
     apart = [{"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}]
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}}
     given = two_used_nodes()
-    (runs,) = [one for one in given if one["metadata"]["name"] == "c"]
+    for one in given:
+        if one["kind"] == "Node":
+            one["metadata"]["labels"] = {"kubernetes.io/hostname": one["metadata"]["name"]}
+    (runs,) = [one for one in given if one["metadata"]["name"] == "a"]
     runs["metadata"]["labels"] = {"app": "x"}
-    runs["spec"]["affinity"] = affinity
+    runs["spec"] |= {"affinity": affinity} if running else {}
     waits = pod("d", entry("g", template="t"), labels={"app": "x"}, spec={"affinity": affinity})
-    assert (where(emptied(*given, waits)), moved(emptied(*given, waits))) == ({"d": "n1"}, [])
-    assert "c" not in moved(emptied(*given, waits, user("big", spec="t4")))
+    assert (where(emptied(*given, waits)), moved(emptied(*given, waits))) == ({"d": "n2"}, [])
+    assert "a" not in moved(emptied(*given, waits, user("big", spec="t4")))
 
 
 def test_what_has_room_is_placed_without_a_move():
