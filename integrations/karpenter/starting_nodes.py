@@ -66,10 +66,9 @@ def with_starting_nodes(
         slices += (made := _expected(kind, node, published) if kind else [])
         drivers = sorted({*(one.spec.driver for one in made), *waiting_drivers(claim, own[name])})
         if drivers:
-            notices.append(
-                f"Node {name} is starting: devices of {', '.join(drivers)} are those of its instance type until they "
-                "are published"
-            )
+            said = "are those of its instance type until they are published"
+            unknown = "count as they are published, for its instance type is not in the input"
+            notices.append(f"Node {name} is starting: devices of {', '.join(drivers)} {said if kind else unknown}")
     return cluster.with_slices(slices).with_nodes(nodes), tuple(notices)
 
 

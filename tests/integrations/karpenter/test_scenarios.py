@@ -55,6 +55,13 @@ def test_an_uninitialized_node_uses_the_templates_of_its_type(more, bought):
     assert ("Node n1 is starting: devices of gpu.example.com" in " ".join(result.document.notices)) is not bought
 
 
+def test_a_starting_node_of_an_unknown_type_has_what_is_published():
+    objects = [node_pool(), GPU, ONE, LARGE, node("n1"), node_claim("n1", "gpu.example.com"), pod("a", "one")]
+    result = drasat.plan(drasat.load(objects), buy=True)
+    assert [one.instance_type for one in result.document.bought] == ["large"]
+    assert "devices of gpu.example.com count as they are published" in " ".join(result.document.notices)
+
+
 @pytest.mark.parametrize("deleted", [0, 1], ids=["node", "NodeClaim"])
 def test_no_pods_go_to_nodes_that_are_being_deleted(deleted):
     """4.3: Karpenter's round has pods to place elsewhere."""
