@@ -122,12 +122,16 @@ class QuotaTrials:
     def _quiet_cycles(self) -> tuple[KueueState, int]:
         """The state after the first cycles, for as long as they are the same with any amounts raised; how many."""
         state, cycles = KueueState(self._cluster, self._configuration, self._count), 0
-        while self._configuration.fair_sharing is None:
-            after = state.with_quota_of(self._cluster)
-            self._run(after, 1)
-            if not after.quiet or self._max_cycles == cycles + 1:
+        # A copy runs ahead, for no cycle can be taken back.
+        ahead = state.with_quota_of(self._cluster)
+        while self._configuration.fair_sharing is None and self._max_cycles != cycles + 1:
+            ahead.quiet = False
+            self._run(ahead, 1)
+            if not ahead.quiet:
                 break
-            state, cycles = after, cycles + 1
+            cycles += 1
+        for _ in range(cycles):
+            self._run(state, 1)
         return state, cycles
 
     def _run(self, state: KueueState, cycles: int | None) -> None:
