@@ -232,8 +232,9 @@ def valid_order(ledger: PodLedger, placements: Iterable[_Placement]) -> tuple[li
 
     while waiting:
         left = []
+        some_are_early = not all(is_late(rules) for _, rules, _ in waiting)
         for place, rules, node in waiting:
-            if is_late(rules) or ledger.refusal(rules, node) is not None:
+            if (some_are_early and is_late(rules)) or ledger.refusal(rules, node) is not None:
                 left.append((place, rules, node))
             else:
                 ledger.add(rules, node)
