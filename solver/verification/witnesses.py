@@ -6,6 +6,7 @@ counted here with the rules of finished allocations, beside what is in use. Each
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -129,17 +130,17 @@ class _TiedOptions:
 
     def __init__(self, values: ConstraintRules, entry: DeviceConstraint) -> None:
         self._values = values
-        self._entry = entry
+        self.entry = entry
 
     def covers(self, option: DeviceOption) -> bool:
         """CON-1."""
-        return covers(self._entry, option.name)
+        return covers(self.entry, option.name)
 
     def of(self, option: DeviceOption, relation: Relation) -> dict[DeviceId, frozenset[object]]:
         """The tokens of the option's devices, without those that the entry refuses. Raises ``_WitnessError``."""
-        if self._values.relation(self._entry) != relation:
+        if self._values.relation(self.entry) != relation:
             raise _WitnessError("the entry is not one that compares the values of devices two by two")
-        pairs = ((entry.id, self._values.tokens(self._entry, entry, option.requested)) for entry, _ in option.devices)
+        pairs = ((entry.id, self._values.tokens(self.entry, entry, option.requested)) for entry, _ in option.devices)
         return {device: tokens for device, tokens in pairs if tokens is not None}
 
 
@@ -348,22 +349,26 @@ def _lists(question: _Question, witness: CountedWitness, needs: Sequence[Request
 def _claims(question: _Question, witness: CountedWitness, needs: Sequence[RequestOffer]) -> Derived:
     """CON-4, CON-7: a value has room for as many claims as its devices suffice for, rounded down."""
     _compete(needs)
-    bundles: dict[int, Bundle] = {}
-    values: dict[DeviceId, frozenset[object]] = {}
+    of_entries: dict[Hashable, tuple[_TiedOptions, list[RequestOffer]]] = {}
     for need in needs:
         tied = next(question.node.entries(need.claim, witness.subject, [need], matching=True), None)
         if tied is None:
             raise _WitnessError(f"{question.node.names[need.claim]} has no entry on equal {witness.subject}")
-        for option in need.options:
+        # Requests of different entries need no value in common.
+        of_entries.setdefault((need.claim, tied.entry.requests), (tied, []))[1].append(need)
+    bundles: list[Bundle] = []
+    values: dict[DeviceId, frozenset[object]] = {}
+    for tied, own in of_entries.values():
+        for option in (option for need in own for option in need.options):
             for device, token in tied.of(option, "match").items():
                 if values.setdefault(device, token) != token:
                     raise _WitnessError(f"device {'/'.join(device)} has several values of {witness.subject}")
-        count, devices = question.dedicated(need)
-        own = bundles.setdefault(need.claim, {})
-        own[devices] = own.get(devices, 0) + count
-    if any(not sum(bundle.values()) for bundle in bundles.values()):
+        bundles.append(Counter())
+        for count, devices in map(question.dedicated, own):
+            bundles[-1][devices] += count
+    if not all(sum(bundle.values()) for bundle in bundles):
         raise _WitnessError("a claim needs no device of its own")
-    return Derived(len(bundles), room_of_values(list(bundles.values()), values))
+    return Derived(len(bundles), room_of_values(bundles, values))
 
 
 def _drawn(amounts: Callable[[NodeOffers], Amounts]) -> _Sum:
