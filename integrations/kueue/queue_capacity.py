@@ -158,6 +158,7 @@ def _of_pod(
     if (copied_pod := source.copy(0).pod) is not None:
         labels = ObjectMeta(labels=copied_pod.metadata.labels, annotations=copied_pod.metadata.annotations)
         made = PodTemplateSpec(metadata=labels, spec=replace_fields(copied_pod.spec, node_name=None))
+    made = PodDefaults.of(cluster).template(namespace, made, of_pods=True)
     sets = (KueuePodSet(name="main", count=1, template=made),)
     copied = KueueWorkload(metadata=ObjectMeta(name=name, namespace=namespace), spec=KueueWorkloadSpec(pod_sets=sets))
     queues = sorted(local for where, local in cluster.objects(LocalQueue) if where == namespace)
