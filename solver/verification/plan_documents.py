@@ -79,6 +79,8 @@ class _PlanCheck:
         self._read = read
         self._unread: list[str] = []
         self._told_twice: list[str] = []
+        # Victims wait in the queue, and are no units of the document.
+        self._gone: list[ToldPlacement] = []
         # Nodes that Karpenter would launch.
         self._pooled: set[str] = set()
         self._with_nodes = self._bought_nodes(read)
@@ -108,7 +110,7 @@ class _PlanCheck:
     def _lifted(self, cluster: Cluster) -> Cluster:
         """The cluster in which running pods that are units of the plan wait, with nothing in claims of theirs alone.
 
-        Victims are gone, with the claims that are free then: that these are free is checked with the steps.
+        Victims wait, too, beside claims that are free then: that these are free is checked with the steps.
         """
         running = running_pods(cluster)
         keys = {(one.namespace, one.unit) for one in self._document.units} & running.keys()
@@ -116,7 +118,8 @@ class _PlanCheck:
         freed = {
             (namespace, name) for one in victims for namespace, _, name in (key.partition("/") for key in one.claims)
         }
-        told = {(one.namespace, one.name) for unit in self._document.units for one in unit.claims}
+        told = {(one.namespace, one.name) for unit in self._document.units for one in unit.claims} | freed
+        keys |= {(one.namespace, one.name) for one in victims} & running.keys()
         pods = []
         for key in keys:
             pod = running[key]
@@ -128,8 +131,7 @@ class _PlanCheck:
             )
             pods.append(replace(pod, spec=replace(pod.spec, node_name=None), status=kept))
         emptied = [replace(cluster.claims[key], status=None) for key in told if key in cluster.claims]
-        left = cluster.with_pods(pods).with_claims(emptied)
-        return left.without(pods=[(one.namespace, one.name) for one in victims], claims=freed - told)
+        return cluster.with_pods(pods).with_claims(emptied)
 
     def _told_units(self) -> Iterator[ToldPlacement]:
         """The units of the document, with the pods and claims that the queue has for them."""
@@ -161,6 +163,13 @@ class _PlanCheck:
                 self._shapes[_key(told)] = own.shape
             units[place] = unit = expander.unit(own, told.replica)
             allocations[place] = tuple(self._allocations(told, unit, made))
+        victims = {(one.namespace, one.name) for one in self._document.victims or ()}
+        self._gone = [
+            ToldPlacement(one.kind, one.namespace, one.name, number, Unit(None, (), one.namespace, name), None)
+            for one in (queue if victims else ())
+            for number, name in ((number, one.unit_name(number)) for number in one.numbers)
+            if (one.namespace, name) in victims
+        ]
         for place, told in enumerate(self._document.units):
             yield ToldPlacement(
                 told.kind, told.namespace, told.name, told.replica, units[place], told.node, allocations.get(place, ())
@@ -262,7 +271,7 @@ class _PlanCheck:
         if self._pooled:
             yield line("plan", said, wrong, _POOLED)
             return
-        units = [one for one in self._units if one.node is None or one.node in self._cluster.nodes]
+        units = [one for one in self._units if one.node is None or one.node in self._cluster.nodes] + self._gone
         try:
             found = plan_violations(
                 self._cluster,
