@@ -12,19 +12,17 @@ from math import prod
 import msgspec
 
 from ..kubernetes import extensions
-from ..kubernetes.core import LabelSelector
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.meta import LabelError, label_complaints, subdomain_complaints
+from ..kubernetes.meta import label_complaints, subdomain_complaints
 from ..kubernetes.node_templates import NodeTemplate
 from ..kubernetes.slices import ResourceSliceSpec
 from ..topology.places import MOST_CELLS
 from .entries import REFERENCES_MAX, check_entries
 from .findings import STRUCTURE, Findings, Path
-from .nodes import check_amounts, check_node_taints
+from .nodes import check_amounts, check_label_selector, check_node_taints
 from .slices import check_published
 
 CLAIMS_MAX = 1024
-_LABEL_OPERATORS = ("DoesNotExist", "Exists", "In", "NotIn")
 
 
 def check_group(findings: Findings, group: extensions.ConstraintGroup) -> None:
@@ -38,7 +36,7 @@ def check_group(findings: Findings, group: extensions.ConstraintGroup) -> None:
     _check_claim_names(findings, path, spec)
     for field, selector in (("claimSelector", spec.claim_selector), ("podSelector", spec.pod_selector)):
         if selector is not None:
-            _check_label_selector(findings, (*path, field), selector)
+            check_label_selector(findings, (*path, field), selector)
     if not spec.constraints and not spec.same_node_label:
         findings.required(path, "at least one of `constraints` or `sameNodeLabel` is required", STRUCTURE)
     if spec.same_node_label:
@@ -61,19 +59,6 @@ def _check_claim_names(findings: Findings, path: Path, spec: extensions.Constrai
             findings.required((*place, "name"), "without a `podSelector`", STRUCTURE)
         for number, name in enumerate(pod.claims or ()):
             findings.check_label((*place, "claims", number), name)
-
-
-def _check_label_selector(findings: Findings, path: Path, selector: LabelSelector) -> None:
-    for index, one in enumerate(selector.match_expressions or ()):
-        if one.operator not in _LABEL_OPERATORS:
-            place: Path = (*path, "matchExpressions", index, "operator")
-            findings.unsupported(place, one.operator, _LABEL_OPERATORS, STRUCTURE)
-            return
-    for requirement in selector.requirements:
-        try:
-            requirement.check()
-        except LabelError as error:
-            findings.error(path, f"Invalid value: {error}", STRUCTURE)
 
 
 def _check_group_requests(findings: Findings, path: Path, entry: extensions.Entry) -> None:

@@ -19,6 +19,7 @@ from ..kubernetes.meta import label_key_complaints, label_value_complaints
 from ..kubernetes.quantity import NANO, Quantity
 from .findings import STRUCTURE, FieldProblem, Findings, MapKey, Path, WholeFindings, parse_nano, show_json
 from .kueue_configuration import configuration_problems
+from .nodes import check_pod_terms
 
 _MOST_RESOURCES, _MOST_FLAVORS, _MOST_PAIRS = 256, 256, 512
 # How alike the names of gates are of which one is probably meant.
@@ -51,12 +52,13 @@ def check_quota_object(findings: Findings, obj: Any) -> None:
 
 
 def _check_structure(found: WholeFindings, workload: kueue.KueueWorkload) -> None:
-    """What no server can read: amounts in templates and in the admission, and two claims of one name in a pod."""
+    """What no server can read: amounts in templates and in the admission, selectors, claims of one name in a pod."""
     for index, one in enumerate(workload.spec.pod_sets or ()):
         path: Path = ("spec", "podSets", index, "template", "spec")
         spec = one.template.spec
         names = (entry.name for entry in spec.resource_claims or ())
         found.unique((*path, "resourceClaims"), names, ("name",), STRUCTURE)
+        check_pod_terms(found, path, spec)
         _check_readable(found, (*path, "overhead"), spec.overhead)
         for place, resources in _resources_in(path, spec):
             _check_readable(found, (*place, "limits"), resources.limits)

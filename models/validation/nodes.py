@@ -16,6 +16,7 @@ from ..kubernetes.core import Node, Pod
 from ..kubernetes.kinds import kind_of
 from ..kubernetes.meta import (
     KubernetesObject,
+    LabelError,
     extended_resource_complaints,
     label_key_complaints,
     label_value_complaints,
@@ -26,6 +27,7 @@ from ..kubernetes.slices import Device, ResourceSliceSpec
 from .entries import check_gang, check_plan_annotations, forbid_replicas
 from .findings import LIMIT, STRUCTURE, Category, Findings, MapKey, Path, parse_nano, quote
 
+_LABEL_OPERATORS = ("DoesNotExist", "Exists", "In", "NotIn")
 _is_integer = re.compile("[+-]?[0-9]+").fullmatch
 
 
@@ -173,12 +175,46 @@ def check_pod_spec(findings: Findings, path: Path, spec: core.PodSpec) -> None:
     if spec.affinity and spec.affinity.node_affinity and (required := spec.affinity.node_affinity.required):
         where = (*path, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         check_node_selector(findings, where, required)
+    check_pod_terms(findings, path, spec)
     _check_claim_entries(findings, (*path, "resourceClaims"), spec.resource_claims or ())
     _check_containers(findings, (*path, "containers"), spec.containers or ())
     _check_containers(findings, (*path, "initContainers"), spec.init_containers or ())
     if spec.resources is not None:
         _check_resources(findings, (*path, "resources"), spec.resources)
     check_amounts(findings, (*path, "overhead"), spec.overhead)
+
+
+def check_pod_terms(findings: Findings, path: Path, spec: core.PodSpec) -> None:
+    """Check the selectors of what a pod says of other pods."""
+    affinity = spec.affinity
+    ways = (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)) if affinity else ()
+    for name, way in ways:
+        where: Path = (*path, "affinity", name, "requiredDuringSchedulingIgnoredDuringExecution")
+        for index, term in enumerate((way.required if way else None) or ()):
+            for field, selector in (
+                ("labelSelector", term.label_selector),
+                ("namespaceSelector", term.namespace_selector),
+            ):
+                if selector is not None:
+                    check_label_selector(findings, (*where, index, field), selector)
+    for index, constraint in enumerate(spec.topology_spread_constraints or ()):
+        if constraint.label_selector is not None:
+            where = (*path, "topologySpreadConstraints", index, "labelSelector")
+            check_label_selector(findings, where, constraint.label_selector)
+
+
+def check_label_selector(findings: Findings, path: Path, selector: core.LabelSelector) -> None:
+    """Check a selector of labels; one that cannot be evaluated is never lifted."""
+    for index, one in enumerate(selector.match_expressions or ()):
+        if one.operator not in _LABEL_OPERATORS:
+            place: Path = (*path, "matchExpressions", index, "operator")
+            findings.unsupported(place, one.operator, _LABEL_OPERATORS, STRUCTURE)
+            return
+    for requirement in selector.requirements:
+        try:
+            requirement.check()
+        except LabelError as error:
+            findings.error(path, f"Invalid value: {error}", STRUCTURE)
 
 
 def _check_claim_entries(findings: Findings, path: Path, entries: Sequence[core.PodResourceClaim]) -> None:
@@ -349,8 +385,14 @@ def check_pod_group(findings: Findings, group: workloads.PodGroup) -> None:
     if group.domain is not None:
         where = (*_SPEC_PATH, "schedulingConstraints", "topology", 0, "key")
         findings.each_invalid(where, group.domain, label_key_complaints(group.domain), STRUCTURE)
+    mode = group.spec.disruption_mode
+    if mode not in (None, *_DISRUPTION_MODES) and not isinstance(mode, dict):
+        detail = f"Invalid value: must be {' or '.join(_DISRUPTION_MODES)}, or an object"
+        findings.error((*_SPEC_PATH, "disruptionMode"), detail, STRUCTURE)
 
 
+# Of Kubernetes 1.36; later it is an object.
+_DISRUPTION_MODES = ("Pod", "PodGroup")
 GROUP_CLAIMS_MAX = 4
 GROUP_PRIORITY_MAX = 10**9
 

@@ -27,7 +27,19 @@ BEYOND = [
     "torus-topology",
 ]
 # Queues, which are for plans.
-PLANS = ["consolidate", "plan-buy", "plan-controllers", "plan-pools", "plan-queue", "study"]
+PLANS = [
+    "consolidate",
+    "make-room",
+    "plan-buy",
+    "plan-controllers",
+    "plan-pools",
+    "plan-queue",
+    "pod-rules",
+    "preempt",
+    "study",
+    "tune",
+    "whole-or-halves",
+]
 # For verbs of integrations.
 INTEGRATIONS = ["kueue", "overlays", "provisioning"]
 

@@ -61,6 +61,7 @@ WHOLE_ONLY = {"DeviceTopology", "ConstraintGroup", "InstanceType"}
 
 # Kinds that have neither ``spec`` nor ``status``.
 FLAT = {"Namespace", "PriorityClass", "WorkloadPriorityClass", "PodTemplate", "Configuration"}
+FLAT |= {"StorageClass", "RuntimeClass"}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in BY_MODEL if kind not in FLAT])
