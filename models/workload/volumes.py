@@ -7,6 +7,7 @@ have restricts nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import NamedTuple
 
 from ..cluster.cluster import Cluster
@@ -28,8 +29,9 @@ from ..kubernetes.quantity import Quantity
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _SINGLE_POD = "ReadWriteOncePod"
+_OLD_PREFIX = "failure-domain.beta"
 _ZONE_LABELS = frozenset(
-    f"{prefix}.kubernetes.io/{name}" for prefix in ("topology", "failure-domain.beta") for name in ("zone", "region")
+    f"{prefix}.kubernetes.io/{name}" for prefix in ("topology", _OLD_PREFIX) for name in ("zone", "region")
 )
 
 
@@ -100,11 +102,11 @@ class VolumeRules:
         fitting = [one for one in self._volumes.values() if _may_bind(one, key, spec, made.metadata.name)]
         terms: list[NodeSelectorTerm] = []
         for volume in fitting:
-            selectors = list(_volume_selectors(volume))
-            if not selectors:
+            # Zones count for volumes that are bound alone.
+            affinity = _affinity(volume)
+            if affinity is None:
                 return
-            # Of volumes with zones and an affinity the affinity is enough: a volume's zone is in it.
-            terms += selectors[0].node_selector_terms or ()
+            terms += affinity.node_selector_terms or ()
         if made.provisioner != _NO_PROVISIONER:
             if not made.allowed_topologies:
                 return
@@ -123,16 +125,32 @@ def _topology_term(expressions: Iterable[TopologyLabelRequirement]) -> NodeSelec
     return NodeSelectorTerm(match_expressions=tuple(listed))
 
 
+def _affinity(volume: PersistentVolume) -> NodeSelector | None:
+    return volume.spec.node_affinity.required if volume.spec.node_affinity else None
+
+
 def _volume_selectors(volume: PersistentVolume) -> Iterator[NodeSelector]:
-    """The nodes that a PersistentVolume names, and those of its zone; nodes without any such label are of each zone."""
-    affinity = volume.spec.node_affinity
-    if affinity is not None and affinity.required is not None:
-        yield affinity.required
+    """The nodes that a bound PersistentVolume names, and those of its zone; nodes without any zone are of each.
+
+    A node without an old label has the value of the new one.
+    """
+    affinity = _affinity(volume)
+    if affinity is not None:
+        yield affinity
     labels = {key: value for key, value in (volume.metadata.labels or {}).items() if key in _ZONE_LABELS}
     if labels:
-        within = [_label_test(key, "In", tuple(sorted(value.split("__")))) for key, value in sorted(labels.items())]
-        without = [_label_test(key, "DoesNotExist") for key in sorted(labels)]
-        yield _any_term(NodeSelectorTerm(match_expressions=tuple(one)) for one in (within, without))
+        ways = [list(_zone_tests(key, tuple(sorted(value.split("__"))))) for key, value in sorted(labels.items())]
+        within = [tuple(test for way in chosen for test in way) for chosen in product(*ways)]
+        without = tuple(_label_test(key, "DoesNotExist") for key in sorted(_ZONE_LABELS))
+        yield _any_term(NodeSelectorTerm(match_expressions=one) for one in (*within, without))
+
+
+def _zone_tests(key: str, values: tuple[str, ...]) -> Iterator[tuple[NodeSelectorRequirement, ...]]:
+    """The ways in which a node may be of the zone or region."""
+    yield (_label_test(key, "In", values),)
+    if key.startswith(_OLD_PREFIX):
+        new = f"topology{key.removeprefix(_OLD_PREFIX)}"
+        yield _label_test(key, "DoesNotExist"), _label_test(new, "In", values)
 
 
 def _label_test(key: str, operator: str, values: tuple[str, ...] | None = None) -> NodeSelectorRequirement:

@@ -288,7 +288,7 @@ class _PlacedPods:
         if made.provisioner != "kubernetes.io/no-provisioner" and _is_allowed(made, node):
             return True
         return any(
-            _is_usable(volume, node)
+            _is_reached(volume, node)
             for volume in self.cluster.objects(PersistentVolume).values()
             if volume.spec.storage_class_name == name and _is_for(volume, key, spec)
         )
@@ -334,13 +334,18 @@ def _counts(pod: Pod, node: Node, constraint: TopologySpreadConstraint) -> bool:
     return True
 
 
-def _is_usable(volume: PersistentVolume, node: Node) -> bool:
+def _is_reached(volume: PersistentVolume, node: Node) -> bool:
     affinity: NodeSelector | None = volume.spec.node_affinity.required if volume.spec.node_affinity else None
-    if not node_matches(affinity, node):
+    return node_matches(affinity, node)
+
+
+def _is_usable(volume: PersistentVolume, node: Node) -> bool:
+    """Whether a pod on the node can use a bound volume: by its affinity, and by its zone where the node has one."""
+    if not _is_reached(volume, node):
         return False
     labels, there = volume.metadata.labels or {}, node.metadata.labels or {}
     zones = {key: value for key, value in labels.items() if key in _ZONES or key in _BETA_ZONES}
-    if not any(key in there for key in zones):
+    if not any(key in there for key in (*_ZONES, *_BETA_ZONES)):
         return True
     values = {key: there.get(key, there.get(_BETA_ZONES.get(key, key))) for key in zones}
     return all(value in zones[key].split("__") for key, value in values.items())

@@ -236,6 +236,7 @@ def using(name, claim, **spec):
     return pod(name, spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}], **spec})
 
 
+WAITING = {"storageClassName": "s", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}
 TOPOLOGY = [{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}]
 VOLUMES = {
     "a local volume": ([core("PersistentVolume", "pv", local("n2")), volume_claim("c", "pv"), using("p", "c")], {"n2"}),
@@ -251,6 +252,23 @@ VOLUMES = {
         ],
         {"n3"},
     ),
+    "the zone of a volume with an old label": (
+        [
+            core("PersistentVolume", "pv", {}, labels={"failure-domain.beta.kubernetes.io/zone": "b"}),
+            volume_claim("c", "pv"),
+            using("p", "c"),
+        ],
+        {"n3"},
+    ),
+    "a volume that waits, with an affinity and the label of another zone": (
+        [
+            {**storage_class(volumeBindingMode="WaitForFirstConsumer"), "provisioner": "kubernetes.io/no-provisioner"},
+            core("PersistentVolume", "pv", {**WAITING, **local("n2")}, labels={ZONE: "b"}),
+            volume_claim("c"),
+            using("p", "c"),
+        ],
+        {"n2"},
+    ),
     "a claim for one pod": ([volume_claim("c", modes=["ReadWriteOncePod"]), using("p", "c"), using("q", "c")], None),
     "a claim that a running pod has alone": (
         [volume_claim("c", modes=["ReadWriteOncePod"]), using("p", "c", nodeName="n1"), using("q", "c")],
@@ -259,16 +277,7 @@ VOLUMES = {
     "a volume that waits for its claim": (
         [
             {**storage_class(volumeBindingMode="WaitForFirstConsumer"), "provisioner": "kubernetes.io/no-provisioner"},
-            core(
-                "PersistentVolume",
-                "pv",
-                {
-                    "storageClassName": "s",
-                    "accessModes": ["ReadWriteOnce"],
-                    "capacity": {"storage": "1Gi"},
-                    **local("n2"),
-                },
-            ),
+            core("PersistentVolume", "pv", {**WAITING, **local("n2")}),
             volume_claim("c"),
             using("p", "c"),
         ],
