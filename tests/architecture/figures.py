@@ -12,13 +12,13 @@ PACKAGES = ("api", "cel", "encoders", "integrations", "models", "peers", "proble
 
 LIMITS = {
     # 300 and 60,000 for what there was when the source was reorganised; the rest is for integrations, reports,
-    # audits, moves and what pods ask of one another.
-    "modules": 475,
-    "lines": 124_000,
-    "import lines in percent": 6.3,
+    # audits, moves, groups of pods and what pods ask of one another.
+    "modules": 500,
+    "lines": 130_000,
+    "import lines in percent": 6.5,
     "lines of the largest module": 500,
-    "modules entered by allocate": 160,
-    "modules entered by plan": 250,
+    "modules entered by allocate": 165,
+    "modules entered by plan": 262,
 }
 # The public result of a verb has the name of the Kubernetes type that it contains.
 SHARED_CLASS_NAMES = {"AllocationResult"}
