@@ -329,7 +329,10 @@ def priority_of(spec: PodSpec | PodGroupSpec, classes: Mapping[str, PriorityClas
 
 
 class PodDisruptionBudgetSpec(Model):
-    """``spec`` of a PodDisruptionBudget: the pods that it is about. An empty selector means all of the namespace."""
+    """``spec`` of a PodDisruptionBudget: the pods that it is about.
+
+    An empty selector means all of the namespace, none means no pod.
+    """
 
     selector: LabelSelector | None = None
 

@@ -22,15 +22,9 @@ from ..kubernetes.workloads import may_preempt
 from .gangs import GangCollector, GangKey
 from .node_room import running_pods
 from .queue import read_queue
-from .running import RunningPod, home_of_pools
+from .running import RESTARTING_TOGETHER, RunningPod, home_of_pools
 from .unit_classes import UnitSet
 from .units import ClaimRef, PodClaims, allocation_of, has_finished, is_deleting
-
-# Labels of pods that a controller restarts together, which tell one such set from others (MOV-7).
-_TOGETHER = (
-    ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index"),
-    ("jobset.sigs.k8s.io/jobset-name",),
-)
 
 
 class DisruptionTerms(NamedTuple):
@@ -221,7 +215,7 @@ class _EvictionReader:
             if one is not None and one.gang is not None:
                 members[one.gang].add(key)
             labels = pod.metadata.labels or {}
-            for names in _TOGETHER:
+            for names in RESTARTING_TOGETHER.values():
                 if names[0] in labels:
                     members[key[0], *(labels.get(name, "") for name in names)].add(key)
         terms: dict[Hashable, tuple[str, int | None]] = dict.fromkeys(members, ("pods that restart together", None))

@@ -8,7 +8,7 @@ a pod may lose its place even if nobody makes it again, but not where somebody a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,7 +18,16 @@ from ..kubernetes.core import Pod, PodSpec
 from ..kubernetes.extensions import MOVE_COST_ANNOTATION, REPLICAS_ANNOTATION, read_annotations
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.kinds import WORKLOAD_MODELS, kind_of
-from ..kubernetes.meta import KubernetesObject, LabelError, ObjectKey, OwnerReference, PoolId, key_of, matches_labels
+from ..kubernetes.meta import (
+    KubernetesObject,
+    LabelError,
+    ObjectKey,
+    OwnerReference,
+    PoolId,
+    Requirement,
+    key_of,
+    matches_labels,
+)
 from ..kubernetes.workloads import PodDisruptionBudget, default_priority, priority_of
 from .gangs import GangCollector, GangKey
 from .node_room import remaining_allocatable, running_pods
@@ -33,11 +42,14 @@ DO_NOT_DISRUPT_ANNOTATION = "karpenter.sh/do-not-disrupt"
 _EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict"
 SYSTEM_PRIORITY = 2_000_000_000
 _SYSTEM_NAMESPACE = "kube-system"
-# Pods with these labels restart together with others (MOV-7).
-_RESTARTING_TOGETHER = {
-    "leaderworkerset.sigs.k8s.io/name": "all pods of its LeaderWorkerSet group restart with it",
-    "jobset.sigs.k8s.io/jobset-name": "all pods of its JobSet restart with it",
+RESTARTING_TOGETHER: Mapping[str, tuple[str, ...]] = {
+    "LeaderWorkerSet group": ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index"),
+    "JobSet": ("jobset.sigs.k8s.io/jobset-name",),
 }
+"""Labels of pods that a controller restarts together, by what it calls them (MOV-7).
+
+A pod with the first one is in such a set, and the values of all tell one set from others.
+"""
 _LONGEST_CHAIN = 8
 
 
@@ -107,7 +119,7 @@ class _RunningPodReader:
         self._default_priority = default_priority(cluster.priority_classes)
         self._gangs = GangCollector(cluster, gates)
         self._controllers = _controllers_by_name(cluster)
-        self._budgets = _budgets_by_namespace(cluster)
+        self._budgets = DisruptionBudgets(cluster)
         self._homes = home_of_pools(cluster)
         self._backed = frozenset(backed_resources(cluster, gates))
         left = remaining_allocatable(cluster, gates)
@@ -124,18 +136,14 @@ class _RunningPodReader:
 
     def _pod(self, pod: Pod, refs: tuple[ClaimRef, ...], users: Mapping[ObjectKey, int]) -> RunningPod:
         held = tuple(OwnedClaim(ref, made) for ref in refs if (made := allocation_of(ref)) is not None)
-        budgets = [
-            (key, left)
-            for key, (budget, left) in self._budgets.get(key_of(pod.metadata)[0], {}).items()
-            if budget.spec.selector is None or matches_labels(budget.spec.selector.requirements, pod.metadata.labels)
-        ]
+        budgets = self._budgets.of(pod)
         kept = (*self._of_the_pod(pod), *self._of_its_namespace(pod, bool(budgets)))
         gang = self._gangs.join(key_of(pod.metadata)[0], read_annotations(pod.metadata.annotations), pod)
         reasons = (
             *kept,
             *_of_its_storage(pod, gang),
             *self._of_its_controller(pod),
-            *_of_budgets(budgets),
+            *self._of_budgets(budgets),
             *self._of_claims(pod, refs, users),
         )
         return RunningPod(
@@ -144,11 +152,11 @@ class _RunningPodReader:
             held,
             self._cost(pod, held),
             next(iter(reasons), ""),
-            budgets[0][0] if len(budgets) == 1 else None,
+            budgets[0] if len(budgets) == 1 else None,
             goes_with_its_node(pod),
             self._backed if made_extended_claim(self._cluster, pod) is not None else frozenset(),
             next(iter(kept), ""),
-            tuple(key for key, _ in budgets),
+            budgets,
             self._gangs.priority(key_of(pod.metadata)[0], pod.spec),
             gang,
         )
@@ -186,6 +194,13 @@ class _RunningPodReader:
     def _of_its_namespace(self, pod: Pod, has_budget: bool) -> Iterator[str]:
         if key_of(pod.metadata)[0] == _SYSTEM_NAMESPACE and not has_budget and not _may_be_evicted(pod):
             yield f"it is in {_SYSTEM_NAMESPACE} and no PodDisruptionBudget is about it"
+
+    def _of_budgets(self, budgets: Sequence[ObjectKey]) -> Iterator[str]:
+        """A pod of two budgets cannot be evicted, and one of a budget only while that allows it (MOV-3)."""
+        if len(budgets) > 1:
+            yield f"two PodDisruptionBudgets are about it, {budgets[0][1]} and {budgets[1][1]}"
+        elif budgets and self._budgets.allowed[budgets[0]] < 1:
+            yield f"PodDisruptionBudget {budgets[0][1]} allows no eviction"
 
     def _of_its_controller(self, pod: Pod) -> Iterator[str]:
         """What only a permission lifts (MOV-1)."""
@@ -274,45 +289,39 @@ def _of_its_storage(pod: Pod, gang: GangKey | None) -> Iterator[str]:
     """What another place would not have, or others would have to leave with it."""
     if any(volume.persistent_volume_claim for volume in pod.spec.volumes or ()):
         yield "where its PersistentVolumeClaims can be used is not known"
-    yield from (reason for label, reason in _RESTARTING_TOGETHER.items() if label in (pod.metadata.labels or {}))
+    for name, labels in RESTARTING_TOGETHER.items():
+        if labels[0] in (pod.metadata.labels or {}):
+            yield f"all pods of its {name} restart with it"
     if pod.spec.grouped or gang is not None:
         yield "it is in a group of pods"
 
 
-def _of_budgets(budgets: list[tuple[ObjectKey, int]]) -> Iterator[str]:
-    """A pod of two budgets cannot be evicted, and one of a budget only while that allows it (MOV-3)."""
-    if len(budgets) > 1:
-        yield f"two PodDisruptionBudgets are about it, {budgets[0][0][1]} and {budgets[1][0][1]}"
-    elif budgets and budgets[0][1] < 1:
-        yield f"PodDisruptionBudget {budgets[0][0][1]} allows no eviction"
+class DisruptionBudgets:
+    """The PodDisruptionBudgets of a cluster: which of them count a pod, and how many pods each allows to go.
 
+    Of policy/v1 a budget without a selector counts no pod, and one with an empty selector all of its namespace. Raises
+    ``ValueError`` for a bad selector.
+    """
 
-def _budgets_by_namespace(cluster: Cluster) -> dict[str, dict[ObjectKey, tuple[PodDisruptionBudget, int]]]:
-    found: dict[str, dict[ObjectKey, tuple[PodDisruptionBudget, int]]] = defaultdict(dict)
-    for key, budget in cluster.objects(PodDisruptionBudget).items():
-        for requirement in budget.spec.selector.requirements if budget.spec.selector else ():
-            try:
-                requirement.check()
-            except LabelError as error:
-                raise ValueError(f"PodDisruptionBudget {'/'.join(key)}: spec.selector: {error}") from None
-        found[key[0]][key] = budget, disruptions_allowed(budget)
-    return found
+    def __init__(self, cluster: Cluster) -> None:
+        self.allowed: dict[ObjectKey, int] = {}
+        self._by_namespace: dict[str, list[tuple[ObjectKey, tuple[Requirement, ...]]]] = defaultdict(list)
+        for key, budget in sorted(cluster.objects(PodDisruptionBudget).items()):
+            # One without a status is taken to allow none (MOV-3).
+            self.allowed[key] = budget.status.disruptions_allowed if budget.status is not None else 0
+            if budget.spec.selector is None:
+                continue
+            for requirement in budget.spec.selector.requirements:
+                try:
+                    requirement.check()
+                except LabelError as error:
+                    raise ValueError(f"PodDisruptionBudget {'/'.join(key)}: spec.selector: {error}") from None
+            self._by_namespace[key[0]].append((key, budget.spec.selector.requirements))
 
-
-def counting_budgets(cluster: Cluster, key: ObjectKey) -> list[ObjectKey]:
-    """The PodDisruptionBudgets that count a pod, by name; an empty selector counts all of the namespace."""
-    labels = cluster.pods[key].metadata.labels
-    return [
-        name
-        for name, budget in sorted(cluster.objects(PodDisruptionBudget).items())
-        if name[0] == key[0]
-        and (budget.spec.selector is None or matches_labels(budget.spec.selector.requirements, labels))
-    ]
-
-
-def disruptions_allowed(budget: PodDisruptionBudget) -> int:
-    """How many pods of a budget may be away; none where its status does not say (MOV-3)."""
-    return budget.status.disruptions_allowed if budget.status is not None else 0
+    def of(self, pod: Pod) -> tuple[ObjectKey, ...]:
+        """Those that count a pod, by name."""
+        own = self._by_namespace.get(key_of(pod.metadata)[0], ())
+        return tuple(key for key, requirements in own if matches_labels(requirements, pod.metadata.labels))
 
 
 def _controllers_by_name(cluster: Cluster) -> Mapping[tuple[str, ObjectKey], Any]:

@@ -20,14 +20,13 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Pod, PodStatus
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity
-from ...models.kubernetes.workloads import PodDisruptionBudget
 from ...models.results.common import Reason
 from ...models.results.plan import PlanVictim
 from ...models.workload.evictions import MOVES_FREELY, DisruptionTerms, Evictions
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import GangCollector
 from ...models.workload.pod_rules import pod_rule_book
-from ...models.workload.running import OwnedClaim, RunningPod, disruptions_allowed
+from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
 from .assign import PlanAssignment
 from .build.departures import EvictionTie, Home, PlanMoves, UnitKey
 from .build.moves import UnmovableError
@@ -144,7 +143,7 @@ class LiftedPods:
             raise UnmovableError(wrong)
         parts = frozenset(key for key, one in self.running.items() if one.goes_with_node)
         options = self.options
-        budgets = {key: disruptions_allowed(one) for key, one in self.given.objects(PodDisruptionBudget).items()}
+        budgets = DisruptionBudgets(self.given).allowed
         return PlanMoves(
             homes, options.most, parts, options.prices, options.kept, options.preempts, budgets, tuple(ties)
         )
@@ -298,8 +297,8 @@ def _unit_kind(pod: object) -> str:
 def _exceeded_budgets(lifted: LiftedPods, lost: Collection[ObjectKey]) -> frozenset[ObjectKey]:
     """The PodDisruptionBudgets that allow fewer pods to go than do (EVT-5)."""
     counted = Counter(budget for key in lost for budget in lifted.running[key].budgets)
-    there = lifted.given.objects(PodDisruptionBudget)
-    return frozenset(budget for budget, number in counted.items() if number > disruptions_allowed(there[budget]))
+    allowed = DisruptionBudgets(lifted.given).allowed
+    return frozenset(budget for budget, number in counted.items() if number > allowed[budget])
 
 
 def _victim(

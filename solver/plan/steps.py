@@ -23,12 +23,11 @@ from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
-from ...models.kubernetes.workloads import PodDisruptionBudget
 from ...models.results.common import ClaimAnswer
 from ...models.results.plan import PlanStep, PlanVictim, StepAction
 from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
 from ...models.workload.requests import Requests, effective_requests
-from ...models.workload.running import RunningPod, counting_budgets, disruptions_allowed
+from ...models.workload.running import DisruptionBudgets, RunningPod
 from ..allocate.check import VerificationError
 from ..verification.steps import step_violations
 from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
@@ -93,14 +92,15 @@ class _StepOrder:
         self, cluster: Cluster, gates: FeatureGates, moves: Sequence[PlannedMove], victims: Sequence[PlanVictim] = ()
     ) -> None:
         self._victims = victims
+        budgets = DisruptionBudgets(cluster)
         keys = [(one.namespace, one.name) for one in victims]
-        self._budgets_of = {key: counting_budgets(cluster, key) for key in keys}
+        self._budgets_of = {key: budgets.of(cluster.pods[key]) for key in keys}
+        self._budgets = budgets.allowed
         self._left = [_arrival(one) for one in moves]
         usage = cluster.usage(gates)
         gets = {device for one in self._left for device in one.gets}
         self._holders = Counter({device: len(usage.holds(device)) for device in gets})
         self._joint = _joint_pools(cluster)
-        self._budgets = {key: disruptions_allowed(one) for key, one in cluster.objects(PodDisruptionBudget).items()}
         self._away: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
         self._evicted: list[_Arrival] = []
         # The room of those that lose their places is free from the first move on.
@@ -144,12 +144,12 @@ class _StepOrder:
         """Those that lose their places go first; the note says where a budget does not allow it."""
         for one in self._victims:
             exceeded = []
-            for name in sorted(self._budgets_of[one.namespace, one.name]):
+            for name in self._budgets_of[one.namespace, one.name]:
                 self._away[name].add((one.namespace, one.name))
                 if len(self._away[name]) > self._budgets.get(name, 0):
                     exceeded.append(f"PodDisruptionBudget {'/'.join(name)} allows {self._budgets.get(name, 0)} to go")
             note = "; ".join([one.reason, *exceeded])
-            budget = next(("/".join(name) for name in sorted(self._budgets_of[one.namespace, one.name])), "")
+            budget = next(("/".join(name) for name in self._budgets_of[one.namespace, one.name]), "")
             step = _node_step("evict", one.name)
             yield structs.replace(
                 step, kind="Pod", namespace=one.namespace, source=one.node, node="", budget=budget, note=note

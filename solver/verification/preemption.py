@@ -117,7 +117,7 @@ class _PreemptionReader:
                 for one, pod in there
                 if pod is not None
                 and one.namespace == name[0]
-                and (selector is None or matches_labels(selector.requirements, pod.metadata.labels))
+                and (selector is not None and matches_labels(selector.requirements, pod.metadata.labels))
             ]
             exceeded = len(own) > (budget.status.disruptions_allowed if budget.status else 0)
             if any((label in one.budgets) != exceeded for one in own):

@@ -178,7 +178,7 @@ class _State:
         for name, budget in self.cluster.objects(PodDisruptionBudget).items():
             selector = budget.spec.selector
             labels = pod.metadata.labels if pod else None
-            if name[0] == key[1] and (selector is None or matches_labels(selector.requirements, labels)):
+            if name[0] == key[1] and (selector is not None and matches_labels(selector.requirements, labels)):
                 self._away[name].add(key)
                 allowed = budget.status.disruptions_allowed if budget.status else 0
                 if len(self._away[name]) > allowed and "PodDisruptionBudget" not in step.note:

@@ -16,11 +16,10 @@ def read(*given, **options):
     return {key[1]: one for key, one in found.items()}
 
 
-def budget(name="b", allowed=1, **selector):
+def budget(name="b", allowed=1, spec=None, **selector):
     status = {} if allowed is None else {"status": {"disruptionsAllowed": allowed}}
-    return obj("PodDisruptionBudget", name, {"selector": {"matchLabels": selector}}, **status) | {
-        "apiVersion": "policy/v1"
-    }
+    made = obj("PodDisruptionBudget", name, {"selector": {"matchLabels": selector}} if spec is None else spec, **status)
+    return made | {"apiVersion": "policy/v1"}
 
 
 @pytest.mark.parametrize(
@@ -60,10 +59,15 @@ def test_what_keeps_a_pod_where_it_is(options, said):
         ([budget(app="web", allowed=0)], "b allows no eviction"),
         ([budget(app="web", allowed=None)], "b allows no eviction"),
         ([budget("b", app="web"), budget("c", app="web")], "two PodDisruptionBudgets"),
+        ([budget(allowed=0, spec={"selector": {}})], "b allows no eviction"),
+        ([budget(allowed=0, spec={})], ""),
     ],
 )
 def test_budgets_are_asked(budgets, said):
-    """MOV-3: one budget that allows an eviction; two of them forbid it, and so does one without a status."""
+    """MOV-3: one budget that allows an eviction; two of them forbid it, and so does one without a status.
+
+    EVT-5: of policy/v1 an empty selector counts all pods, and no selector none.
+    """
     stays = read(*holder("a", "n1", 0, labels={"app": "web"}), *budgets)["a"].stays
     assert (said in stays) if said else stays == ""
 

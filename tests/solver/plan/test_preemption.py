@@ -102,6 +102,13 @@ def test_an_exceeded_budget_is_named_and_its_step_says_so():
     assert "PodDisruptionBudget default/b allows 0 to go" in found.steps[0].note
 
 
+@pytest.mark.parametrize(("spec", "named"), [({"selector": {}}, ("default/b",)), ({}, ())])
+def test_a_budget_without_a_selector_counts_no_pod(spec, named):
+    """EVT-5, policy/v1: an empty selector counts all of the namespace; the verifier reads it so, too."""
+    budget = obj("PodDisruptionBudget", "b", spec, status={"disruptionsAllowed": 0}) | {"apiVersion": "policy/v1"}
+    assert preempting(*one_node(waiting(), budget, *low("a", "n1", 0))).victims[0].budgets == named
+
+
 def shared(*users):
     """A claim by name that pods of a node have."""
     made = holding("s", "n1", "gpu-0", "gpu-1")
