@@ -7,13 +7,22 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..models.formats.errors import plural
 from ..models.results.common import filter_words
 from .tables import display_names, display_unit
 
 if TYPE_CHECKING:
     from ..models.results.common import Reason, RejectedDevices
-    from ..models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit, ExplanationDocument
+    from ..models.results.explanation import (
+        DevicesForRequest,
+        ExplainedGroup,
+        ExplainedNodes,
+        ExplainedUnit,
+        ExplanationDocument,
+        GroupTrial,
+    )
 
 _WORDS = {"inUse": "in use by claim", "deviceNode": "for other nodes"}
 COLUMNS = ("pod", "claims", "outcome", "nodes", "what", "relaxation", "id", "claim", "message")
@@ -24,6 +33,8 @@ def lines(document: ExplanationDocument) -> Iterator[str]:
 
     Units that differ in their names alone, such as the pods of a Deployment, are told once, with their number.
     """
+    if document.group is not msgspec.UNSET:
+        yield from _group_lines(document.group)
     alike: dict[tuple[str, ...], list[ExplainedUnit]] = {}
     for number, unit in enumerate(document.units):
         said = () if unit.outcome == "Allocated" else tuple(_nameless_lines(unit))
@@ -35,6 +46,53 @@ def lines(document: ExplanationDocument) -> Iterator[str]:
             more = f" and {len(others)} more" if others else ""
             yield f"{display_unit(unit.pod, unit.claims)}{more}: {unit.outcome}"
             yield from _failure_lines(unit)
+
+
+_STATES = {
+    "empty": "on the empty cluster",
+    "now": "on this cluster",
+    "evictions": "after evictions",
+    "moves": "after moves",
+}
+_MOST_REASONS = 5
+
+
+def _group_lines(group: ExplainedGroup) -> Iterator[str]:
+    """Tell of each state of the cluster whether the group can be scheduled in it, and why or after what."""
+    now = next(one for one in group.trials if one.question == "now")
+    need = "all of them at once" if group.minimum is None else f"at least {group.minimum} at once"
+    domain = f", in one domain of {group.domain}" if group.domain else ""
+    there = f"{plural(now.wait, 'member')} wait{'s' if now.wait == 1 else ''}, {now.run} run"
+    yield f"{group.kind} {group.namespace}/{group.name}: {there}; needs {need}{domain}"
+    for one in group.trials:
+        yield f"  {_STATES[one.question]}: {_display_answer(one)}"
+        yield from (f"    {line}" for line in _trial_lines(one))
+
+
+def _display_answer(trial: GroupTrial) -> str:
+    if trial.answer == "notNeeded":
+        return "not needed"
+    places = f"{trial.placed} of {trial.wait} find a place"
+    if trial.answer == "yes":
+        return f"yes, {places}" if trial.wait else "yes, all members run"
+    if trial.answer == "unknown":
+        return "undecided" + (f", at most {trial.most} of {trial.wait} find a place" if trial.most is not None else "")
+    return f"no, proven ({trial.proof})"
+
+
+def _trial_lines(trial: GroupTrial) -> Iterator[str]:
+    for one in trial.victims:
+        yield f"evict pod {one.namespace}/{one.name} of priority {one.priority} from {one.node}"
+    for step in trial.steps:
+        if step.action == "move" or (step.action == "evict" and not trial.victims):
+            target = f" to {step.node}" if step.action == "move" else ""
+            yield f"{step.action} pod {step.namespace}/{step.name} from {step.source}{target}"
+    if trial.stages:
+        said = (f"{one.stage} {one.value}{', proven' if one.proven else ''}" for one in trial.stages)
+        yield f"least: {'; '.join(said)}"
+    yield from trial.reasons[:_MOST_REASONS]
+    if len(trial.reasons) > _MOST_REASONS:
+        yield f"{len(trial.reasons) - _MOST_REASONS} more reasons"
 
 
 def _failure_lines(unit: ExplainedUnit) -> Iterator[str]:
@@ -96,7 +154,12 @@ def _relaxation_lines(unit: ExplainedUnit) -> Iterator[str]:
 
 
 def rows(document: ExplanationDocument) -> Iterator[tuple[object, ...]]:
-    """One row a reason and a change as data, under ``COLUMNS``; changes of one relaxation have its number."""
+    """One row a reason and a change as data, under ``COLUMNS``; changes of one relaxation have its number.
+
+    Of a group each reason, eviction and move is a row, with the state of the cluster as ``id``.
+    """
+    if document.group is not msgspec.UNSET:
+        yield from _group_rows(document.group)
     for unit in document.units:
         head = (unit.pod, list(unit.claims), unit.outcome)
         if unit.outcome == "Allocated":
@@ -112,3 +175,10 @@ def rows(document: ExplanationDocument) -> Iterator[tuple[object, ...]]:
         for names, what, number, entries in blocks:
             for one in entries:
                 yield (*head, list(names), what, number, one.id, one.claim or None, one.message)
+
+
+def _group_rows(group: ExplainedGroup) -> Iterator[tuple[object, ...]]:
+    name = f"{group.kind} {group.namespace}/{group.name}"
+    for trial in group.trials:
+        for message in tuple(_trial_lines(trial)) or (_display_answer(trial),):
+            yield (name, [], trial.answer, [], "group", None, trial.question, None, message)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import UNSET
+
 from ..models.formats.errors import plural
 from . import capacity, comparison, inventory, plan, provision, quota, study
 
@@ -59,6 +61,10 @@ def _room_in_queues(document: Any) -> tuple[str, str]:
 
 
 def _explained(document: Any) -> tuple[str, str]:
+    if document.group is not UNSET:
+        answers = (f"{one.question} {one.answer}" for one in document.group.trials)
+        shade = {"Allocated": GOOD, "Unknown": OPEN}.get(document.outcome, BAD)
+        return f"{document.group.kind} {document.group.name}: {', '.join(answers)}", shade
     failed = sum(unit.outcome != "Allocated" for unit in document.units)
     return f"{failed} of {plural(len(document.units), 'unit')} cannot be allocated", BAD if failed else GOOD
 

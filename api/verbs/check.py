@@ -21,7 +21,8 @@ from ..models.results.explanation import ExplanationDocument
 from ..models.results.plan import PlanDocument
 from ..models.results.purchases import PurchaseComparisonDocument
 from ..solver.verification.capacity_documents import capacity_lines
-from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines, explanation_lines, purchase_lines
+from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines, purchase_lines
+from ..solver.verification.explanation_documents import explanation_lines
 from ..solver.verification.plan_documents import plan_lines
 from . import Result
 

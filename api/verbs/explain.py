@@ -25,7 +25,7 @@ class ExplanationResult(Result[ExplanationDocument]):
 
     @property
     def outcome(self) -> str:
-        """``Allocated``, ``Unallocatable``, ``Error`` or ``Unknown``: the gravest of the units'."""
+        """``Allocated``, ``Unallocatable``, ``Error`` or ``Unknown``: the gravest of the units', or of a group now."""
         return self.document.outcome
 
     @property
@@ -46,6 +46,8 @@ class ExplanationResult(Result[ExplanationDocument]):
         return report.lines(self.document)
 
     def __repr__(self) -> str:
+        if self.document.group is not UNSET:
+            return f"ExplanationResult({self.outcome}, {self.document.group.kind} {self.document.group.name})"
         failed = sum(unit.outcome != "Allocated" for unit in self.units)
         return f"ExplanationResult({self.outcome}, {failed} of {plural(len(self.units), 'unit')} not allocated)"
 
@@ -61,6 +63,7 @@ def explain(
     namespace: str | None = None,
     selector: str = "",
     claims: Sequence[str] | None = None,
+    group: str = "",
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
     cel_errors: str = "strict",
     time_limit: float | None = 60.0,
@@ -84,27 +87,41 @@ def explain(
         As for ``allocate``.
     time_limit
         Seconds for everything; None for no limit. What is not done in time is marked as not ``complete``.
+    group
+        Ask about this group instead, as NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME: whether it can be scheduled on the
+        empty cluster, on this one, and after which evictions or moves. ``document.group`` has the answers. Nothing else
+        that waits counts, and ``node``, ``selector`` and ``claims`` make no sense with it.
     natural_gangs
-        As for ``plan``: a notice names the gangs that lack members, and the members that stop them.
+        As for ``plan``: a notice names the gangs that lack members, and the members that stop them. A ``group`` may be
+        such a gang in any case.
     timings
         Put wall times into the document.
 
     Raises
     ------
     ValueError
-        One line, for an unknown policy, gate or claim, or a bad selector.
+        One line, for an unknown policy, gate, claim or group, or a bad selector.
     ExplanationInterrupted
         For a KeyboardInterrupt; ``result`` holds what was explained by then.
 
     """
     from ..solver.engines.outcome import SearchInterrupted
-    from ..solver.explain.explain import explain as solve
 
-    ask = partial(solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims, seed=seed)
-    ask = partial(ask, feature_gates=feature_gates, cel_errors=cel_errors, constraints=constraints)
-    ask = partial(ask, natural_gangs=natural_gangs)
+    ask: Callable[..., ExplanationDocument]
+    if group:
+        from ..solver.plan.group_questions import explain_group
+
+        if node is not None or selector or claims is not None:
+            raise ValueError("a group makes no sense with a node, a selector or claims")
+        ask = partial(explain_group, cluster, group, namespace=namespace)
+    else:
+        from ..solver.explain.explain import explain as solve
+
+        ask = partial(solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims)
+        ask = partial(ask, progress=progress)
+    ask = partial(ask, feature_gates=feature_gates, cel_errors=cel_errors, constraints=constraints, seed=seed)
     try:
-        document = ask(time_limit=time_limit, progress=progress)
+        document = ask(natural_gangs=natural_gangs, time_limit=time_limit)
     except SearchInterrupted as interrupted:
         raise ExplanationInterrupted(_explanation_result(interrupted.answer, cluster, timings)) from None
     return _explanation_result(document, cluster, timings)

@@ -8,6 +8,7 @@ import msgspec
 
 from ..formats.decode import Model
 from .common import API_VERSION, ClaimAnswer, CountedWitness, Outcome, ProofKind, Reason, RejectedDevices
+from .plan import PlanStage, PlanStep, PlanVictim
 
 
 class DevicesForRequest(Model, kw_only=True, omit_defaults=False):
@@ -72,13 +73,57 @@ class ExplainedUnit(Model, kw_only=True, omit_defaults=False):
     allocations: tuple[ClaimAnswer, ...] = ()
 
 
+class GroupTrial(Model, kw_only=True, omit_defaults=False):
+    """Whether a group can be scheduled in one state of the cluster.
+
+    ``question``: ``empty`` is the cluster without running pods but those of DaemonSets and static ones, ``now`` the
+    cluster as it is, ``evictions`` and ``moves`` are what ``plan --preempt`` and ``plan --moves any`` make room for.
+    ``answer`` is ``notNeeded`` where the group can be scheduled as it is. ``placed`` of the members that ``wait`` find
+    a place beside those that ``run``; no plan places more than ``most``, null where that is not known. ``proof`` is
+    what a no rests on. Where the answer is yes, ``units`` are the members with nodes and claims in a verified plan,
+    ``victims`` and ``steps`` what has to be done before, and ``stages`` the values and bounds of what is lost.
+    """
+
+    question: Literal["empty", "now", "evictions", "moves"]
+    answer: Literal["yes", "no", "unknown", "notNeeded"]
+    wait: int
+    run: int
+    placed: int
+    most: int | None
+    proof: ProofKind | None
+    units: tuple[ExplainedUnit, ...]
+    victims: tuple[PlanVictim, ...]
+    steps: tuple[PlanStep, ...]
+    stages: tuple[PlanStage, ...]
+    reasons: tuple[str, ...]
+
+
+class ExplainedGroup(Model, kw_only=True, omit_defaults=False):
+    """A group of pods, and whether it can be scheduled.
+
+    ``minimum`` is how many members must have a node at once, null for all of them, and ``domain`` the node label of
+    which their nodes have one value, empty for none.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    minimum: int | None
+    domain: str
+    trials: tuple[GroupTrial, ...]
+
+
 class ExplanationDocument(Model, kw_only=True, omit_defaults=False):
-    """What ``explain -o json`` prints. ``notices`` say what of the question was left aside."""
+    """What ``explain -o json`` prints. ``notices`` say what of the question was left aside.
+
+    ``group`` is there where the question is about a group of pods; then there are no ``units``.
+    """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
     kind: Literal["ExplanationResult"] = "ExplanationResult"
     outcome: Outcome
     units: tuple[ExplainedUnit, ...]
+    group: ExplainedGroup | msgspec.UnsetType = msgspec.UNSET
     notices: tuple[str, ...] = ()
     feature_gates: dict[str, bool]
     cel_errors: str

@@ -16,13 +16,14 @@ from msgspec.structs import replace
 
 from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim
+from ..kubernetes.core import Pod, PodStatus
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.meta import ObjectKey
+from ..kubernetes.meta import ObjectKey, key_of
 from ..kubernetes.workloads import may_preempt
 from .gangs import GangCollector, GangKey
 from .node_room import running_pods
 from .queue import read_queue
-from .running import RESTARTING_TOGETHER, RunningPod, home_of_pools
+from .running import RESTARTING_TOGETHER, RunningPod, goes_with_its_node, home_of_pools
 from .unit_classes import UnitSet
 from .units import ClaimRef, PodClaims, allocation_of, has_finished, is_deleting
 
@@ -98,7 +99,7 @@ class Evictions:
 def preempting_units(cluster: Cluster, gates: FeatureGates, **narrowed: Any) -> tuple[int | None, frozenset[GangKey]]:
     """The highest priority of what waits and may take others' places, None if nothing does, and the gangs that wait.
 
-    ``narrowed`` are a namespace and a selector.
+    ``narrowed`` are arguments of ``read_queue``.
     """
     sets = [one for one in read_queue(cluster, gates=gates, **narrowed) if one.numbers]
     gangs = {(one.gang.kind, one.gang.namespace, one.gang.name) for one in sets if one.gang is not None}
@@ -196,7 +197,11 @@ class _EvictionReader:
                 if pod is None or not has_finished(pod):
                     needed.add(key)
         if group:
-            needed |= self._group_members.get((ref.namespace, group), set())
+            members = self._group_members.get((ref.namespace, group))
+            if not members:
+                # A group that has no pods here is not known to end.
+                return None
+            needed |= members
         if not needed <= self._pods.keys():
             return None
         for result in results:
@@ -245,6 +250,46 @@ class _EvictionReader:
         if group is not None and (group.is_disrupted_whole or group.spec.parent_composite_pod_group_name):
             least = None
         return f"{key[0]} {key[1]}/{key[2]}", least
+
+
+def waiting_again(pod: Pod) -> Pod:
+    """A pod that runs, as one that waits: it keeps the names of the claims that were made for it."""
+    status = pod.status or PodStatus()
+    kept = PodStatus(
+        phase="Pending",
+        resource_claim_statuses=status.resource_claim_statuses,
+        extended_resource_claim_status=status.extended_resource_claim_status,
+    )
+    return replace(pod, spec=replace(pod.spec, node_name=None), status=kept)
+
+
+def emptied_cluster(cluster: Cluster, members: Collection[ObjectKey]) -> Cluster:
+    """The cluster without running pods, but for those that are parts of their nodes; the ``members`` among them wait.
+
+    Claims that no pod left has are free, unless something other than pods and PodGroups has reserved them.
+    """
+    running = running_pods(cluster)
+    kept = {key for key, pod in running.items() if goes_with_its_node(pod) and not is_deleting(pod.metadata)}
+    claims = PodClaims(cluster)
+    held = {ref.key for key in kept for ref in claims.claims_of(running[key])}
+    held.update(ref.key for key in kept for ref in claims.extended_claim_of(running[key]))
+    emptied: list[ResourceClaim] = []
+    for key, claim in cluster.claims.items():
+        if claim.status is None or key in held:
+            continue
+        consumers = claim.status.reserved_for or ()
+        if all(
+            one.resource == "podgroups" or (one.resource == "pods" and (key[0], one.name) not in kept)
+            for one in consumers
+        ):
+            emptied.append(replace(claim, status=None))
+    again = [waiting_again(running[key]) for key in members if key in running and key not in kept]
+    waiting = {key_of(pod.metadata) for pod in again if not is_deleting(pod.metadata)}
+    return (
+        cluster.without(pods=running.keys() - kept - waiting)
+        .with_pods(pod for pod in again if key_of(pod.metadata) in waiting)
+        .with_claims(emptied)
+    )
 
 
 def leaving_pods(cluster: Cluster) -> Cluster:

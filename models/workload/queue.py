@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ..cluster.cluster import Cluster
 from ..formats.gc import gc_young_only
@@ -27,6 +28,28 @@ from .units import is_finished_or_deleting, is_group_claim, is_open_claim
 _SINGLE_REPLICA = range(1)
 
 
+class GroupScope(NamedTuple):
+    """A part of the queue: the members of a group, and what is ``beside`` them by kind and key.
+
+    Just so many members as ``exactly`` says are placed, or none; without it as many as the group asks for, or more.
+    """
+
+    key: GangKey
+    beside: frozenset[tuple[str, ObjectKey]] = frozenset()
+    exactly: int | None = None
+
+    def has(self, one: unit_classes.UnitSet, gang: GangKey | None) -> bool:
+        """Whether a set with this gang is in it."""
+        return gang == self.key or (one.kind, (one.namespace, one.name)) in self.beside
+
+    def limited(self, key: GangKey, gang: unit_classes.Gang | None) -> unit_classes.Gang | None:
+        """The gang with this key, as large as it has to be."""
+        if self.exactly is None or key != self.key:
+            return gang
+        gang = gang or unit_classes.Gang(*key, 0)
+        return replace(gang, minimum=self.exactly + len(gang.running_nodes), most=self.exactly)
+
+
 def read_queue(
     cluster: Cluster,
     *,
@@ -35,24 +58,40 @@ def read_queue(
     gates: FeatureGates | None = None,
     value: str = extensions.VALUE_ANNOTATION,
     natural_gangs: bool = False,
+    group: GroupScope | None = None,
 ) -> tuple[unit_classes.UnitSet, ...]:
     """Everything that waits: pods of DaemonSets, then pods, pods that other controllers lack, and loose claims.
 
     Pods that run are given (``running_pods``). ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, its
     template or the loose claim) narrow it. ``gates`` decides whether classes back extended resources. ``value`` names
     the annotation that holds the weight of a unit; without it a unit weighs 1. With ``natural_gangs`` pods that are of
-    no use alone are a gang.
+    no use alone are a gang. With a ``group`` only what it names is there.
     Raises ``ValueError``, one line, for a bad selector, an annotation that cannot be read (objects made in Python, or
     one of the caller's own), members of a gang that contradict each other, and more units than ``MOST_UNITS``.
     """
     with gc_young_only():
-        found = _QueueReader(cluster, gates, value, natural_gangs).sets()
+        found = _QueueReader(cluster, gates, value, natural_gangs).sets(group)
         if namespace is not None or selector:
             requirements = parse_label_selector(selector)
             near = ((one, one.pod or one.claim) for one in found if namespace in (None, one.namespace))
             found = [one for one, read in near if matches_labels(requirements, read.metadata.labels if read else None)]
         check_number_of_units(sum(one.replicas for one in found))
         return tuple(split_by_groups(cluster, found) if cluster.constraint_groups else found)
+
+
+@dataclass(slots=True)
+class GroupMembers:
+    """The members of a group: how many wait, and which pods run. ``gang`` is None for a group that asks for nothing."""
+
+    waiting: int = 0
+    running: list[ObjectKey] = field(default_factory=list)
+    gang: unit_classes.Gang | None = None
+
+
+def read_groups(cluster: Cluster, gates: FeatureGates | None, *, natural_gangs: bool) -> Mapping[GangKey, GroupMembers]:
+    """All groups of pods that run or wait, and PodGroups without pods, by name. Raises as ``read_queue`` does."""
+    with gc_young_only():
+        return _QueueReader(cluster, gates, extensions.VALUE_ANNOTATION, natural_gangs).groups()
 
 
 _JoinedSet = tuple[unit_classes.UnitSet, GangKey | None]
@@ -80,15 +119,36 @@ class _QueueReader:
         )
         self._claims = unit_classes.ClaimShapeResolver(cluster, self._shapes.claims, self._copies())
 
-    def sets(self) -> list[unit_classes.UnitSet]:
+    def sets(self, group: GroupScope | None = None) -> list[unit_classes.UnitSet]:
         """All sets: those of DaemonSets first, which are part of their nodes, and the others in the order read."""
-        running = running_pods(self._cluster)
-        for key, pod in running.items():
-            if self._may_be_in_gang(key, pod, pod.metadata.annotations):
+        return self._with_gangs([pair for pair in self._joined_sets() if group is None or group.has(*pair)], group)
+
+    def groups(self) -> Mapping[GangKey, GroupMembers]:
+        """All groups by their keys, in the order of the keys."""
+        found: dict[GangKey, GroupMembers] = defaultdict(GroupMembers)
+        found.update((("PodGroup", *key), GroupMembers()) for key in self._cluster.pod_groups)
+        for one, group in self._joined_sets():
+            if group is not None:
+                found[group].waiting += one.replicas
+        for key, group in self._running_members():
+            found[group].running.append(key)
+        return {
+            key: replace(members, gang=self._gangs.gang(key))
+            for key, members in sorted(found.items(), key=lambda pair: pair[0])
+        }
+
+    def _running_members(self) -> Iterator[tuple[ObjectKey, GangKey]]:
+        for key, pod in running_pods(self._cluster).items():
+            if pod.spec.node_name and self._may_be_in_gang(key, pod, pod.metadata.annotations):
                 annotations = self._annotations_of("Pod", key, pod.metadata.annotations)
                 gang = self._gangs.join(key[0], annotations, pod, self._controllers.gangs.get(key))
-                if gang is not None and pod.spec.node_name:
-                    self._gangs.record_running_member(gang, pod.spec.node_name)
+                if gang is not None:
+                    yield key, gang
+
+    def _joined_sets(self) -> list[_JoinedSet]:
+        running = running_pods(self._cluster)
+        for key, gang in self._running_members():
+            self._gangs.record_running_member(gang, running[key].spec.node_name or "")
         objects: dict[type[Any], dict[ObjectKey, Any]] = defaultdict(dict)
         objects.update({Pod: dict(self._cluster.pods), ResourceClaim: dict(self._cluster.claims)})
         for model, key in self._controllers.missing:
@@ -97,7 +157,7 @@ class _QueueReader:
             pair for model, key in self._cluster.in_read_order(objects) for pair in self._sets_of(model, key, running)
         ]
         found.sort(key=lambda pair: not pair[0].node)
-        return self._with_gangs(found)
+        return found
 
     def _copies(self) -> Iterator[unit_classes.TemplateCopies]:
         for missing in self._controllers.missing.values():
@@ -183,9 +243,10 @@ class _QueueReader:
         gang = self._gangs.join(one.namespace, annotations, one.pod, own)
         return (one if annotations.replicas is None else one._replace(name_prefix=one.name, is_copied=True)), gang
 
-    def _with_gangs(self, sets: list[_JoinedSet]) -> list[unit_classes.UnitSet]:
+    def _with_gangs(self, sets: list[_JoinedSet], group: GroupScope | None) -> list[unit_classes.UnitSet]:
         """The sets with their gangs, which are known when all members are; units are alike in one gang only."""
         gangs = {key: self._gangs.gang(key) for _, key in sets if key is not None}
+        gangs = {key: group.limited(key, gang) for key, gang in gangs.items()} if group else gangs
         signatures: dict[tuple[bytes, GangKey], bytes] = {}
         found = []
         for one, key in sets:

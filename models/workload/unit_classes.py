@@ -104,6 +104,7 @@ class Gang:
     ``minimum`` is how many of them are enough, those on nodes already included; None: all of them, 0: any number.
     ``domain`` is a node label: the nodes of all members have one value of it. ``running_nodes`` are the nodes of
     members that run already. ``problem`` says why no member can be placed: the object that members name is not there.
+    ``most`` of the members that wait are placed at most, where a question asks for no more.
     """
 
     kind: GangKind
@@ -113,6 +114,7 @@ class Gang:
     domain: str | None = None
     running_nodes: tuple[str, ...] = ()
     problem: str = ""
+    most: int | None = None
 
     @property
     def label(self) -> str:

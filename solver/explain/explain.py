@@ -80,7 +80,7 @@ def explain(
     ends = verification_ends(started, time_limit)
     run.keep(verified_outcomes(run.placed, partial(check, deadline=ends), sets))
     units = tuple(
-        run.explanations.get(id(unit)) or _explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
+        run.explanations.get(id(unit)) or explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
         for unit in requested
     )
     document = ExplanationDocument(
@@ -150,7 +150,7 @@ def explain_beside(
     )
 
 
-def _explained_unit(
+def explained_unit(
     unit: Unit, outcome: Status, *, node: str | None = None, reasons: tuple[Reason, ...] = (), complete: bool = True
 ) -> ExplainedUnit:
     """Write down a unit of which there is no more to say, or not yet."""
@@ -210,12 +210,12 @@ class _ExplanationRun:
                 ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=allocation)
                 for ref, allocation in answer.allocations
             )
-            return replace(_explained_unit(answer.unit, Status.ALLOCATED, node=answer.node), allocations=taken)
+            return replace(explained_unit(answer.unit, Status.ALLOCATED, node=answer.node), allocations=taken)
         if answer.outcome == Status.UNKNOWN:
-            return _explained_unit(answer.unit, Status.UNKNOWN, reasons=answer.reasons, complete=False)
+            return explained_unit(answer.unit, Status.UNKNOWN, reasons=answer.reasons, complete=False)
         if any(failure.message.startswith(DEVICE_ROOM_TEXTS) for failure in answer.failures):
             # Devices fit, but not what they take of their node, which is not a question about devices.
-            return _explained_unit(answer.unit, answer.outcome, reasons=answer.reasons, complete=False)
+            return explained_unit(answer.unit, answer.outcome, reasons=answer.reasons, complete=False)
         self._explainer = self._explainer or self._make()
-        whole = _explained_unit(answer.unit, answer.outcome, reasons=answer.reasons)
+        whole = explained_unit(answer.unit, answer.outcome, reasons=answer.reasons)
         return self._explainer.explain(answer, whole, self._allocated, self._ledger, self._rooms, ties)

@@ -17,12 +17,12 @@ from msgspec import structs
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
-from ...models.kubernetes.core import Pod, PodStatus
+from ...models.kubernetes.core import Pod
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.common import Reason
 from ...models.results.plan import PlanVictim
-from ...models.workload.evictions import MOVES_FREELY, DisruptionTerms, Evictions
+from ...models.workload.evictions import MOVES_FREELY, DisruptionTerms, Evictions, waiting_again
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import GangCollector
 from ...models.workload.pod_rules import pod_rule_book
@@ -103,13 +103,7 @@ class LiftedPods:
 
     def _waiting(self, one: RunningPod) -> Pod:
         """The pod as one that waits; of one that never gets another place only what it takes is left."""
-        status = one.pod.status or PodStatus()
-        kept = PodStatus(
-            phase="Pending",
-            resource_claim_statuses=status.resource_claim_statuses,
-            extended_resource_claim_status=status.extended_resource_claim_status,
-        )
-        pod = structs.replace(one.pod, spec=structs.replace(one.pod.spec, node_name=None), status=kept)
+        pod = waiting_again(one.pod)
         if self._moves(one):
             return pod
         # Rules of pods about one another look at these.

@@ -38,6 +38,9 @@ from .outcome import PlanOutcome
 from .plan import plan
 from .steps import ordered_steps
 
+# What of the arguments of a plan says which units it is about.
+_NARROWING = ("namespace", "selector", "natural_gangs", "group")
+
 
 def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> PlanOutcome:
     """Answer ``plan`` where running pods may move or lose their places; ``asked`` are the arguments of ``plan``.
@@ -56,7 +59,7 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
             notices = (f"{plural(leaving, 'pod')} being deleted count as gone: wait until they are",)
         refused, asked = _without_preemption(cluster, gates, options, asked)
     asked["objective"] = _objective(cluster, options, asked)
-    narrowed = {key: asked[key] for key in ("namespace", "selector") if key in asked}
+    narrowed = {key: asked[key] for key in _NARROWING if key in asked}
     allowed = _allowed(cluster, asked.get("namespace"), asked.get("selector", ""))
     running = read_running_pods(cluster, gates, move_bare=options.bare, allowed=allowed)
     evictions = Evictions()
@@ -88,7 +91,7 @@ def _without_preemption(
 
     They are planned before, beside everything else that waits, where nobody loses a place.
     """
-    narrowed = {key: asked[key] for key in ("namespace", "selector") if key in asked}
+    narrowed = {key: asked[key] for key in _NARROWING if key in asked}
     sets = read_queue(cluster, gates=gates, **narrowed)
     shy = {(one.kind, one.namespace, one.name) for one in sets if one.pod and not preempts(cluster, gates, one)}
     if not shy:
@@ -129,7 +132,7 @@ def _objective(cluster: Cluster, options: MoveOptions, asked: Mapping[str, Any])
     given, buys = asked.get("objective", ()), bool(asked.get("buy"))
     few_nodes, alternatives = bool(cluster.objects(NodePool)), asked.get("alternatives", "any")
     names = list(parse_objective(given, buys, few_nodes=few_nodes, alternatives=alternatives))
-    gates, narrowed = asked.get("feature_gates"), {key: asked[key] for key in ("namespace", "selector") if key in asked}
+    gates, narrowed = asked.get("feature_gates"), {key: asked[key] for key in _NARROWING if key in asked}
     waits = any(one.numbers for one in read_queue(cluster, gates=gates_of(gates), **narrowed))
     if options.prices and COST not in names:
         names.append(COST)

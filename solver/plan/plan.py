@@ -26,7 +26,7 @@ from ...models.results.plan import ShadowPrice
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import QueuedUnit, expand_units
-from ...models.workload.queue import read_queue
+from ...models.workload.queue import GroupScope, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.requested import dropped_fields
 from ...models.workload.unit_classes import Gang, UnitShape
@@ -92,11 +92,13 @@ def plan(
     lifted: LiftedPods | None = None,
     duals: bool = False,
     audit: float | None = None,
+    group: GroupScope | None = None,
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 
     ``quota`` is what the workloads of the queue need to be admitted; None: none is needed.
-    ``purchase_limits`` are those that NodeTemplates share. ``lifted`` are running pods that may move.
+    ``purchase_limits`` are those that NodeTemplates share. ``lifted`` are running pods that may move. With a ``group``
+    the queue is what it names, and ``lifted`` pods.
 
     Raises
     ------
@@ -124,9 +126,9 @@ def plan(
     policy = effective_policy("cp-sat", cel_errors)
     time = PlanTimeBudget(time_limit)
     value = value_annotation(stages) or VALUE_ANNOTATION
-    sets = read_queue(
-        cluster, namespace=namespace, selector=selector, gates=gates, value=value, natural_gangs=natural_gangs
-    )
+    group = group._replace(beside=lifted.keys) if group and lifted else group
+    read = partial(read_queue, cluster, namespace=namespace, selector=selector, natural_gangs=natural_gangs)
+    sets = read(gates=gates, value=value, group=group)
     charged = None if quota is None else QuotaQueue(quota, sets)
     sets = sets if charged is None else charged.sets
     queue = list(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
@@ -170,7 +172,8 @@ def plan(
     assignment = lifted.completed(assignment, moves) if lifted and moves else assignment
     time.lap("assign")
     last = time.last_first_fit([queue[place] for place in request.open_positions], len(cluster.nodes))
-    if not is_past(last) and not (moves and moves.preempts):
+    # First fit takes places of nobody, and places all members of a group that it can.
+    if not is_past(last) and not (moves and moves.preempts) and not (group and group.exactly is not None):
         improve = better_plan if moves is None else better_moves
         solution, assignment = improve(request, instance, solution, assignment, replace(limits, deadline=last))
     time.lap("fill")
@@ -209,7 +212,7 @@ def plan(
     if lifted:
         answer, cluster = lifted.settled(answer, cluster)
     check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
-    check = partial(check, natural_gangs=natural_gangs, quota=quota)
+    check = partial(check, natural_gangs=natural_gangs, quota=quota, group=group)
     try:
         ends, told = time.verification_ends(), answer.objective if moves is None else ()
         ask = partial(check, order=answer.order, admissions=assignment.admissions, stages=told)

@@ -36,7 +36,6 @@ from ...models.results.common import (
     Status,
     UnitAnswer,
 )
-from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.results.purchases import PurchaseComparisonDocument
 from ...models.workload.groups import GroupError
 from ...models.workload.requested import all_units, merge_units, requested_units
@@ -138,38 +137,12 @@ def _costs(unit: UnitAnswer) -> Mapping[ObjectKey, Sequence[int]]:
 
 
 def _stage_lines(unit: UnitAnswer, stage: str, value: int) -> Lines:
-    about, said = _label(unit.pod, _names(unit.claims)), f"objective {stage} {value}"
+    about, said = unit_text(unit.pod, _names(unit.claims)), f"objective {stage} {value}"
     if stage == "soft":
         cost = sum(one.cost for one in unit.soft_entries)
         yield line(about, said, [] if cost == value else [f"the soft entries cost {cost}"])
     else:
         yield line(about, said, [], "the document has no terms of this stage to add up")
-
-
-def explanation_lines(document: ExplanationDocument, gates: FeatureGates, question: CheckQuestion) -> Lines:
-    """Check the document of ``explain``: what is placed, and what refuses the others."""
-    check = UnitCheck(question, gates, document.cel_errors)
-    yield from check.missing([(one.pod, one.claims) for one in document.units])
-    for unit in document.units:
-        yield from check.unit(
-            ToldUnit(
-                unit.pod,
-                unit.claims,
-                unit.outcome,
-                unit.node,
-                unit.allocations,
-                tuple(ToldRefusal(one.names, one.nodes, one.witness, one.proof, "bound") for one in unit.failures),
-            )
-        )
-        yield from _relaxation_lines(unit)
-    yield from check.groups()
-
-
-def _relaxation_lines(unit: ExplainedUnit) -> Lines:
-    for number, one in enumerate(unit.relaxations, 1):
-        wrong = [] if one.changes else ["it changes nothing"]
-        said = f"relaxation {number} on node {one.node}"
-        yield line(_label(unit.pod, unit.claims), said, wrong, "a change is a sentence, and cannot be made again")
 
 
 def purchase_lines(document: PurchaseComparisonDocument, _: FeatureGates, question: CheckQuestion) -> Lines:
@@ -194,7 +167,8 @@ def purchase_lines(document: PurchaseComparisonDocument, _: FeatureGates, questi
 _ROUNDING = Decimal("1e-6")
 
 
-def _label(pod: str | None, claims: Sequence[str]) -> str:
+def unit_text(pod: str | None, claims: Sequence[str]) -> str:
+    """A unit as lines name it."""
     if pod is not None:
         return f"pod {pod}"
     return f"claims {', '.join(claims)}" if len(claims) > 1 else f"claim {''.join(claims)}"
@@ -256,7 +230,7 @@ class UnitCheck:
 
     def unit(self, told: ToldUnit) -> Lines:
         """Check what is said of a unit."""
-        about = _label(told.pod, told.names)
+        about = unit_text(told.pod, told.names)
         unit = self._unit(told)
         if unit is None:
             yield line(about, told.outcome, ["the input has no such unit that waits"])

@@ -26,7 +26,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.plan import PlanStage
 from ...models.workload.expansion import UnitExpander
-from ...models.workload.queue import read_queue
+from ...models.workload.queue import GroupScope, read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import Gang, UnitSet
@@ -50,6 +50,7 @@ def plan_violations(
     selector: str = "",
     caller_constraints: Sequence[CallerConstraint] = (),
     natural_gangs: bool = False,
+    group: GroupScope | None = None,
     replay: bool = True,
     quota: QuotaProblem | None = None,
     admissions: Admissions | None = None,
@@ -91,7 +92,7 @@ def plan_violations(
         is allocated for the first of them.
     namespace, selector
         What the queue was narrowed to.
-    natural_gangs
+    natural_gangs, group
         As for ``read_queue``.
     replay
         Whether allocations are checked; False for the first units of a plan that were checked before.
@@ -113,7 +114,7 @@ def plan_violations(
         If no allocation was found to be wrong until the deadline.
 
     """
-    queue = Queue(cluster, gates, namespace, selector, natural_gangs, quota, admissions or {})
+    queue = Queue(cluster, gates, namespace, selector, natural_gangs, quota, admissions or {}, group)
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
     placed = [(unit.node, one) for unit, one in queue.known if unit.node is not None]
     found += value_findings(cluster, gates, placed, stages)
@@ -269,10 +270,12 @@ class Queue:
         natural_gangs: bool = False,
         quota: QuotaProblem | None = None,
         admissions: Admissions = MappingProxyType({}),
+        group: GroupScope | None = None,
     ) -> None:
+        about = namespace, selector, gates, natural_gangs, group
         read = partial(read_queue, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
         # A part of a plan is looked at again: that is the same queue.
-        sets = cluster.memo(("verification.queue", namespace, selector, gates, natural_gangs), lambda: read(cluster))
+        sets = cluster.memo(("verification.queue", *about), lambda: read(cluster, group=group))
         self.quota = None if quota is None else QuotaQueue(quota, sets)
         self.admissions = admissions
         sets = sets if self.quota is None else self.quota.sets

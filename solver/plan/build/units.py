@@ -388,11 +388,18 @@ class GangBuilder:
             else:
                 ways.append([(unit_class, (((unit_class, entry),),)) for unit_class, entry in choice])
         ways += [[(unit_class, tuple(sets))] for unit_class, sets in singles.items()]
-        switches = [self._switch(ways, enough, domain) for domain in _domain_values(gang.domain, domains)]
+        values = _domain_values(gang.domain, domains)
+        switches = [self._switch(ways, enough, domain, gang.most) for domain in values]
         if len(switches) > 1:
             self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(switches, 1)), upper=1))
 
-    def _switch(self, ways: Sequence[Sequence[tuple[UnitClass, GangSets]]], enough: int, domain: Domain | None) -> int:
+    def _switch(
+        self,
+        ways: Sequence[Sequence[tuple[UnitClass, GangSets]]],
+        enough: int,
+        domain: Domain | None,
+        limit: int | None,
+    ) -> int:
         """Post one gang in one domain; of several ways for the same units one is chosen at most."""
         switch = self.add(MasterGangClass((), 1), GangAlternative(None, {}))
         placed: dict[int, int] = {}
@@ -406,6 +413,8 @@ class GangBuilder:
             self.rows.append(CouplingRow(Terms(gangs={**own, switch: -most}), upper=0))
         if enough > 0:
             self.rows.append(CouplingRow(Terms(gangs={**placed, switch: -enough}), lower=0))
+        if limit is not None:
+            self.rows.append(CouplingRow(Terms(gangs=placed), upper=limit))
         return switch
 
     def _gang(

@@ -190,3 +190,35 @@ def test_the_members_that_stop_a_gang_are_named(drasat, examples):
     assert done.code == 1
     line = "JobSet ml/train is a gang of all: 2 of 4 members find a place beside the others"
     assert f"{line}; it is stopped by ml/train-worker-0-2, ml/train-worker-0-3" in done.err
+
+
+def test_a_group_is_explained_and_checked(drasat, examples, tmp_path):
+    """The document follows its schema, and what it places holds."""
+    folder = examples / "group-questions"
+    done = drasat("explain", "--group", "train", "-f", folder, "-o", "json")
+    document = json.loads(done.out)
+    jsonschema.validate(document, results_schema())
+    told = [one["answer"] for one in document["group"]["trials"]]
+    assert (done.code, document["outcome"], told) == (1, "Unallocatable", ["yes", "no", "yes", "yes"])
+    (tmp_path / "r.json").write_text(done.out)
+    checked = json.loads(drasat("check", tmp_path / "r.json", "-f", folder, "-o", "json").out)
+    assert {one["verdict"] for one in checked["lines"]} == {"holds", "unchecked"}
+    document["group"]["trials"][0]["units"].pop()
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    assert drasat("check", tmp_path / "r.json", "-f", folder).code == 1
+
+
+def test_a_group_goes_with_no_node(drasat, examples):
+    done = drasat("explain", "--group", "train", "--node", "gpu-1", "-f", examples / "group-questions")
+    assert (done.code, done.out) == (2, "")
+    assert "--group makes no sense with --node or -l" in done.err
+
+
+def test_a_group_without_time_is_undecided(drasat, examples):
+    done = drasat("explain", "--group", "train", "--time-limit", "1ms", "-f", examples / "group-questions")
+    assert (done.code, "undecided" in done.out) == (3, True)
+
+
+def test_what_evictions_and_moves_do_are_rows(drasat, examples):
+    done = drasat("explain", "--group", "train", "-o", "wide", "-f", examples / "group-questions")
+    assert (done.code, "move pod team/web from gpu-2 to gpu-3" in done.out) == (1, True)

@@ -313,3 +313,13 @@ def test_what_is_cut_short_takes_no_place_in_vain():
     found = preempting(*nodes(*names), *there, *(waiting(f"w{n}", spec="t2") for n in range(4)), time_limit=0.0)
     assert len(found.victims) == 2 * found.placed
     assert found.document.verified
+
+
+def test_a_claim_of_a_group_without_pods_stays():
+    """PGC-8, EVT-18: nobody is known who would delete the group."""
+    held = holder("x", "a", 0, spec_more={"priority": 0})
+    held[1]["status"]["reservedFor"] = [
+        {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "old", "uid": "u"}
+    ]
+    found = preempting(*nodes("a", devices=1), *held, waiting(spec="t"))
+    assert (found.placed, found.victims) == (0, ())
