@@ -29,6 +29,7 @@ from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
 from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, least_consumption, stages_with_choice
 from .departures import Departures, PlanMoves, PreemptingStart
+from .gangs import GangAlternative, GangBuilder, GangMembership, GangRole, GangRoles, MemberAlternatives
 from .moves import HomeBuilder, HomeSlots
 from .nodes import (
     NodeCatalogue,
@@ -48,12 +49,6 @@ from .quota_stages import QuotaStages
 from .shared_devices import SharedDevices, shared_devices
 from .units import (
     ColocatedUnits,
-    GangAlternative,
-    GangBuilder,
-    GangMembership,
-    GangRole,
-    GangRoles,
-    MemberAlternatives,
     SharedClaims,
     UnitClass,
     colocated_signature,

@@ -31,8 +31,9 @@ from ..master_problem import (
     Terms,
     ordered_columns,
 )
+from .gangs import GangAlternative, GangBuilder, GangRole, GangRoles
 from .objectives import BUDGETS, CAPACITY_LOST, DEVICES_LOST, MOVE_COST, MOVES
-from .units import ColocatedUnits, GangAlternative, GangBuilder, GangRole, GangRoles, UnitClass
+from .units import ColocatedUnits, UnitClass
 
 UnitKey = tuple[str, ObjectKey]
 """What a running unit is, a ``Pod`` or a ``ResourceClaim``, and its namespace and name."""

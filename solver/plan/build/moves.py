@@ -28,10 +28,11 @@ from ..pricing import DispatchingPricer
 from ..pricing.bundle import SPREAD, Bundle, BundleQuestion, BundleUnit, Picks
 from ..pricing.linear import alike_devices
 from .departures import Departures, Home, PlanMoves, PreemptingStart, UnitKey
+from .gangs import GangRole, GangRoles
 from .nodes import PlanNodeClass
 from .objectives import MEASURED_STAGES, MOVE_COST
 from .questions import BundleQuestionBuilder
-from .units import ColocatedUnits, GangRole, GangRoles, UnitClass
+from .units import ColocatedUnits, UnitClass
 
 # Later than any time as the API writes it.
 _LAST = "~"

@@ -47,8 +47,9 @@ from ...allocate.nodes import pod_suitability_key
 from ...engines.engines import NodeCompiler
 from ..master_problem import CouplingRow, Terms
 from ..pricing.bundle import BundleQuestion, BundleUnit
+from .gangs import GangRole
 from .pod_rules import NodeLimits, volume_selectors
-from .units import GangRole, UnitClass
+from .units import UnitClass
 from .weights import requested_devices
 
 # The size of a unit that takes a whole node, and how much more large units count.

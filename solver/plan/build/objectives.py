@@ -23,9 +23,9 @@ from ....models.workload.unit_classes import UnitShape
 from ....problem.node_state import FULL_CONSUMPTION
 from ..master_problem import CouplingRow, MasterGangClass, MasterProblem, MasterUnitClass, ObjectiveStage, Terms
 from ..pricing.bundle import SPREAD, BundleQuestion, Measure, OccupiedMeasure
+from .gangs import GangAlternative, GangRole
 from .nodes import PlanNodeClass
 from .quota_stages import QUOTA_STAGES, QuotaStages
-from .units import GangAlternative, GangRole
 from .weights import (
     LARGEST_NODE_COEFFICIENT,
     LARGEST_UNIT_COEFFICIENT,

@@ -25,7 +25,8 @@ from ....models.workload.pod_rules import HostPort, PodRules, PodTerm, SpreadRul
 from ....models.workload.requests import Requests
 from ..master_problem import CouplingRow, MasterGangClass, Terms
 from ..pod_ledger import PodLedger, ledger_beside
-from .units import Cell, GangAlternative, GangBuilder, GangRole, GangRoles, UnitClass
+from .gangs import Cell, GangAlternative, GangBuilder, GangRole, GangRoles
+from .units import UnitClass
 
 # With more roles than this, host names do not tell nodes apart in rows, and with more even then there are no rows.
 _MOST_CELLS = 400

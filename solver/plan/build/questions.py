@@ -16,9 +16,10 @@ from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
 from ...engines.result import has_uncombinable_selector
 from ..pricing.bundle import BundleQuestion, BundleUnit, Picks
+from .gangs import GangRole
 from .nodes import PlanNodeClass, ScaledResources
 from .shared_devices import NodeReach
-from .units import GangRole, UnitClass
+from .units import UnitClass
 
 # What the solver may do for one unit with admin access on one node class, in deterministic units.
 _LOOKING_WORK = 1.0

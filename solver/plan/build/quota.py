@@ -25,7 +25,8 @@ from ....models.workload.quota import UNLIMITED, AdmittedPodSet, FlavorResource,
 from ....models.workload.unit_classes import Gang
 from ..master_problem import CouplingRow, MasterGangClass, Terms
 from ..quota_ledger import QuotaLedger
-from .units import ColocatedUnits, Domain, GangAlternative, GangBuilder, UnitClass
+from .gangs import Domain, GangAlternative, GangBuilder
+from .units import ColocatedUnits, UnitClass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

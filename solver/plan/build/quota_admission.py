@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ....models.workload.quota import AdmittedPodSet, QuotaProblem, QuotaQueue
 from ..master_problem import MasterGangClass, ObjectiveStage
 from ..quota_ledger import QuotaLedger
+from .gangs import Domain, GangBuilder
 from .quota import (
     AdmissionBuilder,
     AdmissionClass,
@@ -20,7 +21,7 @@ from .quota import (
     admitted_workloads,
 )
 from .quota_stages import QuotaStages
-from .units import Domain, GangBuilder, UnitClass
+from .units import UnitClass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

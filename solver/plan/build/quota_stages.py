@@ -19,8 +19,8 @@ from math import gcd
 from ....models.workload.quota import UNLIMITED, FlavorResource, QuotaProblem
 from ..master_problem import CouplingRow, MasterGangClass, ObjectiveStage, Terms
 from ..quota_ledger import QuotaLedger
+from .gangs import GangAlternative, GangBuilder
 from .quota import AdmissionClass, ExcessVariable, usage_by_queue
-from .units import GangAlternative, GangBuilder
 from .weights import LARGEST_UNIT_COEFFICIENT, Steps
 
 FAIR, BORROWED = "fair", "borrowed"

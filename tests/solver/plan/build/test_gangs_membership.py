@@ -9,7 +9,8 @@ import pytest
 from support.plan_building import claim, entry, nodes, obj, of, placed, planning, pod, posed, sharing
 
 from drasat.models.workload.unit_classes import Gang
-from drasat.solver.plan.build.units import ColocatedUnits, GangMembership
+from drasat.solver.plan.build.gangs import GangMembership
+from drasat.solver.plan.build.units import ColocatedUnits
 
 ONE, TWO, THREE = (Gang("Gang", "ns", name) for name in ("one", "two", "three"))
 FEW = Gang("PodGroup", "ns", "few", minimum=1)

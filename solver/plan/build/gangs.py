@@ -1,0 +1,293 @@
+"""Gangs of a plan as gang classes and roles.
+
+Equal gangs that are placed whole are one gang class. A gang that may be placed in part, or whose running members count,
+has a gang class for whether it is placed, and one for each of its members. A gang that is bound to a domain of a node
+label has all of these once for each value of the label, and one value is chosen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ....models.kubernetes.core import Node
+from ....models.workload.unit_classes import Gang
+from ...engines.copies import connected_groups
+from ..master_problem import CouplingRow, MasterGangClass, Terms
+from .units import ColocatedUnits, UnitClass
+
+if TYPE_CHECKING:
+    from ....models.workload.evictions import DisruptionTerms
+
+
+@dataclass
+class GangMembership:
+    """Members of gangs, and choices that are ``free`` of any.
+
+    Gangs some of whose members share a claim with units of other gangs, or of none, become one that is placed whole:
+    then plans are left out, which ``is_narrowed`` says.
+    """
+
+    free: list[MemberAlternatives] = field(default_factory=list)
+    is_narrowed: bool = False
+    _choices: list[tuple[tuple[Gang, ...], MemberAlternatives]] = field(default_factory=list)
+
+    def add(self, choice: MemberAlternatives) -> None:
+        """Add a unit, or units that share a claim, with all ways to choose some of them."""
+        gangs = [planned.unit_set.gang for planned in choice[0][1].units]
+        own = tuple(dict.fromkeys(gang for gang in gangs if gang is not None))
+        if not own:
+            self.free.append(choice)
+        elif len(own) == 1 and None not in gangs:
+            self._choices.append((own, choice))
+        else:
+            self.is_narrowed = True
+            self._choices.append(((*own, _WHOLE_GANG), choice[:1]))
+
+    def gangs(self) -> Mapping[Gang, list[MemberAlternatives]]:
+        """The members of each gang."""
+        found: dict[Gang, list[MemberAlternatives]] = defaultdict(list)
+        joined = self._joined()
+        for own, choice in self._choices:
+            gang = joined.get(own[0], own[0])
+            found[gang].append(choice[:1] if gang.minimum is None else choice)
+        return found
+
+    def _joined(self) -> dict[Gang, Gang]:
+        """For each gang that shares claims with others the gang that stands for all of them."""
+        members = Counter(planned.unit_set.gang for _, choice in self._choices for planned in choice[0][1].units)
+        tied = [[gang for gang in own if gang != _WHOLE_GANG] for own, _ in self._choices if len(own) > 1]
+        found: dict[Gang, Gang] = {}
+        for numbers in connected_groups(dict(enumerate(tied))):
+            gangs = list(dict.fromkeys(gang for number in numbers for gang in tied[number]))
+            found.update(dict.fromkeys(gangs, _merged_gang(gangs, members)))
+        return found
+
+
+# Stands beside a gang that must be placed whole for the sake of what it shares.
+_WHOLE_GANG = Gang("Gang", "", "")
+
+
+def _merged_gang(gangs: Sequence[Gang], members: Mapping[Gang | None, int]) -> Gang:
+    """One gang in place of several: all members of all of them, on nodes that suit each."""
+    domains = sorted({gang.domain for gang in gangs if gang.domain is not None})
+    placed = tuple(sorted({name for gang in gangs for name in gang.running_nodes}))
+    problem = next((said for gang in reversed(gangs) if (said := gang.too_small(members[gang]))), "")
+    if len(domains) > 1:
+        together = " and ".join(domains)
+        problem = f"members share claims with a gang of another domain: {together} together are not planned"
+    domain = domains[0] if domains else None
+    return replace(gangs[0], minimum=None, domain=domain, running_nodes=placed, problem=problem)
+
+
+Member = tuple[UnitClass, ColocatedUnits]
+MemberAlternatives = Sequence[Member]
+"""A member of a gang, or the ways to choose some of several that share a claim: all of them first."""
+_GangSignature = tuple[str | None, tuple[str, ...] | None, tuple[tuple[int, int], ...]]
+"""Equal for equal whole gangs: domain label, its values, and how many members of each unit class they have."""
+
+
+GangSets = tuple[tuple[Member, ...], ...]
+"""Sets of units that are placed together; each set has as many of each unit class as any other."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GangAlternative:
+    """A gang class of the instance: the sets of units it may stand for, and the role that each unit class plays.
+
+    Several alternatives may be about the same sets, in one domain each. One without sets only says whether a gang with
+    a minimum is placed.
+    """
+
+    gang_sets: GangSets | None
+    roles: Mapping[int, int]
+    unit_classes: tuple[UnitClass, ...] = ()
+
+
+@dataclass
+class GangBuilder:
+    """Collects gang classes and their rows."""
+
+    roles: GangRoles
+    nodes: Sequence[Node]
+    by_name: Mapping[str, Node]
+    gangs: list[MasterGangClass] = field(default_factory=list)
+    alternatives: list[GangAlternative] = field(default_factory=list)
+    rows: list[CouplingRow] = field(default_factory=list)
+    unplaceable: dict[int, str] = field(default_factory=dict)
+
+    def build(self, gangs: Mapping[Gang, Sequence[MemberAlternatives]]) -> None:
+        """Add all gangs of the queue with their members that are to be placed."""
+        whole: dict[_GangSignature, list[tuple[Member, ...]]] = defaultdict(list)
+        for gang, choices in gangs.items():
+            members = tuple(choice[0] for choice in choices)
+            domains = self._domains(gang)
+            units = sum(unit_class.size for unit_class, _ in members)
+            running = len(gang.running_nodes)
+            problem = gang.problem or gang.too_small(units)
+            if problem:
+                self.unplaceable.update((position, problem) for _, entry in members for position in entry.positions)
+            elif gang.minimum is None or gang.minimum == units + running:
+                counts = tuple(sorted(Counter(unit_class.index for unit_class, _ in members).items()))
+                whole[gang.domain, domains, counts].append(members)
+            else:
+                self._partial(gang, gang.minimum - running, domains, choices)
+        for (label, domains, _), sets in whole.items():
+            self._whole(label, domains, sets)
+
+    def domains_of(self, gang: Gang | None) -> Iterator[Domain | None]:
+        """The domains of which a gang has one; None alone where it asks for none."""
+        return _domain_values(gang.domain, self._domains(gang)) if gang else iter([None])
+
+    def _domains(self, gang: Gang) -> tuple[str, ...] | None:
+        """The values of the label that all members may share; None where none is asked for."""
+        if gang.domain is None:
+            return None
+        values = set(map(gang.domain_value, self.nodes))
+        for name in gang.running_nodes:
+            if name in self.by_name:
+                values &= {gang.domain_value(self.by_name[name])}
+        return tuple(sorted(value for value in values if value is not None))
+
+    def _whole(self, label: str | None, domains: tuple[str, ...] | None, sets: Sequence[tuple[Member, ...]]) -> None:
+        gang_sets = tuple(sets)
+        unit_classes = list(dict.fromkeys(unit_class for unit_class, _ in sets[0]))
+        sizes = Counter(unit_class.index for unit_class, _ in sets[0])
+        positions = _domain_values(label, domains)
+        numbers = [self._gang(gang_sets, unit_classes, sizes, domain, len(sets)) for domain in positions]
+        if len(numbers) > 1:
+            self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(numbers, 1)), upper=len(sets)))
+
+    def _partial(
+        self, gang: Gang, enough: int, domains: tuple[str, ...] | None, choices: Sequence[MemberAlternatives]
+    ) -> None:
+        """A switch says whether the gang is placed, and each of its members is a choice of its own."""
+        singles: dict[UnitClass, list[tuple[Member, ...]]] = defaultdict(list)
+        ways: list[list[tuple[UnitClass, GangSets]]] = []
+        for choice in choices:
+            if len(choice) == 1:
+                singles[choice[0][0]].append((choice[0],))
+            else:
+                ways.append([(unit_class, (((unit_class, entry),),)) for unit_class, entry in choice])
+        ways += [[(unit_class, tuple(sets))] for unit_class, sets in singles.items()]
+        values = _domain_values(gang.domain, domains)
+        switches = [self._switch(ways, enough, domain, gang.most) for domain in values]
+        if len(switches) > 1:
+            self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(switches, 1)), upper=1))
+
+    def _switch(
+        self,
+        ways: Sequence[Sequence[tuple[UnitClass, GangSets]]],
+        enough: int,
+        domain: Domain | None,
+        limit: int | None,
+    ) -> int:
+        """Post one gang in one domain; of several ways for the same units one is chosen at most."""
+        switch = self.add(MasterGangClass((), 1), GangAlternative(None, {}))
+        placed: dict[int, int] = {}
+        for way in ways:
+            own: dict[int, int] = {}
+            for unit_class, gang_sets in way:
+                number = self._gang(gang_sets, [unit_class], {unit_class.index: 1}, domain, len(gang_sets))
+                placed[number] = unit_class.size
+                own[number] = 1
+            most = max(len(gang_sets) for _, gang_sets in way)
+            self.rows.append(CouplingRow(Terms(gangs={**own, switch: -most}), upper=0))
+        if enough > 0:
+            self.rows.append(CouplingRow(Terms(gangs={**placed, switch: -enough}), lower=0))
+        if limit is not None:
+            self.rows.append(CouplingRow(Terms(gangs=placed), upper=limit))
+        return switch
+
+    def _gang(
+        self,
+        gang_sets: GangSets,
+        unit_classes: Iterable[UnitClass],
+        sizes: Mapping[int, int],
+        domain: Domain | None,
+        demand: int,
+    ) -> int:
+        played = {unit_class.index: self.roles.of(unit_class, domain).index for unit_class in unit_classes}
+        members = tuple((played[unit_class], size) for unit_class, size in sorted(sizes.items()))
+        return self.add(MasterGangClass(members, demand), GangAlternative(gang_sets, played, tuple(unit_classes)))
+
+    def add(self, gang: MasterGangClass, choice: GangAlternative) -> int:
+        """Add a gang class and return its number."""
+        self.gangs.append(gang)
+        self.alternatives.append(choice)
+        return len(self.gangs) - 1
+
+
+def _domain_values(label: str | None, domains: tuple[str, ...] | None) -> Iterator[Domain | None]:
+    if label is None or domains is None:
+        yield None
+        return
+    yield from ((label, value) for value in domains)
+
+
+Domain = tuple[str, str]
+"""A node label and one of its values."""
+Cell = tuple[tuple[str, str | None], ...]
+"""Node labels with values, None where a node has none."""
+
+
+@dataclass(slots=True, eq=False)
+class GangRole:
+    """A unit class of the instance. ``ungrouped`` are the entries that no gang places.
+
+    Roles of one class in a ``cell`` each have the same entries, of which rows allow each once. One with a
+    ``move_cost`` is that of running pods that stay on their nodes, which cost so much to move. One with a
+    ``disruption`` is about running pods for which that holds, whether they stay or go elsewhere.
+    """
+
+    index: int
+    unit_class: UnitClass
+    domain: Domain | None = None
+    ungrouped: list[ColocatedUnits] = field(default_factory=list)
+    move_cost: int | None = None
+    disruption: DisruptionTerms | None = None
+    cell: Cell = ()
+
+
+class GangRoles:
+    """All roles, numbered in the order of the first use."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, Hashable], GangRole] = {}
+
+    def of(self, unit_class: UnitClass, domain: Domain | None = None) -> GangRole:
+        """Return the role of a unit class in a domain."""
+        key = unit_class.index, domain
+        role = self._known.get(key)
+        if role is None:
+            role = self._known[key] = GangRole(len(self._known), unit_class, domain)
+        return role
+
+    def in_cell(self, role: GangRole, cell: Cell) -> GangRole:
+        """The role of the same units on nodes with these labels."""
+        made = GangRole(len(self._known), role.unit_class, ungrouped=role.ungrouped, cell=cell)
+        return self._known.setdefault((role.unit_class.index, cell), made)
+
+    def at_home(self, unit_class: UnitClass, cost: int, slot: int, disruption: DisruptionTerms) -> GangRole:
+        """The role of running pods that stay, by what it costs to move them; those of one node are in slots."""
+        key = unit_class.index, (cost, slot, disruption)
+        role = self._known.get(key)
+        if role is None:
+            role = GangRole(len(self._known), unit_class, move_cost=cost, disruption=disruption)
+            self._known[key] = role
+        return role
+
+    def away(self, unit_class: UnitClass, disruption: DisruptionTerms) -> GangRole:
+        """The role of running pods that go elsewhere, apart from those that wait."""
+        key = unit_class.index, ("away", disruption)
+        role = self._known.get(key)
+        if role is None:
+            role = self._known[key] = GangRole(len(self._known), unit_class, disruption=disruption)
+        return role
+
+    @property
+    def all(self) -> Sequence[GangRole]:
+        """All of them, by number."""
+        return list(self._known.values())
