@@ -28,7 +28,7 @@ from .units import is_finished_or_deleting, is_group_claim, is_open_claim
 _SINGLE_REPLICA = range(1)
 
 
-class QueueScope(NamedTuple):
+class GroupSelection(NamedTuple):
     """A part of the queue: the members of a group, and what is ``beside`` them by kind and key.
 
     Just so many members as ``exactly`` says are placed, or none; without it as many as the group asks for, or more.
@@ -58,7 +58,7 @@ def read_queue(
     gates: FeatureGates | None = None,
     value: str = extensions.VALUE_ANNOTATION,
     natural_gangs: bool = False,
-    group: QueueScope | None = None,
+    group: GroupSelection | None = None,
 ) -> tuple[unit_classes.UnitSet, ...]:
     """Everything that waits: pods of DaemonSets, then pods, pods that other controllers lack, and loose claims.
 
@@ -119,7 +119,7 @@ class _QueueReader:
         )
         self._claims = unit_classes.ClaimShapeResolver(cluster, self._shapes.claims, self._copies())
 
-    def sets(self, group: QueueScope | None = None) -> list[unit_classes.UnitSet]:
+    def sets(self, group: GroupSelection | None = None) -> list[unit_classes.UnitSet]:
         """All sets: those of DaemonSets first, which are part of their nodes, and the others in the order read."""
         return self._with_gangs([pair for pair in self._joined_sets() if group is None or group.has(*pair)], group)
 
@@ -243,7 +243,7 @@ class _QueueReader:
         gang = self._gangs.join(one.namespace, annotations, one.pod, own)
         return (one if annotations.replicas is None else one._replace(name_prefix=one.name, is_copied=True)), gang
 
-    def _with_gangs(self, sets: list[_JoinedSet], group: QueueScope | None) -> list[unit_classes.UnitSet]:
+    def _with_gangs(self, sets: list[_JoinedSet], group: GroupSelection | None) -> list[unit_classes.UnitSet]:
         """The sets with their gangs, which are known when all members are; units are alike in one gang only."""
         gangs = {key: self._gangs.gang(key) for _, key in sets if key is not None}
         gangs = {key: group.limited(key, gang) for key, gang in gangs.items()} if group else gangs

@@ -22,7 +22,7 @@ from ..engines.engines import reason_from_error
 
 
 @dataclass(frozen=True, slots=True)
-class QueueScope:
+class GroupScope:
     """A group with the claims that it is about."""
 
     group: ConstraintGroup
@@ -39,7 +39,7 @@ class QueueScope:
         return any(entry.weight is not None for entry in self.group.spec.constraints or ())
 
     @property
-    def demand(self) -> QueueScope:
+    def demand(self) -> GroupScope:
         """The tie with what must hold alone."""
         spec = self.group.spec
         hard = tuple(entry for entry in spec.constraints or () if entry.weight is None)
@@ -72,7 +72,7 @@ class CoupledUnits:
     """Seats that are decided together, and why."""
 
     node_groups: tuple[SameNodeUnits, ...]
-    groups: tuple[QueueScope, ...]
+    groups: tuple[GroupScope, ...]
 
     @property
     def units(self) -> Iterator[Unit]:
@@ -89,7 +89,7 @@ def find_coupled_units(
     ``there`` are the units that groups may speak of; None: those of the cluster.
     """
     groups = [group for group in cluster.constraint_groups.values() if _has_demands(group)]
-    scopes = [QueueScope(group, group_members(group, cluster, there)) for group in groups]
+    scopes = [GroupScope(group, group_members(group, cluster, there)) for group in groups]
     return _coupled_sets(_group_units_sharing_claims(requested), scopes)
 
 
@@ -100,7 +100,7 @@ def split_soft_coupling(coupled: CoupledUnits) -> tuple[Unit | CoupledUnits, ...
     return tuple(in_request_order([*coupled.units], sets))
 
 
-def _coupled_sets(node_groups: Sequence[SameNodeUnits], scopes: Sequence[QueueScope]) -> tuple[CoupledUnits, ...]:
+def _coupled_sets(node_groups: Sequence[SameNodeUnits], scopes: Sequence[GroupScope]) -> tuple[CoupledUnits, ...]:
     keys = [{ref.key for ref in node_group.requested} for node_group in node_groups]
     reached = {
         number: [place for place, scope in enumerate(scopes) if not own.isdisjoint(scope.claims)]

@@ -22,7 +22,7 @@ from ...problem.messages import FatalError, ProblemNames
 from ...problem.problem import Constraint, Problem, Relation
 from ...problem.requests import ResolvedRequest
 from ...problem.topology import TopologyCondition, TopologyPlaces
-from .coupling import CoupledUnits, QueueScope
+from .coupling import CoupledUnits, GroupScope
 from .group_builder import ContradictingViewsError, GroupProblemBuilder, HeldClaim, MergedView
 
 
@@ -158,7 +158,7 @@ class GroupRelations:
             places = {node.metadata.name: place for place, node in enumerate(nodes)}
             yield from self._same("node", f"one node for {name}", demands, places)
 
-    def of(self, scope: QueueScope) -> Iterator[Relation]:
+    def of(self, scope: GroupScope) -> Iterator[Relation]:
         """Yield the relations of a group about claims without devices, hard and soft. Raises ``FatalError``."""
         spec, builder = scope.group.spec, self._builder
         inside = [claim for claim, key in enumerate(builder.keys) if key in scope.claims]
@@ -187,7 +187,7 @@ class GroupRelations:
             if entry_applies(own, ask.request, ask.subrequest)
         ]
 
-    def _same_label(self, scope: QueueScope, label: str, inside: Iterable[int]) -> Iterator[Relation]:
+    def _same_label(self, scope: GroupScope, label: str, inside: Iterable[int]) -> Iterator[Relation]:
         """Demand one value of a label; held claims leave those of the nodes where they can be used."""
         served = self._builder.served_requests
         demands = [demand for claim in inside for demand in self._builder.of_claim[claim] if served[demand].node]

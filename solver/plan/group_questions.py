@@ -24,7 +24,7 @@ from ...models.results.explanation import ExplainedGroup, ExplainedUnit, Explana
 from ...models.workload.evictions import emptied_cluster
 from ...models.workload.gangs import GangKey
 from ...models.workload.pod_rules import pod_rule_book
-from ...models.workload.queue import GroupMembers, QueueScope, read_groups
+from ...models.workload.queue import GroupMembers, GroupSelection, read_groups
 from ...models.workload.requested import dropped_fields
 from ..engines.outcome import SearchInterrupted
 from ..engines.registry import effective_policy
@@ -65,7 +65,7 @@ def explain_group(
     if cluster.objects(ClusterQueue):
         notices.append("quota of Kueue is not looked at where a group is explained")
     ask = partial(
-        plan, gap=0.0, objective="admitted", group=QueueScope(key), natural_gangs=natural_gangs, feature_gates=gates
+        plan, gap=0.0, objective="admitted", group=GroupSelection(key), natural_gangs=natural_gangs, feature_gates=gates
     )
     ask = partial(ask, feature_gates=gates, cel_errors=cel_errors, **asked)
     deadline = None if time_limit is None else started + time_limit
@@ -164,7 +164,7 @@ class _GroupRun:
 
     def _moving(self, options: MoveOptions, members: GroupMembers) -> Callable[..., PlanOutcome]:
         """The plan for no more members than are needed, for nobody goes for the others."""
-        scope = QueueScope(self.key, exactly=_needed(members) if _has_optional_members(members) else None)
+        scope = GroupSelection(self.key, exactly=_needed(members) if _has_optional_members(members) else None)
         return partial(plan_with_moves, self.cluster, options, **{**self.ask.keywords, "group": scope})
 
     def _seconds(self, *, last: bool) -> float | None:

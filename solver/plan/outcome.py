@@ -32,7 +32,7 @@ from ...models.results.plan import (
 )
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import unknown_room_notices
-from ...models.workload.queue import QueueScope
+from ...models.workload.queue import GroupSelection
 from ...models.workload.quota import Admissions, QuotaProblem
 from ...models.workload.running import RunningPod
 from ...models.workload.unit_classes import OwnerKind
@@ -313,7 +313,7 @@ def check_plan(
     selector: str = "",
     given: Sequence[CallerConstraint] = (),
     natural_gangs: bool = False,
-    group: QueueScope | None = None,
+    group: GroupSelection | None = None,
     replay: bool = True,
     quota: QuotaProblem | None = None,
     admissions: Admissions | None = None,

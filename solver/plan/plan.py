@@ -26,7 +26,7 @@ from ...models.results.plan import ShadowPrice
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import QueuedUnit, expand_units
-from ...models.workload.queue import QueueScope, read_queue
+from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.requested import dropped_fields
 from ...models.workload.unit_classes import Gang, UnitShape
@@ -92,7 +92,7 @@ def plan(
     lifted: LiftedPods | None = None,
     duals: bool = False,
     audit: float | None = None,
-    group: QueueScope | None = None,
+    group: GroupSelection | None = None,
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 

@@ -26,7 +26,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.plan import PlanStage
 from ...models.workload.expansion import UnitExpander
-from ...models.workload.queue import QueueScope, read_queue
+from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import Gang, UnitSet
@@ -50,7 +50,7 @@ def plan_violations(
     selector: str = "",
     caller_constraints: Sequence[CallerConstraint] = (),
     natural_gangs: bool = False,
-    group: QueueScope | None = None,
+    group: GroupSelection | None = None,
     replay: bool = True,
     quota: QuotaProblem | None = None,
     admissions: Admissions | None = None,
@@ -270,7 +270,7 @@ class Queue:
         natural_gangs: bool = False,
         quota: QuotaProblem | None = None,
         admissions: Admissions = MappingProxyType({}),
-        group: QueueScope | None = None,
+        group: GroupSelection | None = None,
     ) -> None:
         about = namespace, selector, gates, natural_gangs, group
         read = partial(read_queue, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
