@@ -291,6 +291,8 @@ def _domain_of(
     """The node label of the level that is required."""
     if constraint is None:
         return None
+    if constraint.pack and constraint.pack.preferred:
+        context.note("prefers a topology domain, which is not planned", made)
     level = (constraint.pack.required if constraint.pack else None) or constraint.pack_domain
     if not level:
         return None

@@ -134,7 +134,7 @@ def allocate(
         *ignored_soft_entries(name, cluster, requested, given),
         *unknown_room_notices(nodes.values(), requested),
         *placer.notices,
-        *incomplete_gang_notices(cluster, gates, placed_pods((one.unit, one.outcome) for one in outcomes)),
+        *incomplete_gang_notices(cluster, gates, placed_pods((one.unit, one.outcome, one.node) for one in outcomes)),
     )
     answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:

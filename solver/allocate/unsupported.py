@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.kubernetes.claims import SEMANTICS_FIELDS, ResourceClaim
-from ...models.kubernetes.extensions import CallerConstraint, ConstraintGroup, Entry, annotated_entries
+from ...models.kubernetes.extensions import (
+    GANG_DOMAIN_ANNOTATION,
+    CallerConstraint,
+    ConstraintGroup,
+    Entry,
+    annotated_entries,
+)
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.results.common import Status
@@ -58,20 +64,28 @@ def check_planner_support(planner: str, cluster: Cluster, requested: Sequence[Un
             raise ValueError(f"planner {planner} cannot honour {_group_label(group)}")
 
 
-def placed_pods(outcomes: Iterable[tuple[Unit, Status]]) -> dict[str, bool]:
-    """Say of each pod that was asked about, by namespace and name, whether it is placed."""
-    return {unit.pod_label: outcome == Status.ALLOCATED for unit, outcome in outcomes if unit.pod_label}
+def placed_pods(outcomes: Iterable[tuple[Unit, Status, str | None]]) -> dict[str, str | None]:
+    """The node of each pod that was asked about, by namespace and name; None for one that is not placed."""
+    return {
+        unit.pod_label: (node or "") if outcome == Status.ALLOCATED else None
+        for unit, outcome, node in outcomes
+        if unit.pod_label
+    }
 
 
 def incomplete_gang_notices(
-    cluster: Cluster, gates: FeatureGates, placed: Mapping[str, bool], *, natural_gangs: bool = False
+    cluster: Cluster, gates: FeatureGates, placed: Mapping[str, str | None], *, natural_gangs: bool = False
 ) -> tuple[str, ...]:
-    """Name the gangs of which too few members are placed, and the members that stop them.
+    """Name the gangs of which too few members are placed, and the members that stop them, and gangs in several domains.
 
-    ``placed`` holds by namespace and name which pods found a place. Units are placed one by one here: a gang is only
-    looked at in the end.
+    ``placed`` holds by namespace and name which pods found a place, and where. Units are placed one by one here: a gang
+    is only looked at in the end.
     """
-    if all(placed.values()):
+    marks = (pod.metadata.annotations or {} for pod in cluster.pods.values())
+    has_domain = any(group.domain for group in cluster.pod_groups.values()) or any(
+        GANG_DOMAIN_ANNOTATION in own for own in marks
+    )
+    if None not in placed.values() and not has_domain:
         return ()
     # Most questions need nothing of the queue.
     from ...models.workload.queue import read_queue
@@ -82,15 +96,23 @@ def incomplete_gang_notices(
             members.setdefault(one.gang, []).extend(
                 f"{one.namespace}/{one.unit_name(number)}" for number in one.numbers
             )
-    return tuple(
-        line
-        for gang, names in members.items()
-        if (line := _incomplete_gang(gang, [*filter(placed.get, names)], names, placed))
-    )
+    return tuple(line for gang, names in members.items() for line in _gang_lines(cluster, gang, names, placed))
 
 
-def _incomplete_gang(gang: Gang, there: Sequence[str], names: Sequence[str], placed: Mapping[str, bool]) -> str:
-    stops = [name for name in names if not placed.get(name, True)]
+def _gang_lines(cluster: Cluster, gang: Gang, names: Sequence[str], placed: Mapping[str, str | None]) -> Iterator[str]:
+    there = [name for name in names if placed.get(name) is not None]
+    line = _incomplete_gang(gang, there, names, placed)
+    if line:
+        yield line
+    at = [*(placed[name] or "" for name in there), *gang.running_nodes]
+    nodes = [cluster.node(name) for name in dict.fromkeys(at) if name]
+    if gang.domain is not None and there and len(found := {gang.domain_value(node) for node in nodes}) > 1:
+        values = ", ".join(sorted(value or "no value" for value in found))
+        yield f"{gang.label} has members in several domains of {gang.domain} ({values}): plan places it in one"
+
+
+def _incomplete_gang(gang: Gang, there: Sequence[str], names: Sequence[str], placed: Mapping[str, str | None]) -> str:
+    stops = [name for name in names if name in placed and placed[name] is None]
     asked = sum(name in placed for name in names)
     enough = asked if gang.minimum is None else gang.minimum - len(gang.running_nodes)
     if not stops or len(there) >= enough:

@@ -92,7 +92,10 @@ def explain(
             *unknown_room_notices(nodes.values(), requested),
             *placer.notices,
             *incomplete_gang_notices(
-                cluster, gates, placed_pods((one.unit, one.outcome) for one in run.placed), natural_gangs=natural_gangs
+                cluster,
+                gates,
+                placed_pods((one.unit, one.outcome, one.node) for one in run.placed),
+                natural_gangs=natural_gangs,
             ),
         ),
         feature_gates=gates.to_dict(),

@@ -67,6 +67,19 @@ def test_what_the_allocator_cannot_honour_is_refused(real, drasat, examples, nam
     assert "engine kube-scheduler cannot honour" in done.err
 
 
+def test_a_gang_that_the_allocator_cannot_have_is_planned(real, drasat, examples):
+    """WLG-8: the first pod gets the whole GPU of the allocator, and a plan gives both a half."""
+    asked = ("compare", "--plan", "--planners", "kube-scheduler,first-fit,best-fit,fgd,plan", "-o", "json")
+    document = json.loads(drasat(*asked, "-f", examples / "whole-or-halves").out)
+    assert {one["planner"]: one["admitted"] for one in document["planners"]} == {
+        "kube-scheduler": 0,
+        "first-fit": 0,
+        "best-fit": 0,
+        "fgd": 0,
+        "plan": 2,
+    }
+
+
 def test_a_single_engine_gives_the_same_result_document(real, drasat, examples):
     asked = ("allocate", "-f", examples / "shared-cpus", "--cel-errors", "kube", "-o", "json", "--engine")
     theirs, ours = (json.loads(drasat(*asked, engine).out) for engine in ("kube-scheduler", "backtracking"))

@@ -345,6 +345,9 @@ def test_a_level_of_a_topology_is_a_node_label():
     domains = {one.unit_set.gang.domain for one in queued(made("PodCliqueSet", {"template": template}), binding)}
     assert domains == {"example.com/rack"}
     assert "topology level rack" in notices(made("PodCliqueSet", {"template": template}))[0]
+    softer = {**GROVE["template"], "topologyConstraint": {"pack": {"preferred": "rack"}}}
+    (said,) = notices(made("PodCliqueSet", {"template": softer}))
+    assert said.endswith("prefers a topology domain, which is not planned")
 
 
 @pytest.mark.parametrize(

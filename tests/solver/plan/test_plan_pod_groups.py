@@ -1,7 +1,9 @@
 """PodGroups in plans: the examples of gangs that Kubernetes describes."""
 
 import pytest
-from support.plan_building import entry, maker, node, obj, placed, planning, pod, published, where
+from support.plan_building import classes, cluster, entry, maker, node, obj, placed, planning, pod, published, where
+
+import drasat
 
 
 def group(minimum, domain=None):
@@ -98,3 +100,17 @@ def test_priorities_that_differ_are_named():
     found = planning(node("n"), group(2), *(member(name, priority=1000) for name in "ab"))
     (text,) = told(found)
     assert (placed(found), text.rpartition("got ")[2]) == ([], "1000 and 0")
+
+
+def test_allocate_says_that_members_are_in_several_domains():
+    """WLG-12: allocate places pods one by one, and knows no domains."""
+    given = [*RACKS, *(published(name, "x", "y") for name in "ab"), group(2, "zone")]
+    two = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": 2}}]}}
+    own = [
+        obj("ResourceClaimTemplate", "two", {"spec": two}),
+        *(member(name, entry("c", template="two")) for name in "pq"),
+    ]
+    found = drasat.allocate(cluster(*classes(), *given, *own))
+    said = "PodGroup default/g has members in several domains of zone (a, b): plan places it in one"
+    assert (found.outcome, said in found.document.notices) == ("Allocated", True)
+    assert not [one for one in drasat.allocate(cluster(*classes(), *given, *own[:2])).document.notices if "zone" in one]
