@@ -2,10 +2,11 @@
 
 The question is read from the manifests with the rules of this package, and has one Boolean for every request and
 device: no symmetry classes, nothing collapsed, no candidates of the planner's. What is linear is a row: numbers of
-devices, dedicated devices, capacities, counters, compatibility groups, equal and different values. Everything else
-(expressions over devices, topologies, predicates, counters that devices give) is judged by the rules of finished
-allocations, and a choice that they refuse is cut off. A model that is infeasible proves the no, for each row follows
-from a rule. CP-SAT solves it without presolve and with strong linear relaxations, unlike the engines.
+devices, dedicated devices, capacities, counters, compatibility groups, equal and different values. Shapes in topologies
+are rows as well (``topology_rows``). Everything else (expressions over devices, predicates, counters that devices give)
+is judged by the rules of finished allocations, and a choice that they refuse is cut off. A model that is infeasible
+proves the no, for each row follows from a rule. CP-SAT solves it without presolve and with strong linear relaxations,
+unlike the engines.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -29,9 +31,11 @@ from .offers import DeviceOption, NodeOffers
 from .published import Finding, PublishedDevice
 from .requests import is_admin
 from .state import ExpressionTimeoutError, UnitUsage
+from .topology import TopologyRules
+from .topology_rows import post_shape
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import IntVar
+    from ortools.sat.python.cp_model import CpModel, IntVar
 
 
 class Audit(Enum):
@@ -67,6 +71,7 @@ class NodeAudit(NodeOffers):
         self._deadline = deadline
         self._values = ConstraintRules(context.gates, context.expressions)
         self._entry_rules = EntryRules(context)
+        self._topologies = TopologyRules(context)
         self.entries = [
             (
                 *(claim.spec.devices.constraints or ()),
@@ -111,7 +116,7 @@ class NodeAudit(NodeOffers):
         self._bound_groups(rows)
         for claim, entries in enumerate(self.entries):
             for entry in entries:
-                self._bound_values(rows, entry, rows.covered(claim, entry))
+                self._bound_entry(model, rows, entry, rows.covered(claim, entry))
         while True:
             solver = audit_solver(self._deadline)
             if solver is None:
@@ -180,8 +185,13 @@ class NodeAudit(NodeOffers):
                 common = self.stock(view).common_groups(name)
                 rows.one_in_common([(one, groups if common is None else groups & common) for one, groups in members])
 
-    def _bound_values(self, rows: AuditRows, entry: Entry, own: Sequence[Choice]) -> None:
-        """CON-2 to CON-9, SEM-2 to SEM-5, as far as they are rows."""
+    def _bound_entry(self, model: CpModel, rows: AuditRows, entry: Entry, own: Sequence[Choice]) -> None:
+        """TOPO-1 to TOPO-4; CON-2 to CON-9, SEM-2 to SEM-5, as far as they are rows."""
+        if isinstance(entry, extensions.Entry) and entry.topology is not None:
+            ask, topologies = entry.topology, self._topologies
+            instances = partial(topologies.instance, ask, node=self._node)
+            post_shape(model, rows, ask, own, instances, self._deadline)
+            return
         relation = self.relation(entry)
         if relation is None:
             return

@@ -54,6 +54,11 @@ class TopologyRules:
             everywhere = {node.metadata.name: node for node in (*self._context.nodes, *nodes)}
             yield from self._judged(ask, entries, self._site(topology, entries[0], list(everywhere.values())))
 
+    def instance(self, ask: TopologyRequest, entry: PublishedDevice, node: Node) -> TopologyInstanceView | None:
+        """The instance, as the node sees it, that a set with this device is in; None: there is no such topology."""
+        topology = self._context.topologies.get(ask.name)
+        return None if topology is None else self._site(topology, entry, [node])
+
     def _judged(
         self, ask: TopologyRequest, entries: Sequence[PublishedDevice], site: TopologyInstanceView
     ) -> Iterator[Finding]:
@@ -197,11 +202,21 @@ class TopologyInstanceView:
         graph: networkx.Graph[object] = networkx.Graph()
         chosen = list(names)
         graph.add_nodes_from(chosen)
-        edges = {"Links": self._linked, "Tree": self._climbing}.get(self.spec.shape, self._beside)
-        graph.add_edges_from(edges(chosen))
+        if self.spec.shape == "Tree":
+            graph.add_edges_from(self._climbing(chosen))
+        else:
+            graph.add_edges_from(self._linked(chosen) if self.spec.shape == "Links" else self._beside(chosen))
         return graph
 
-    def _beside(self, names: list[DeviceId]) -> Iterable[tuple[object, object]]:
+    def neighbours(self, names: Iterable[DeviceId]) -> dict[DeviceId, list[DeviceId]]:
+        """Those of the devices that are beside each of them, but for trees, where none is beside another."""
+        chosen = list(names)
+        found: dict[DeviceId, dict[DeviceId, None]] = {name: {} for name in chosen}
+        for one, other in self._linked(chosen) if self.spec.shape == "Links" else self._beside(chosen):
+            found[one][other] = found[other][one] = None
+        return {name: list(around) for name, around in found.items()}
+
+    def _beside(self, names: list[DeviceId]) -> Iterable[tuple[DeviceId, DeviceId]]:
         there = {self.cell(name): name for name in names}
         axes = range(len(self.spec.coordinates or ()))
         for cell, name in there.items():
@@ -210,7 +225,7 @@ class TopologyInstanceView:
                 if other != name:
                     yield name, other
 
-    def _linked(self, names: list[DeviceId]) -> Iterable[tuple[object, object]]:
+    def _linked(self, names: list[DeviceId]) -> Iterable[tuple[DeviceId, DeviceId]]:
         holders = {self._id(name): name for name in names}
         peers = (self.spec.links or TopologyLinks()).peers
         for name in names:
