@@ -72,6 +72,7 @@ def command(
     quota: Quota = None,
     moves: PlannedMoves = None,
     move_bare: PlannedBare = False,
+    preempt: PlannedPreempt = False,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -92,7 +93,7 @@ def command(
     --plan: 0 plan admits at least as many units as every other planner; 1 another admits more; 3 one ran out of time.
     """
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
-    plan_options = PlanComparisonOptions(planners, orders, objective, gap, quota, moves, move_bare)
+    plan_options = PlanComparisonOptions(planners, orders, objective, gap, quota, moves, move_bare, preempt)
     plan_options.check(plan)
     check_report(report)
     common: dict[str, Any] = {
@@ -174,8 +175,9 @@ Planners = Annotated[
         metavar="A,B",
         help="With --plan: compare these planners: first-fit, best-fit, fgd, kube-scheduler, plan, or those that know "
         "quota of Kueue: kueue, plan, or those that buy nodes of NodePools: karpenter, karpenter-like, plan, or with "
-        "--moves also descheduler-like. [default: with ClusterQueues kueue, plan, with --moves first-fit, "
-        "descheduler-like, plan, else the first ones; kube-scheduler where built]",
+        "--moves also descheduler-like, with --preempt also preempt-like-kube-scheduler. [default: with ClusterQueues "
+        "kueue, plan, with --moves or --preempt first-fit, that one, plan, else the first ones; kube-scheduler where "
+        "built]",
     ),
 ]
 Orders = Annotated[
@@ -215,6 +217,13 @@ PlannedMoves = Annotated[
 PlannedBare = Annotated[
     bool, typer.Option("--move-bare", help="With --moves: let pods without a controller move, too.")
 ]
+PlannedPreempt = Annotated[
+    bool,
+    typer.Option(
+        "--preempt",
+        help="With --plan: let running pods lose their places, as for drasat plan, beside what kube-scheduler does.",
+    ),
+]
 
 
 # They are compared with one another and with ``plan`` alone.
@@ -232,6 +241,7 @@ class PlanComparisonOptions:
     quota: str | None
     moves: str | None = None
     move_bare: bool = False
+    preempt: bool = False
 
     @property
     def buys(self) -> bool:
@@ -240,9 +250,10 @@ class PlanComparisonOptions:
 
     def check(self, plan: bool) -> None:
         """Raise ``UsageError`` if one is given without ``--plan``."""
-        given = (self.planners, self.orders, self.objective, self.gap, self.quota, self.moves, self.move_bare or None)
-        if not plan and any(one is not None for one in given):
-            raise UsageError("--planners, --orders, --objective, --gap, --quota, --moves and --move-bare need --plan")
+        if not plan and self.arguments():
+            raise UsageError(
+                "--planners, --orders, --objective, --gap, --quota, --moves, --move-bare and --preempt need --plan"
+            )
 
     def arguments(self) -> dict[str, Any]:
         """Return the options that are given, as arguments of ``compare_plans``."""
@@ -254,6 +265,7 @@ class PlanComparisonOptions:
             "quota": self.quota,
             "moves": self.moves,
             "move_bare": self.move_bare or None,
+            "preempt": self.preempt or None,
         }
         return {name: value for name, value in said.items() if value is not None}
 
@@ -287,9 +299,9 @@ def _run_purchase_comparison(
     from ..verbs.purchases import compare_purchases
 
     arguments = plan_options.arguments()
-    if {"orders", "objective", "quota", "moves", "move_bare"} & arguments.keys():
+    if {"orders", "objective", "quota", "moves", "move_bare", "preempt"} & arguments.keys():
         raise UsageError(
-            "planners that buy nodes take the queue as a whole: no --orders, --objective, --quota or --moves"
+            "planners that buy nodes take the queue as a whole: no --orders, --objective, --quota, --moves or --preempt"
         )
     kept = {name: value for name, value in common.items() if name != "cel_errors"}
     result, _ = run_verb(partial(compare_purchases, cluster, **arguments, **kept))

@@ -254,6 +254,9 @@ def _print_table(result: PlanResult, wide: bool = False) -> None:
         print_table(plan.REMOVED_HEADERS, removed, below=True, wide=wide)
     if result.document.victims:
         print_table(plan.VICTIM_HEADERS, tables.display_cells(plan.victim_rows(result.document)), below=True, wide=wide)
+    if result.document.scheduler_would:
+        cells = tables.display_cells(plan.scheduler_rows(result.document))
+        print_table(plan.SCHEDULER_HEADERS, cells, below=True, wide=wide)
     if result.document.steps:
         print_table(plan.STEP_HEADERS, tables.display_cells(plan.step_rows(result.document)), below=True, wide=wide)
     write_stdout_lines(["", plan.summary(result.document)], outcomes=True)

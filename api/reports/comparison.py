@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..models.formats.errors import plural
-from ..models.results.comparison import AnswerRelation
+from ..models.results.comparison import AnswerRelation, PriorityCount
 from ..solver.compare.plans import PLAN
 from .tables import display_unit
 
@@ -181,6 +181,14 @@ MOVES_COMPARISON_HEADERS = (
     "wasted of free",
     "time",
 )
+PREEMPTION_COMPARISON_HEADERS = (
+    *PLAN_COMPARISON_HEADERS[:4],
+    *("placed by priority", "victims by priority", "beyond budgets", "devices lost"),
+    *PLAN_COMPARISON_HEADERS[4:6],
+    "time",
+)
+# Where running pods may lose their places also these.
+PREEMPTION_COMPARISON_COLUMNS = ("victims", "beyond budgets", "devices lost")
 # Where running pods may move also these: ``whole`` are the devices on nodes that reach none in use.
 MOVES_COMPARISON_COLUMNS = ("moves", "move cost", "whole")
 # With quota of Kueue also these, of workloads.
@@ -197,20 +205,31 @@ def has_moves(document: PlanComparisonDocument) -> bool:
     return any(one.moves is not None for one in document.planners)
 
 
+def has_preemption(document: PlanComparisonDocument) -> bool:
+    """Whether running pods may lose their places in a comparison."""
+    return any(one.preemption is not None for one in document.planners)
+
+
 def plan_comparison_columns(document: PlanComparisonDocument) -> tuple[str, ...]:
     """The columns of ``plan_comparison_figures``."""
     quota = QUOTA_COMPARISON_COLUMNS if has_quota(document) else ()
-    return (*PLAN_COMPARISON_COLUMNS, *quota, *(MOVES_COMPARISON_COLUMNS if has_moves(document) else ()))
+    lost = PREEMPTION_COMPARISON_COLUMNS if has_preemption(document) else ()
+    return (*PLAN_COMPARISON_COLUMNS, *quota, *(MOVES_COMPARISON_COLUMNS if has_moves(document) else ()), *lost)
 
 
 def plan_comparison_table(
     document: PlanComparisonDocument, seconds: Mapping[str, float]
 ) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
-    """Headers, and a row for each planner and order; with quota of Kueue workloads are counted, and moves if any."""
+    """Headers, and a row for each planner and order.
+
+    With quota of Kueue workloads are counted, and where running pods may move, or lose their places, what that costs.
+    """
     if has_quota(document):
         return QUOTA_COMPARISON_HEADERS, _quota_comparison_rows(document, seconds)
     if has_moves(document):
         return MOVES_COMPARISON_HEADERS, _moves_comparison_rows(document, seconds)
+    if has_preemption(document):
+        return PREEMPTION_COMPARISON_HEADERS, _preemption_comparison_rows(document, seconds)
     return PLAN_COMPARISON_HEADERS, plan_comparison_rows(document, seconds)
 
 
@@ -254,6 +273,21 @@ def _moves_comparison_rows(document: PlanComparisonDocument, seconds: Mapping[st
         yield (*head, *counts, gangs, devices, "?" if one.whole is None else str(one.whole), of_free, time)
 
 
+def _preemption_comparison_rows(
+    document: PlanComparisonDocument, seconds: Mapping[str, float]
+) -> Iterator[tuple[str, ...]]:
+    rows = plan_comparison_rows(document, seconds)
+    for one, (*head, gangs, devices, _, _, time) in zip(document.planners, rows, strict=True):
+        found = one.preemption
+        told = [_by_priority(found.placed), _by_priority(found.lost)] if found else ["?", "?"]
+        told += [str(found.beyond_budgets), str(found.devices_lost)] if found else ["?", "?"]
+        yield (*head, *told, gangs, devices, time)
+
+
+def _by_priority(counts: Iterable[PriorityCount]) -> str:
+    return ", ".join(f"{one.count} of {one.priority}" for one in counts) or "none"
+
+
 def plan_comparison_figures(document: PlanComparisonDocument, seconds: Mapping[str, float]) -> list[tuple[object, ...]]:
     """The same as numbers, under ``plan_comparison_columns``."""
     moves = has_moves(document)
@@ -271,9 +305,10 @@ def plan_comparison_figures(document: PlanComparisonDocument, seconds: Mapping[s
             seconds[one.label],
             *(msgspec.structs.astuple(one.quota) if one.quota else ()),
             *((one.moves, one.move_cost, one.whole) if moves else ()),
+            *((len(lost.victims), lost.beyond_budgets, lost.devices_lost) if lost else ()),
         )
         for one in document.planners
-        for left in (one.fragmentation,)
+        for left, lost in ((one.fragmentation, one.preemption),)
     ]
 
 

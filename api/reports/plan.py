@@ -13,7 +13,15 @@ from ..models.formats.errors import plural
 from .tables import display_cells, display_names
 
 if TYPE_CHECKING:
-    from ..models.results.plan import Number, PlanDocument, PlannedUnit, PlanStage, PlanStep, ShadowPrice
+    from ..models.results.plan import (
+        Number,
+        PlanDocument,
+        PlannedUnit,
+        PlanStage,
+        PlanStep,
+        SchedulerDecision,
+        ShadowPrice,
+    )
 
 Row: TypeAlias = tuple[object, ...]
 HEADERS = ("kind", "namespace", "name", "asked", "placed", "nodes")
@@ -25,6 +33,7 @@ WORKLOAD_HEADERS = ("namespace", "workload", "queue", "pods", "flavors", "outcom
 QUEUE_HEADERS = ("queue", "flavor", "resource", "nominal", "used", "borrowed")
 STEP_HEADERS = ("step", "action", "object", "from", "to", "note")
 VICTIM_HEADERS = ("pod that goes", "node", "priority", "devices", "exceeded budgets", "returns", "reason")
+SCHEDULER_HEADERS = ("kube-scheduler alone", "for", "units", "victims", "once victims are gone", "note")
 REMOVED_HEADERS = ("node that goes", "price")
 STAGE_HEADERS = ("stage", "value", "bound", "gap", "proven", "sense")
 
@@ -149,6 +158,23 @@ def victim_rows(document: PlanDocument) -> Iterator[Row]:
     for one in document.victims or ():
         returns = "yes" if one.returns else "no"
         yield f"{one.namespace}/{one.name}", one.node, one.priority, one.devices, list(one.budgets), returns, one.reason
+
+
+def scheduler_rows(document: PlanDocument) -> Iterator[Row]:
+    """One row for each owner and what kube-scheduler would do for its units, under ``SCHEDULER_HEADERS``.
+
+    ``victims`` is a list. ``once victims are gone`` says how many of the units it places then, and how many of these
+    on the node of the plan.
+    """
+    planned = {(one.kind, one.namespace, one.name, one.replica): one.node for one in document.units}
+    rows: dict[tuple[str, str, str], list[SchedulerDecision]] = {}
+    for one in document.scheduler_would or ():
+        rows.setdefault((one.action, f"{one.kind} {one.namespace}/{one.name}", one.reason), []).append(one)
+    for (action, owner, reason), own in rows.items():
+        places = [(one.after_evictions, planned.get((one.kind, one.namespace, one.name, one.replica))) for one in own]
+        there = [(after, node) for after, node in places if after is not None]
+        told = f"places {len(there)}, {sum(after == node for after, node in there)} as planned"
+        yield action, owner, len(own), list(dict.fromkeys(key for one in own for key in one.victims)), told, reason
 
 
 def removed_rows(document: PlanDocument) -> Iterator[Row]:
@@ -323,5 +349,6 @@ FRAMES: Mapping[str, tuple[Sequence[str], Callable[[PlanDocument], Iterator[Row]
     "queues": (QUEUE_HEADERS, queue_rows),
     "steps": (STEP_HEADERS, step_rows),
     "victims": (VICTIM_HEADERS, victim_rows),
+    "scheduler": (SCHEDULER_HEADERS, scheduler_rows),
 }
 """The columns and the rows of each table that a frame is made of."""

@@ -271,6 +271,7 @@ def compare_plans(
     quota: str = "",
     moves: int | str | None = None,
     move_bare: bool = False,
+    preempt: bool = False,
     time_limit: float | None = 60.0,
     seed: int = 0,
     timings: bool = False,
@@ -288,7 +289,8 @@ def compare_plans(
         the real allocator where it is built. With ClusterQueues ``kueue`` (what Kueue's cycles admit, in this order, by
         first fit on nodes of its flavors) and ``plan`` (which admits and places at once); the others know no quota.
         With ``moves`` the default is ``first-fit``, ``descheduler-like`` (which empties the least used node by trial,
-        again and again, until what waits has room) and ``plan``.
+        again and again, until what waits has room) and ``plan``; with ``preempt`` it is ``first-fit``,
+        ``preempt-like-kube-scheduler`` (which displaces running pods as kube-scheduler does) and ``plan``.
     orders
         Orders in which units arrive at sequential schedulers: ``given`` (as read), ``random``, ``priority`` (the
         highest first).
@@ -303,6 +305,9 @@ def compare_plans(
     moves, move_bare
         As for ``plan``: how many running pods ``descheduler-like`` and ``plan`` may move, and which. Then quota does
         not count.
+    preempt
+        As for ``plan``: running pods may lose their places for what waits with a higher priority, but none moves. Then
+        quota does not count, either.
     time_limit
         Seconds for everything, shared out among the runs; ``plan`` gets as much as three of them. Runs for which no
         time is left are left out, and a notice names them.
@@ -325,12 +330,16 @@ def compare_plans(
     ask = partial(ask, namespace=namespace, selector=selector, feature_gates=feature_gates, cel_errors=cel_errors)
     began = monotonic()
     question = _quota_question(cluster, quota, time_limit)
-    if moves is not None or move_bare:
+    if moves is not None or move_bare or preempt:
+        from ..solver.plan.lifted import MoveOptions
         from .moves import move_options
 
         if question is not None:
-            raise ValueError("planners that move running pods do not look at quota: say --quota ignore")
-        ask = partial(ask, moves=move_options(moves, move_bare))
+            said = "take places of" if preempt else "move"
+            raise ValueError(f"planners that {said} running pods do not look at quota: say --quota ignore")
+        if preempt and (moves is not None or move_bare):
+            raise ValueError("moves and preemption are compared one at a time")
+        ask = partial(ask, moves=MoveOptions(preempts=True, moves=False) if preempt else move_options(moves, move_bare))
     if question is not None and time_limit is not None:
         time_limit = max(0.0, time_limit - (monotonic() - began))
     found = ask(time_limit=time_limit, seed=seed, quota=question)
@@ -399,6 +408,7 @@ def _planner_answer(run: PlannerRun) -> records.PlannerAnswer:
         whole=counted.whole,
         moves=run.moves,
         move_cost=run.move_cost,
+        preemption=run.preemption,
     )
 
 

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..integrations.karpenter.consolidation import RemovableNodes, purchase_limits, removable_nodes
 from ..models.kubernetes.karpenter import NodePool
 from ..models.results.plan import Number, PlanDocument, RemovedNode
+from ..problem.messages import KUBE
+from ..solver.compare.figures import scheduling_input
+from ..solver.compare.preemption import scheduler_decisions
 from ..solver.plan.lifted import MoveOptions
 from ..solver.plan.moves import plan_with_moves
 
@@ -80,6 +83,14 @@ class MovingPods:
         if self.nodes:
             options = replace(options, prices=self.nodes.prices, kept=self.nodes.kept)
         return partial(plan_with_moves, cluster, options, **ask.keywords)
+
+    def with_scheduler(
+        self, document: PlanDocument, cluster: Cluster, answer: PlanOutcome, limit: float | None, **narrowed: Any
+    ) -> PlanDocument:
+        """The document with what kube-scheduler would do; ``narrowed`` are a namespace, a selector and a seed."""
+        inputs = scheduling_input(cluster, gates=answer.gates, cel_errors=KUBE, **narrowed)
+        found = scheduler_decisions(inputs, answer.victims, limit)
+        return msgspec.structs.replace(document, scheduler_would=found)
 
     def with_steps(self, document: PlanDocument, answer: PlanOutcome) -> PlanDocument:
         """The document with the steps, and with the nodes that go."""

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
     from .moves import MovingPods
 
-# The part of the time that a plan has where other types are looked for afterwards.
+# The part of the time that a plan has where other types are looked for afterwards, or what kube-scheduler would do.
 _SHARE_BEFORE_OTHER_TYPES = 0.9
 PlanWatch = Callable[[str, float, float | None], None]
 
@@ -103,9 +103,14 @@ class PlanResult(ResultWithManifests[PlanDocument]):
 
     def to_frame(
         self,
-        table: Literal["units", "nodes", "owners", "objective", "workloads", "queues", "steps", "victims"] = "units",
+        table: Literal[
+            "units", "nodes", "owners", "objective", "workloads", "queues", "steps", "victims", "scheduler"
+        ] = "units",
     ) -> pandas.DataFrame:
-        """One row a unit; or a node, a unit's owner, a stage, a workload, quota in use, a step, or a victim."""
+        """One row a unit; or a node, a unit's owner, a stage, a workload, quota in use, a step, or a victim.
+
+        ``scheduler`` has what kube-scheduler would do, a row for each owner.
+        """
         from ..reports import plan as report
 
         columns, rows = report.FRAMES[table]
@@ -286,6 +291,9 @@ def plan(
     if time_limit is not None and (needed is not None or market is not None):
         left = max(0.0, time_limit - (monotonic() - began))
         time_limit = left * _SHARE_BEFORE_OTHER_TYPES if market is not None and market.is_flexible else left
+    ends = None if time_limit is None else monotonic() + time_limit
+    if time_limit is not None and preempt:
+        time_limit *= _SHARE_BEFORE_OTHER_TYPES
 
     def record(stage: str, value: float, bound: float | None) -> None:
         progress.append(StageProgress(monotonic() - began, stage, value, bound))
@@ -306,7 +314,15 @@ def plan(
         found = call(time_limit=time_limit, seed=seed, executor=executor, watch=record, constraints=constraints)
     except SearchInterrupted as interrupted:
         raise PlanInterrupted(made(interrupted.answer)) from None
-    return made(found)
+    result = made(found)
+    if moving is not None and preempt:
+        left_over = None if ends is None else max(0.0, ends - monotonic())
+        tell = partial(moving.with_scheduler, result.document, cluster, found, left_over)
+        try:
+            result.document = tell(namespace=namespace, selector=selector, seed=seed)
+        except KeyboardInterrupt:
+            raise PlanInterrupted(result) from None
+    return result
 
 
 def _quota_problem(cluster: Cluster, mode: str, time_limit: float | None) -> tuple[Cluster, QuotaProblem | None]:

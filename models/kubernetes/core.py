@@ -343,6 +343,7 @@ class PodStatus(Model):
     """``status`` of a Pod."""
 
     phase: str = ""
+    start_time: str | None = None
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
     extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
     node_allocatable_resource_claim_statuses: tuple[NodeResourceClaimStatus, ...] | None = None

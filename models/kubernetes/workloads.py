@@ -338,9 +338,10 @@ class PodDisruptionBudgetSpec(Model):
 
 
 class PodDisruptionBudgetStatus(Model):
-    """``status`` of a PodDisruptionBudget: how many of its pods may be evicted now."""
+    """``status`` of a PodDisruptionBudget: how many of its pods may be evicted now, and which are on their way out."""
 
     disruptions_allowed: Int64 = 0
+    disrupted_pods: dict[str, str | None] | None = None
 
 
 class PodDisruptionBudget(KubernetesObject):

@@ -8,7 +8,7 @@ import msgspec
 
 from ..formats.decode import Model
 from .common import API_VERSION, Outcome, Reason
-from .plan import PlanStage, PlanVerdict
+from .plan import PlanStage, PlanVerdict, PlanVictim
 
 
 class LeftOver(Model, omit_defaults=False):
@@ -156,6 +156,27 @@ class QuotaComparison(Model, kw_only=True, omit_defaults=False):
     fairness: float | None
 
 
+class PriorityCount(Model):
+    """How many there are of a priority."""
+
+    priority: int
+    count: int
+
+
+class PreemptionAnswer(Model, kw_only=True, omit_defaults=False):
+    """What running pods lose: ``placed`` units and ``lost`` pods by priority, from the highest down.
+
+    ``beyondBudgets`` are the pods beyond what PodDisruptionBudgets allow, ``devicesLost`` the devices that the
+    ``victims`` alone held.
+    """
+
+    placed: tuple[PriorityCount, ...]
+    lost: tuple[PriorityCount, ...]
+    beyond_budgets: int
+    devices_lost: int
+    victims: tuple[PlanVictim, ...]
+
+
 class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
     """One planner with one order of the queue; null for ``plan``, which takes it as a whole, and for ``kueue``.
 
@@ -165,6 +186,7 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
     were known. ``outcome`` and ``objective`` are those of ``plan``, null and empty for others. ``notices`` say what of
     the question it left aside. ``quota`` is null where it does not count. ``whole`` are the devices on nodes that reach
     no device in use. ``moves`` are the running pods that move, ``moveCost`` is what that costs; null where none may.
+    ``preemption`` is there where running pods may lose their places.
     """
 
     label: str
@@ -185,6 +207,7 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
     whole: int | None = None
     moves: int | None = None
     move_cost: int | None = None
+    preemption: PreemptionAnswer | None = None
 
 
 class PlanComparisonDocument(Model, kw_only=True, omit_defaults=False):

@@ -201,6 +201,29 @@ class PlanVictim(Model, kw_only=True, omit_defaults=False):
     reason: str
 
 
+SchedulerAction = Literal["place", "preempt", "nothing", "unknown"]
+
+
+class SchedulerDecision(Model, kw_only=True, omit_defaults=False):
+    """What kube-scheduler would do for a unit of the queue, were it left alone (EVT-20).
+
+    ``place``: it has room without anybody's loss, by the time it comes. ``preempt``: the pods in ``victims``, as
+    namespace/name, lose their places for it, or for its PodGroup. ``nothing``: it waits. ``unknown``: that depends on
+    chance, or was not found out. ``afterEvictions`` is the node where first fit places the unit once the victims of
+    the plan are gone, null for none. ``reason`` says what else there is to know.
+    """
+
+    kind: OwnerKind
+    namespace: str
+    name: str
+    replica: int
+    unit: str
+    action: SchedulerAction
+    victims: tuple[str, ...]
+    after_evictions: str | None
+    reason: str
+
+
 StepAction = Literal["add", "place", "move", "evict", "remove"]
 
 
@@ -274,7 +297,8 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
 
     ``notices`` say what of the question was left aside. ``workloads`` and ``queues`` are there where quota counts,
     ``steps`` where running pods may move or lose their places, ``victims`` where they may lose them, ``removed`` where
-    nodes may go, ``duals`` where they are asked for.
+    nodes may go, ``duals`` where they are asked for. ``schedulerWould`` is there beside ``victims``, unless the plan
+    was interrupted.
     ``proof`` is what the proven stages rest on at least, null where none is; ``certified``: all stages are proven, and
     each by a witness or an audit.
     """
@@ -300,6 +324,7 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     queues: tuple[QueueUsage, ...] | msgspec.UnsetType = msgspec.UNSET
     steps: tuple[PlanStep, ...] | msgspec.UnsetType = msgspec.UNSET
     victims: tuple[PlanVictim, ...] | msgspec.UnsetType = msgspec.UNSET
+    scheduler_would: tuple[SchedulerDecision, ...] | msgspec.UnsetType = msgspec.UNSET
     removed: tuple[RemovedNode, ...] | msgspec.UnsetType = msgspec.UNSET
     duals: tuple[StageDuals, ...] | msgspec.UnsetType = msgspec.UNSET
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

@@ -8,7 +8,7 @@ restarts together, go together (EVT-8, MOV-7). Admin access takes nothing, so th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod, PodStatus
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.meta import ObjectKey, key_of
+from ..kubernetes.meta import ObjectKey, OwnerReference, key_of
 from ..kubernetes.workloads import may_preempt
 from .gangs import GangCollector, GangKey
 from .node_room import running_pods
@@ -292,26 +292,49 @@ def emptied_cluster(cluster: Cluster, members: Collection[ObjectKey]) -> Cluster
     )
 
 
+class ClaimHolders:
+    """Who has each claim of a cluster, so that it is known which are free once pods are gone (EVT-18)."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._claims = cluster.claims
+        self._finished = {key for key, pod in cluster.pods.items() if has_finished(pod)}
+        self._users: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
+        self._own: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
+        claims = PodClaims(cluster)
+        for key, pod in cluster.pods.items():
+            refs = *claims.claims_of(pod), *claims.extended_claim_of(pod)
+            self._own[key] = tuple(ref.key for ref in refs)
+            for ref in refs if key not in self._finished else ():
+                self._users[ref.key].add(key)
+
+    def claims_of(self, pod: ObjectKey) -> tuple[ObjectKey, ...]:
+        """The claims of a pod, by its namespace and name."""
+        return self._own[pod]
+
+    def freed(self, leaving: Iterable[ObjectKey], gone: Collection[ObjectKey]) -> list[ObjectKey]:
+        """The claims of pods that are leaving which nobody has once these pods are gone; those of PodGroups stay."""
+        return [
+            key for key in dict.fromkeys(key for pod in leaving for key in self._own[pod]) if self._is_freed(key, gone)
+        ]
+
+    def _is_freed(self, key: ObjectKey, gone: Collection[ObjectKey]) -> bool:
+        claim = self._claims.get(key)
+        if claim is None or claim.status is None or any(user not in gone for user in self._users[key]):
+            return False
+        named = [(one.resource, (key[0], one.name)) for one in claim.status.reserved_for or ()]
+        return all(kind == "pods" and (pod in gone or pod in self._finished) for kind, pod in named)
+
+
 def leaving_pods(cluster: Cluster) -> Cluster:
     """The cluster once the pods that are being deleted are gone, with the claims that nobody else has."""
     gone = {key for key, pod in running_pods(cluster).items() if is_deleting(pod.metadata)}
     if not gone:
         return cluster
-    claims, users = PodClaims(cluster), defaultdict[ObjectKey, set[ObjectKey]](set)
-    for key, pod in cluster.pods.items():
-        for ref in (*claims.claims_of(pod), *claims.extended_claim_of(pod)):
-            users[ref.key].add(key)
-    removed: list[ObjectKey] = []
-    emptied: list[ResourceClaim] = []
-    for name, own in users.items():
-        claim = cluster.claims.get(name)
-        if claim is None or claim.status is None or not own <= gone:
-            continue
-        consumers = claim.status.reserved_for or ()
-        if all(one.resource == "pods" and (name[0], one.name) in gone for one in consumers):
-            made = any(one.controller and one.kind == "Pod" for one in claim.metadata.owner_references or ())
-            if made:
-                removed.append(name)
-            else:
-                emptied.append(replace(claim, status=None))
-    return cluster.without(pods=gone, claims=removed).with_claims(emptied)
+    freed = [cluster.claims[key] for key in ClaimHolders(cluster).freed(gone, gone)]
+    made = [claim for claim in freed if any(_makes(owner) for owner in claim.metadata.owner_references or ())]
+    emptied = [replace(claim, status=None) for claim in freed if claim not in made]
+    return cluster.without(pods=gone, claims=[key_of(claim.metadata) for claim in made]).with_claims(emptied)
+
+
+def _makes(owner: OwnerReference) -> bool:
+    return bool(owner.controller) and owner.kind == "Pod"

@@ -10,9 +10,10 @@ from time import monotonic
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.gates import FeatureGates, gates_of
-from ...models.results.comparison import QuotaComparison
+from ...models.results.comparison import PreemptionAnswer, QuotaComparison
 from ...models.results.plan import PlanStage
 from ...models.workload.controllers import read_controllers
+from ...models.workload.evictions import leaving_pods
 from ...models.workload.node_room import unknown_room_notices
 from ...peers.errors import PeerError
 from ...problem.messages import KUBE, check_policy
@@ -34,7 +35,9 @@ from .figures import (
     fragmentation_curve,
     scheduling_input,
 )
+from .preemption import PREEMPTOR, preempt_like_scheduler, with_lost_units, without_victims
 from .schedulers import FIRST_FIT, ORDERS, PLACEMENT_POLICIES, schedule
+from .victims import preemption_answer
 
 TIME_LIMIT = 60.0
 
@@ -45,7 +48,8 @@ class PlannerRun:
 
     ``decided``: nothing was left open for want of time. ``outcome`` and ``objective`` are those of ``plan``. ``quota``
     is there where quota counts. ``inputs`` are those of the run, if it has others than the comparison. ``moves`` is the
-    number of running pods that it moves, where they may, and ``move_cost`` what that costs.
+    number of running pods that it moves, where they may, and ``move_cost`` what that costs. ``preemption`` says what
+    running pods lose, where they may.
     """
 
     planner: str
@@ -62,6 +66,7 @@ class PlannerRun:
     inputs: SchedulingInput | None = None
     moves: int | None = None
     move_cost: int | None = None
+    preemption: PreemptionAnswer | None = None
 
     @property
     def label(self) -> str:
@@ -127,7 +132,7 @@ def compare_plans(
 ) -> PlanComparison:
     """Answer ``drasat.compare_plans``, which describes the arguments; ``quota`` is there where it counts.
 
-    ``moves`` are there where running pods may move.
+    ``moves`` are there where running pods may move, or lose their places.
 
     Raises ``ValueError``, one line, ``PeerError`` if the real scheduler fails and nothing else could answer, and
     ``VerificationError`` if an answer is wrong.
@@ -136,6 +141,7 @@ def compare_plans(
     check_policy(cel_errors)
     _check_names(planners, orders)
     gates = gates_of(feature_gates)
+    cluster = leaving_pods(cluster) if moves is not None and moves.preempts else cluster
     inputs = scheduling_input(
         cluster if quota is None else quota.cluster,
         gates=gates, cel_errors=cel_errors, seed=seed, namespace=namespace, selector=selector,
@@ -147,7 +153,7 @@ def compare_plans(
     asker = _PlannerRunner(inputs, tuple(orders), objective, gap, shares, quota, moves)
     skipped: dict[str, Exception] = {}
     known = SEQUENTIAL_AND_PLAN if quota is None else (KUEUE, PLAN)
-    known = known if moves is None else (FIRST_FIT, DESCHEDULER, PLAN)
+    known = known if moves is None else (FIRST_FIT, PREEMPTOR if moves.preempts else DESCHEDULER, PLAN)
     names = [name for name in planners or known if asker.can_answer(name, skipped)]
     gangs = {unit.unit_set.gang for unit in units if unit.unit_set.gang is not None}
     # ``plan`` comes first, for it knows what is wrong with the question.
@@ -190,7 +196,7 @@ def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:
 
 PLAN, KUEUE, DESCHEDULER = "plan", "kueue", "descheduler-like"
 # Planners that take the queue as a whole get as much time as so many runs of a scheduler.
-_PARTS_OF_WHOLE = {PLAN: 3, KUEUE: 1}
+_PARTS_OF_WHOLE = {PLAN: 3, KUEUE: 1, PREEMPTOR: 1}
 # ``plan`` keeps this part of its time for what is counted afterwards.
 _COUNTING_SHARE = 0.1
 # ``plan`` reads and verifies the queue, and schedulers enter nodes: whatever they place, that takes as long as reading
@@ -280,8 +286,10 @@ class _PlannerRunner:
         """Raise ``ValueError`` for a planner that does not know what some claims demand (SOFT-3, CEL-6), or quota."""
         if planner == PLAN:
             return
-        if planner == DESCHEDULER and self.moves is None:
+        if planner == DESCHEDULER and (self.moves is None or self.moves.preempts):
             raise ValueError(f"{DESCHEDULER} moves running pods: say by moves how many may")
+        if planner == PREEMPTOR and not (self.moves and self.moves.preempts):
+            raise ValueError(f"{PREEMPTOR} takes places of running pods: say preempt")
         if planner == KUEUE and self.quota is None:
             raise ValueError("there are no ClusterQueues that count")
         if planner != KUEUE and self.quota is not None:
@@ -305,6 +313,8 @@ class _PlannerRunner:
                 self.late.append(f"{planner}/{order}" if order else planner)
 
     def _of_whole(self, planner: str) -> PlannerRun:
+        if planner == PREEMPTOR:
+            return self._preempted()
         return self._admitted(self.quota) if planner == KUEUE and self.quota is not None else self._plan()
 
     def _admitted(self, quota: QuotaQuestion) -> PlannerRun:
@@ -347,13 +357,31 @@ class _PlannerRunner:
             move_cost=sum(one.cost for one in found.moved),
         )
 
+    def _preempted(self) -> PlannerRun:
+        deadline, latest = self.shares.take(_PARTS_OF_WHOLE[PREEMPTOR]), self.shares.latest_end()
+        found = preempt_like_scheduler(self.inputs, self.shares.search_ends(deadline), latest)
+        counted = figures(found.inputs, found.units, deadline, latest)
+        chance = ("kube-scheduler begins at random nodes, and tries some only: this is one of its answers",)
+        return PlannerRun(
+            PREEMPTOR,
+            "",
+            found.units,
+            counted,
+            found.in_time,
+            found.seconds,
+            notices=(*self._notices(PREEMPTOR), *(chance if found.is_random else ())),
+            inputs=found.inputs,
+            preemption=preemption_answer(self.inputs, found.units, found.victims),
+        )
+
     def _scheduled(self, planner: str, order: str) -> PlannerRun:
         if planner == DESCHEDULER and self.moves is not None:
             return self._consolidated(self.moves, order)
         deadline = self.shares.take(1)
         found = schedule(self.inputs, planner, order, self.shares.search_ends(deadline), self.shares.latest_end())
         notices, counted = self._notices(planner), self._figures(found.units, deadline)
-        moved = None if self.moves is None else 0
+        preempts = self.moves is not None and self.moves.preempts
+        moved = None if self.moves is None or preempts else 0
         return PlannerRun(
             planner,
             order,
@@ -365,6 +393,7 @@ class _PlannerRunner:
             notices=notices,
             moves=moved,
             move_cost=moved,
+            preemption=preemption_answer(self.inputs, found.units, ()) if preempts else None,
         )
 
     def _plan(self) -> PlannerRun:
@@ -395,14 +424,18 @@ class _PlannerRunner:
         if self.quota is not None and found.quota is not None:
             of_quota = quota_figures(self.quota.open, found.quota.workloads, found.quota.admissions)
         moved = [one.running for one in found.moves]
+        units, preempts = found.units, self.moves is not None and self.moves.preempts
         if moved and self.moves is not None:
             pods = MovablePods.of(inputs, self.moves)
             inputs = pods.with_moved(frozenset(one.key for one in moved))
-        counted = figures(inputs, found.units, deadline, self.shares.latest_end())
+        if preempts:
+            inputs = without_victims(inputs, found.victims)
+            units = with_lost_units(inputs, units)
+        counted = figures(inputs, units, deadline, self.shares.latest_end())
         return PlannerRun(
             PLAN,
             "",
-            found.units,
+            units,
             counted,
             found.outcome != UNKNOWN,
             seconds,
@@ -411,8 +444,9 @@ class _PlannerRunner:
             notices=found.notices,
             quota=of_quota,
             inputs=inputs,
-            moves=None if self.moves is None else len(moved),
-            move_cost=None if self.moves is None else sum(one.cost for one in moved),
+            moves=None if self.moves is None or preempts else len(moved),
+            move_cost=None if self.moves is None or preempts else sum(one.cost for one in moved),
+            preemption=preemption_answer(self.inputs, units, found.victims) if preempts else None,
         )
 
     def _figures(self, units: Sequence[PlannedUnitOutcome], deadline: float | None) -> Figures:
@@ -420,7 +454,7 @@ class _PlannerRunner:
 
 
 SEQUENTIAL_AND_PLAN = (*PLACEMENT_POLICIES, PLAN)
-PLANNERS = (*SEQUENTIAL_AND_PLAN, KUEUE, DESCHEDULER)
+PLANNERS = (*SEQUENTIAL_AND_PLAN, KUEUE, DESCHEDULER, PREEMPTOR)
 
 
 def check_planner(name: str) -> str:

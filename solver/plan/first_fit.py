@@ -198,7 +198,7 @@ class SequentialScheduler:
     Members of a gang are placed one by one, wherever each fits. When the last of them has been tried and the gang is
     not whole, or its nodes are not of one domain, those who arrived are removed at once, and what they held is free
     for those who arrive later. ``earlier`` are units with their nodes that the context counts already, and ``made`` is
-    what their claims have.
+    what their claims have. ``ledger`` counts pods, where rules look at them.
     """
 
     def __init__(
@@ -214,8 +214,8 @@ class SequentialScheduler:
         self._trials = trials or context.trials
         self._earlier = list(earlier)
         self._has_withdrawn = False
-        self._ledger = ledger_beside(context.session.cluster, self._earlier) if context.has_pod_rules else None
-        self._chooser = NodeChooser(self._node_states, policy, self._trials, self._ledger)
+        self.ledger = ledger_beside(context.session.cluster, self._earlier) if context.has_pod_rules else None
+        self._chooser = NodeChooser(self._node_states, policy, self._trials, self.ledger)
         self._before = dict(made or {})
         self._made = dict(self._before)
         self._users: Counter[ObjectKey] = Counter()
@@ -264,8 +264,12 @@ class SequentialScheduler:
         positions = {id(one.unit): position for position, one in enumerate(units)}
         return [positions[key] for key in self._placed]
 
+    def requirements(self, unit: QueuedUnit) -> UnitRequirements:
+        """What a unit requires, beside what claims of the queue have by now."""
+        return self._context.requirements.of(unit, self._made)
+
     def _arrive(self, unit: QueuedUnit) -> None:
-        requirements = self._context.requirements.of(unit, self._made)
+        requirements = self.requirements(unit)
         gang = unit.unit_set.gang
         if gang is not None and gang.problem:
             self.refuse(unit, Reason("gang", "", gang.problem))
@@ -304,8 +308,8 @@ class SequentialScheduler:
 
     def _count_pod(self, unit: QueuedUnit, position: int, times: int) -> None:
         rules = unit.unit_set.shape.rules
-        if self._ledger is not None and rules is not None:
-            self._ledger.add(rules, self._node_states.node(position).metadata.name, times)
+        if self.ledger is not None and rules is not None:
+            self.ledger.add(rules, self._node_states.node(position).metadata.name, times)
 
     def _settle(self, gang: Gang, members: Sequence[QueuedUnit]) -> None:
         """Remove the members of a gang that is not whole."""
@@ -319,7 +323,7 @@ class SequentialScheduler:
 
     def _withdraw_stranded(self, members: Mapping[Gang, Sequence[QueuedUnit]]) -> None:
         """Remove units that needed others that are gone: those do not pass when all are placed again in their order."""
-        while self._ledger is not None and self._has_withdrawn:
+        while self.ledger is not None and self._has_withdrawn:
             ledger, stranded = ledger_beside(self._context.session.cluster, self._earlier), list[QueuedUnit]()
             for queued, position in self._placed.values():
                 rules, name = queued.unit_set.shape.rules, self._node_states.node(position).metadata.name
@@ -351,6 +355,11 @@ class SequentialScheduler:
     def is_placed(self, unit: QueuedUnit) -> bool:
         """Whether a unit has a node."""
         return id(unit.unit) in self._placed
+
+    def position(self, unit: QueuedUnit) -> int | None:
+        """The position of a unit's node; None: it has none."""
+        found = self._placed.get(id(unit.unit))
+        return None if found is None else found[1]
 
 
 def allocate_claims(

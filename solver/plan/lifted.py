@@ -277,7 +277,7 @@ def with_victims(lifted: LiftedPods, answer: PlanOutcome) -> PlanOutcome:
         if one.node is not None and one.unit.pod is not None:
             priority = gangs.priority(one.unit.namespace, one.unit.pod.spec)
             arrivals[one.node].append((priority, f"{one.unit.namespace}/{one.unit.name}"))
-    budgets = _exceeded_budgets(lifted, lost)
+    budgets = exceeded_budgets(lifted.given, (lifted.running[key] for key in lost))
     victims = tuple(_victim(lifted, lifted.running[key], free, budgets, arrivals) for key in sorted(lost))
     gone = set(answer.lost)
     kept = [one for one in answer.units if (_unit_kind(one.unit.pod), (one.unit.namespace, one.unit.name)) not in gone]
@@ -288,10 +288,9 @@ def _unit_kind(pod: object) -> str:
     return "ResourceClaim" if pod is None else "Pod"
 
 
-def _exceeded_budgets(lifted: LiftedPods, lost: Collection[ObjectKey]) -> frozenset[ObjectKey]:
+def exceeded_budgets(cluster: Cluster, lost: Iterable[RunningPod]) -> frozenset[ObjectKey]:
     """The PodDisruptionBudgets that allow fewer pods to go than do (EVT-5)."""
-    counted = Counter(budget for key in lost for budget in lifted.running[key].budgets)
-    allowed = DisruptionBudgets(lifted.given).allowed
+    counted, allowed = Counter(budget for one in lost for budget in one.budgets), DisruptionBudgets(cluster).allowed
     return frozenset(budget for budget, number in counted.items() if number > allowed[budget])
 
 
@@ -304,18 +303,24 @@ def _victim(
 ) -> PlanVictim:
     shared = [key for key, claim in lifted.evictions.shared.items() if key in free and one.key in claim.users]
     claims = sorted({*lifted.evictions.own.get(one.key, ()), *shared})
-    devices = sum(len(held.allocation.devices.results or ()) for held in one.held if held.ref.key in claims)
+    return plan_victim(one, claims, exceeded, _reason(lifted, one, arrivals))
+
+
+def plan_victim(
+    one: RunningPod, claims: Sequence[ObjectKey], exceeded: Collection[ObjectKey], reason: str
+) -> PlanVictim:
+    """What documents say of a pod that loses its place; ``claims`` are free then."""
     return PlanVictim(
         namespace=one.key[0],
         name=one.key[1],
         node=one.node,
         priority=one.priority,
-        devices=devices,
+        devices=sum(len(held.allocation.devices.results or ()) for held in one.held if held.ref.key in claims),
         claims=tuple("/".join(key) for key in claims),
         budgets=tuple("/".join(budget) for budget in one.budgets if budget in exceeded),
         gang=f"{one.gang[0]} {one.gang[1]}/{one.gang[2]}" if one.gang else "",
         returns=one.is_made_again,
-        reason=_reason(lifted, one, arrivals),
+        reason=reason,
     )
 
 

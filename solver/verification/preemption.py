@@ -25,22 +25,27 @@ _LEAVE_ALONE = (("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), ("k
 
 
 def preemption_violations(
-    cluster: Cluster, units: Sequence[PlacedUnit], victims: Sequence[PlanVictim]
+    cluster: Cluster, units: Sequence[PlacedUnit], victims: Sequence[PlanVictim], *, by_scheduler: bool = False
 ) -> list[Violation]:
-    """Check who loses the place in a plan; ``cluster`` is the one before it, ``units`` are those of the plan."""
-    reader = _PreemptionReader(cluster)
-    placed = [one.unit.pod for one in units if one.node is not None and one.unit.pod is not None]
+    """Check who loses the place in a plan; ``cluster`` is the one before it, ``units`` are those of the plan.
+
+    What is done ``by_scheduler`` spares nobody but by priority, and may be done in vain (EVT-2).
+    """
+    reader = _PreemptionReader(cluster, spares=not by_scheduler)
+    there = [one for one in units if by_scheduler or one.node is not None]
+    placed = [one.unit.pod for one in there if one.unit.pod is not None]
     running = {key for key, pod in cluster.pods.items() if pod.spec.node_name}
     waiting = [pod for pod in placed if key_of(pod.metadata) not in running]
     highest = max((reader.priority(pod) for pod in waiting if reader.may_preempt(pod)), default=None)
     lost = {(one.namespace, one.name) for one in victims}
     found = [violation for one in victims for violation in reader.of_victim(one, highest)]
-    return [*found, *reader.of_groups(lost), *reader.of_budgets(victims)]
+    return [*found, *(() if by_scheduler else reader.of_groups(lost)), *reader.of_budgets(victims)]
 
 
 class _PreemptionReader:
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, *, spares: bool) -> None:
         self._cluster = cluster
+        self._spares = spares
         defaults = [one.value for one in cluster.priority_classes.values() if one.global_default]
         self._default = min(defaults, default=0)
 
@@ -83,7 +88,7 @@ class _PreemptionReader:
         owners = [one.kind for one in pod.metadata.owner_references or () if one.controller]
         is_static = "kubernetes.io/config.mirror" in annotations
         asked = any(annotations.get(key) == value for key, value in _LEAVE_ALONE)
-        if is_static or asked or priority >= _SYSTEM or {"DaemonSet", "Node"} & set(owners):
+        if self._spares and (is_static or asked or priority >= _SYSTEM or {"DaemonSet", "Node"} & set(owners)):
             yield Violation("PREEMPT-KEPT", "", f"{label} has to stay")
 
     def of_groups(self, lost: set[ObjectKey]) -> Iterator[Violation]:

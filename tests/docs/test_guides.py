@@ -21,7 +21,12 @@ from drasat.models.results.plan import PlanVerdict
 from drasat.models.topology.places import REQUESTED_SHAPES
 from drasat.models.workload.node_room import ROOM
 from drasat.problem.filters import FILTERS
-from drasat.reports.comparison import MOVES_COMPARISON_HEADERS, PLAN_COMPARISON_HEADERS, QUOTA_COMPARISON_HEADERS
+from drasat.reports.comparison import (
+    MOVES_COMPARISON_HEADERS,
+    PLAN_COMPARISON_HEADERS,
+    PREEMPTION_COMPARISON_HEADERS,
+    QUOTA_COMPARISON_HEADERS,
+)
 from drasat.solver.compare.plans import PLANNERS
 from drasat.solver.compare.schedulers import ORDERS
 from drasat.solver.engines import cp_sat
@@ -85,7 +90,8 @@ class TestCompare:
     def test_columns_are_those_of_the_table(self):
         shown = [one.shown for one in sessions("docs/guides/compare.md") if "--plan" in one.command]
         heads = [re.split(r"\s{2,}", text.splitlines()[0]) for text in shown]
-        tables = (PLAN_COMPARISON_HEADERS, QUOTA_COMPARISON_HEADERS, MOVES_COMPARISON_HEADERS)
+        tables = [PLAN_COMPARISON_HEADERS, QUOTA_COMPARISON_HEADERS, MOVES_COMPARISON_HEADERS]
+        tables.append(PREEMPTION_COMPARISON_HEADERS)
         assert heads == [[name.upper() for name in headers] for headers in tables]
 
 

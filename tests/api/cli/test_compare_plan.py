@@ -9,13 +9,19 @@ import pytest
 import yaml
 from support.moving import holder
 from support.plan_building import classes, nodes, of, template, user
+from support.rules import ROOT
 
 import drasat as package
 from drasat.models.results.plan import plan_stage
 from drasat.models.workload.expansion import expand_units
 from drasat.models.workload.queue import read_queue
 from drasat.peers.programs import KUBE_SCHEDULER, find_program
-from drasat.reports.comparison import MOVES_COMPARISON_HEADERS, PLAN_COMPARISON_COLUMNS, PLAN_COMPARISON_HEADERS
+from drasat.reports.comparison import (
+    MOVES_COMPARISON_HEADERS,
+    PLAN_COMPARISON_COLUMNS,
+    PLAN_COMPARISON_HEADERS,
+    PREEMPTION_COMPARISON_HEADERS,
+)
 from drasat.solver.allocate.load import load
 from drasat.solver.compare import plans as module
 from drasat.solver.compare.plans import compare_plans as solve
@@ -433,17 +439,48 @@ def test_moves_are_in_the_document_and_in_the_frame(drasat, moving):
     assert frame[["admitted", "moves", "move cost"]].to_numpy().tolist() == [[1, 1, 1]]
 
 
+def test_planners_that_take_places_stand_beside_one_another(drasat, examples):
+    done = drasat("compare", "--plan", "--preempt", "--orders", "given", "-f", str(examples / "preempt"))
+    assert done.code == 0
+    head, *rows = done.out.splitlines()
+    assert re.split(r"  +", head.strip()) == [one.upper() for one in PREEMPTION_COMPARISON_HEADERS]
+    cells = {row[0]: row for row in (re.split(r"  +", row.strip()) for row in rows[:3])}
+    assert cells["first-fit"][2:7] == ["0 of 1", "none", "none", "0", "0"]
+    assert cells["preempt-like-kube-scheduler"][1:6] == ["0 of 1", "none", "none", "0", "0"]
+    assert cells["plan"][1:7] == ["Optimal", "1 of 1", "1 of 1000", "1 of 100", "0", "2"]
+
+
+def test_what_running_pods_lose_is_in_the_document_and_in_the_frame(drasat, examples):
+    arguments = "compare", "--plan", "--preempt", "-f", str(examples / "preempt"), "-o", "json"
+    document = json.loads(drasat(*arguments).out)
+    jsonschema.validate(document, json.loads((ROOT / "docs/reference/results.schema.json").read_text()))
+    plan = next(one for one in document["planners"] if one["planner"] == "plan")["preemption"]
+    assert (plan["placed"], plan["lost"]) == ([{"priority": 1000, "count": 1}], [{"priority": 100, "count": 1}])
+    assert (plan["beyondBudgets"], plan["devicesLost"], plan["victims"][0]["name"]) == (0, 2, "train-0")
+    frame = compare_plans(load(examples / "preempt"), ["plan"], preempt=True).to_frame()
+    assert [*frame.columns] == [*PLAN_COMPARISON_COLUMNS, "victims", "beyond budgets", "devices lost"]
+    assert frame[["victims", "beyond budgets", "devices lost"]].to_numpy().tolist() == [[1, 0, 2]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--moves", "1"], "--moves and --move-bare need --plan"),
+        (["--moves", "1"], "--moves, --move-bare and --preempt need --plan"),
+        (["--preempt"], "--moves, --move-bare and --preempt need --plan"),
+        (["--plan", "--preempt", "--moves", "1"], "moves and preemption are compared one at a time"),
+        (["--plan", "--planners", "preempt-like-kube-scheduler"], "takes places of running pods: say preempt"),
+        (["--plan", "--preempt", "--planners", "descheduler-like"], "say by moves how many may"),
+        (["--plan", "--planners", "karpenter-like", "--preempt"], "--quota, --moves or --preempt"),
         (["--plan", "--moves", "some"], "moves 'some' is neither a number of at least 0 nor any"),
         (["--plan", "--move-bare"], "only where moves says how many pods may"),
         (
             ["--plan", "--planners", "descheduler-like"],
             "descheduler-like moves running pods: say by moves how many may",
         ),
-        (["--plan", "--planners", "karpenter", "--moves", "1"], "no --orders, --objective, --quota or --moves"),
+        (
+            ["--plan", "--planners", "karpenter", "--moves", "1"],
+            "no --orders, --objective, --quota, --moves or --preempt",
+        ),
     ],
 )
 def test_moves_that_make_no_sense_are_refused(drasat, moving, arguments, said):

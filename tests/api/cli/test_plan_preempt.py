@@ -34,6 +34,14 @@ def test_the_document_says_what_is_lost_and_for_what(ask):
     assert stages["budgets"] == (0, 0)
 
 
+def test_the_table_and_the_document_have_what_the_scheduler_would_do(ask):
+    """EVT-20: alone it does nothing for a device, and once the victim is gone it does as planned."""
+    (told,) = json.loads(ask("--preempt", "-o", "json").out)["schedulerWould"]
+    assert (told["unit"], told["action"], told["victims"], told["afterEvictions"]) == ("serve", "nothing", [], "rack-2")
+    (row,) = [line for line in ask("--preempt").out.splitlines() if line.startswith("nothing")]
+    assert "places 1, 1 as planned" in row
+
+
 def test_with_moves_a_pod_goes_elsewhere_instead(ask):
     """EVT-19: nobody of priority 100 goes where two of priority 10 suffice, and these are a group that goes whole."""
     document = json.loads(ask("--preempt", "--moves", "any", "-o", "json").out)
