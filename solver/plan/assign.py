@@ -420,8 +420,9 @@ def _stage_outcome(
     bound = goal.display_value(goal.limit - goal.earlier)
     if result.bound is not None and not instance.is_narrowed:
         bound = goal.display_bound(result.bound)
-        if not goal.stage.maximise:
-            bound = max(bound, goal.display_value(goal.limit - goal.earlier))
+        if not goal.stage.maximise or goal.weigh is not None:
+            tightest = min if goal.stage.maximise else max
+            bound = tightest(bound, goal.display_value(goal.limit - goal.earlier))
     elif relaxed_bounds is not None:
         bound = (min if goal.stage.maximise else max)(bound, relaxed_bounds)
     proven = is_close(value, bound, goal.stage.gap(gap))

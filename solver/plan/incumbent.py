@@ -24,7 +24,17 @@ from ..engines.engine import Pick
 from ..engines.engines import NodeCompiler
 from .assign import PlanAssignment, assign_plan, bought_cost, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
-from .build.objectives import COMPACT, COST, FEWEST_NODES, FRAGMENTATION, LEAST_CONSUMPTION, Goal
+from .build.objectives import (
+    COMPACT,
+    COST,
+    FEWEST_NODES,
+    FRAGMENTATION,
+    LEAST_CONSUMPTION,
+    LOSS_STAGES,
+    MOVE_COST,
+    MOVE_STAGES,
+    Goal,
+)
 from .build.quota_stages import QUOTA_STAGES
 from .build.weights import WeightFunction
 from .first_fit import AllocationsOfUnit, FirstFit, first_fit, first_fit_placed, remaining_beside
@@ -51,7 +61,7 @@ def better_plan(
     """
     if _is_best(request, instance, solution):
         return solution, assignment
-    best, values = assignment, _PlanValues(request, instance, assignment)
+    best, values = assignment, PlanValues(request, instance, assignment)
     interrupted = solution.interrupted
 
     def may_be_better(placed: Sequence[int]) -> bool:
@@ -67,7 +77,7 @@ def better_plan(
     try:
         for candidate in _candidates(request, assignment, limits.deadline, may_be_better):
             interrupted |= candidate.found.interrupted
-            reached = _PlanValues(request, instance, candidate.assignment)
+            reached = PlanValues(request, instance, candidate.assignment)
             if _is_better(reached, values):
                 best, values = candidate.assignment, reached
             if interrupted or _reaches(values, solution):
@@ -86,7 +96,7 @@ def better_plan(
     return replace(solution, stages=tuple(stages)), best
 
 
-def _reaches(values: _PlanValues, solution: PlanSolution) -> bool:
+def _reaches(values: PlanValues, solution: PlanSolution) -> bool:
     """Whether no plan is better than one with these values, up to the stages that follow the objective."""
     return len(solution.stages) == len(values.goals) and all(
         values.of(number) == stage.bound is not None
@@ -102,7 +112,7 @@ def _is_best(request: PlanRequest, instance: PlanInstance, solution: PlanSolutio
     return complete and all(stage.value == stage.bound for stage in own)
 
 
-def _is_better(values: _PlanValues, others: _PlanValues) -> bool:
+def _is_better(values: PlanValues, others: PlanValues) -> bool:
     """Compare stage by stage, up to one whose value is not known without a search."""
     for number, goal in enumerate(values.goals):
         value, other = values.of(number), others.of(number)
@@ -206,7 +216,10 @@ def _assignment(request: PlanRequest, like: PlanAssignment, found: FirstFit) -> 
 
 
 def _weighed_value(request: PlanRequest, goal: Goal, weigh: WeightFunction, placed: Iterable[int]) -> int:
-    return int(planned_weight(request, placed, weigh) * goal.scale) - goal.earlier
+    """What units count in a stage; running ones that may move are in every plan."""
+    homes = request.moves.homes if request.moves else {}
+    counted = [place for place in placed if place not in homes]
+    return int(planned_weight(request, counted, weigh) * goal.scale) - goal.earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +232,7 @@ class _TakenDevices:
     picks: Picks
 
 
-class _PlanValues:
+class PlanValues:
     """What the stages come to for any assignment, in the steps of the goals, without what came earlier."""
 
     def __init__(self, request: PlanRequest, instance: PlanInstance, assignment: PlanAssignment) -> None:
@@ -253,8 +266,10 @@ class _PlanValues:
             return admissions.stages.value(name, ledger) - goal.earlier
         if goal.weigh is not None:
             return _weighed_value(self._request, goal, goal.weigh, self._assignment.assigned)
-        if name == FRAGMENTATION:
+        if name == FRAGMENTATION or name.partition("=")[0] in LOSS_STAGES:
             return None
+        if name in MOVE_STAGES:
+            return self._moved(name) - goal.earlier
         if name == COST:
             return int(bought_cost(self._assignment) * goal.scale)
         if name == FEWEST_NODES:
@@ -262,6 +277,15 @@ class _PlanValues:
         if name == SPREAD.id:
             return sum(number**2 for number in self._nodes.values())
         return self._consumption() if name == LEAST_CONSUMPTION else self._sum_of_copies(name)
+
+    def _moved(self, name: str) -> int:
+        """How many running pods go elsewhere, or what that costs."""
+        homes, total = self._request.moves.homes if self._request.moves else {}, 0
+        for place, home in homes.items():
+            node, made = self._assignment.assigned[place]
+            if node.metadata.name != home.node or {ref.key: own for ref, own in made} != dict(home.allocations):
+                total += home.cost if name == MOVE_COST else 1
+        return total
 
     def _sum_of_copies(self, name: str) -> int:
         """Add up what units cost by what they take."""
@@ -300,10 +324,10 @@ class _PlanValues:
                 question = compiler.question(claims)
                 view = compiler.view(node, question)
                 problem = compiler.problem(question, view.shape)
-                yield _TakenDevices(question, view, problem, tuple(_picks(problem, view, made)))
+                yield _TakenDevices(question, view, problem, tuple(picks_of(problem, view, made)))
 
 
-def _picks(problem: Problem, view: NodeView, made: AllocationsOfUnit) -> Iterator[Pick]:
+def picks_of(problem: Problem, view: NodeView, made: AllocationsOfUnit) -> Iterator[Pick]:
     """Read from allocations which device serves which request."""
     demands = {(one.claim, one.request, one.subrequest): one.index for one in problem.demands}
     numbers = {device.id: number for number, device in enumerate(view.devices)}
@@ -339,14 +363,14 @@ def settled_plan(
     kept = keep_pod_rules(request, assignment)
     if kept.assigned.keys() == assignment.assigned.keys():
         return solution, kept
-    start = instance.problem.start
+    start = instance.unmoved
     if request.moves and start is not None:
         solution = replace(solution, plan=start)
         before = assign_plan(request, instance, solution)
-        kept = _filled_beside(request, before, limits)
-        counted = list(_values_with_more(request, instance, start, kept.assigned.keys() - before.assigned.keys()))
+        kept = filled_beside(request, before, limits)
+        counted = list(values_with_more(request, instance, start, kept.assigned.keys() - before.assigned.keys()))
     else:
-        known = zip(instance.goals, _PlanValues(request, instance, kept).all(), strict=True)
+        known = zip(instance.goals, PlanValues(request, instance, kept).all(), strict=True)
         counted = [_residual_value(request, kept, goal, limits) if own is None else own for goal, own in known]
     stages, is_worse = [], False
     for result, value in zip(solution.stages, counted, strict=False):
@@ -355,40 +379,7 @@ def settled_plan(
     return replace(solution, stages=tuple(stages)), kept
 
 
-def better_moves(
-    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, assignment: PlanAssignment, limits: PlanLimits
-) -> tuple[PlanSolution, PlanAssignment]:
-    """Return the best, by stages, of a plan, of what first fit makes of it, and of first fit where nobody moves.
-
-    Bounds hold as they are, as in ``better_plan``.
-    """
-    start, stages = instance.problem.start, solution.stages
-    if start is None or (len(stages) == len(instance.goals) and all(stage.value == stage.bound for stage in stages)):
-        return solution, assignment
-    best, values = assignment, [stage.value for stage in stages]
-    unmoved = replace(solution, plan=start)
-    for known, before in ((solution, assignment), (unmoved, assign_plan(request, instance, unmoved))):
-        if is_past(limits.deadline):
-            break
-        filled = _filled_beside(request, before, limits)
-        counted = list(
-            _values_with_more(request, instance, known.plan, filled.assigned.keys() - before.assigned.keys())
-        )
-        signs = [1 if goal.stage.maximise else -1 for goal in instance.goals]
-        pairs = [
-            (sign * own, sign * other) for sign, own, other in zip(signs, counted, values, strict=False) if own != other
-        ]
-        if pairs and pairs[0][0] > pairs[0][1]:
-            solution, best, values = replace(solution, plan=known.plan), filled, counted
-    if best is assignment:
-        return solution, assignment
-    reached = [
-        replace(stage, value=value, proven=value == stage.bound) for stage, value in zip(stages, values, strict=False)
-    ]
-    return replace(solution, stages=tuple(reached)), best
-
-
-def _filled_beside(request: PlanRequest, assignment: PlanAssignment, limits: PlanLimits) -> PlanAssignment:
+def filled_beside(request: PlanRequest, assignment: PlanAssignment, limits: PlanLimits) -> PlanAssignment:
     """The assignment with what first fit places beside it."""
     placed = {place: (node.metadata.name, made) for place, (node, made) in assignment.assigned.items()}
     left = [place for place in request.open_positions if place not in placed]
@@ -396,7 +387,7 @@ def _filled_beside(request: PlanRequest, assignment: PlanAssignment, limits: Pla
     return _assignment(request, assignment, found)
 
 
-def _values_with_more(
+def values_with_more(
     request: PlanRequest, instance: PlanInstance, start: IntegerPlan, more: Collection[int]
 ) -> Iterator[int]:
     """Yield the values of the stages of the plan to start from with more units, as far as these are all that counts."""

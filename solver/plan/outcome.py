@@ -33,12 +33,13 @@ from ...models.results.plan import (
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.queue import GroupSelection
-from ...models.workload.quota import Admissions, QuotaProblem
+from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.running import RunningPod
-from ...models.workload.unit_classes import OwnerKind
+from ...models.workload.unit_classes import OwnerKind, UnitShape
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
+from ..engines.outcome import ClaimConsumers, missing_reference_reasons
 from ..verification.plans import plan_violations
 
 OPTIMAL = "Optimal"
@@ -53,6 +54,36 @@ def unknown_rooms(nodes: Iterable[Node], queue: Sequence[QueuedUnit], *, buys: b
     """Say which nodes have unknown room. The one without a name stands for unknown nodes; what is bought is known."""
     listed = [node for node in nodes if node.metadata.name or not buys]
     return unknown_room_notices(listed, (planned.unit for planned in queue))
+
+
+def refused_units(
+    cluster: Cluster, queue: Sequence[QueuedUnit], quota: QuotaQueue | None = None
+) -> dict[int, tuple[Reason, ...]]:
+    """Units that nothing can place, with the reasons; those of workloads that cannot be admitted among them."""
+    found: dict[int, tuple[Reason, ...]] = {}
+    # Units of one shape are refused for the same reasons, each with the names of its own claims.
+    sound: set[UnitShape] = set()
+    consumers = ClaimConsumers()
+    for place, planned in enumerate(queue):
+        shape, gang = planned.unit_set.shape, planned.unit_set.gang
+        reasons = [] if shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))
+        if not reasons:
+            sound.add(shape)
+        reasons += consumers.refusals(planned)
+        if gang is not None and gang.problem:
+            reasons.append(Reason("gang", "", gang.problem))
+        member = quota.member(planned) if quota else None
+        if quota and member and quota.problems[member.workload]:
+            reasons.append(Reason("quota", "", quota.problems[member.workload]))
+        if reasons:
+            found[place] = tuple(reasons)
+    torn = {queue[place].unit_set.gang for place in found}
+    for place, planned in enumerate(queue):
+        gang = planned.unit_set.gang
+        if gang is not None and gang.minimum is None and gang in torn and place not in found:
+            said = f"{gang.label} is placed whole or not at all: it has members that have to wait"
+            found[place] = (Reason("gang", "", said),)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

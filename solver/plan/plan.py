@@ -29,12 +29,12 @@ from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.requested import dropped_fields
-from ...models.workload.unit_classes import Gang, UnitShape
+from ...models.workload.unit_classes import Gang
 from ...problem.messages import DeadlineExceededError, check_policy
 from ...problem.selectors import NodeResourceClaims
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE, Session
-from ..engines.outcome import ClaimConsumers, SearchInterrupted, missing_reference_reasons
+from ..engines.outcome import SearchInterrupted
 from ..engines.registry import effective_policy
 from ..verification.verify import VerificationTimeoutError
 from .assign import PlanAssignment, assign_plan, build_plan_outcome, planned_weight
@@ -51,10 +51,11 @@ from .build.objectives import (
 )
 from .build.quota_stages import QUOTA_STAGES
 from .build.weights import spendable
+from .early_moves import EarlyMoves, better_moves, find_early_moves
 from .heuristics import remove_slack, shrink_plan
-from .incumbent import better_moves, better_plan, settled_plan
+from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
-from .outcome import PlanOutcome, ReasonsByUnit, check_plan
+from .outcome import PlanOutcome, ReasonsByUnit, check_plan, refused_units
 from .price_and_branch import solve_stages, stage_bounds
 from .time_budget import PlanTimeBudget, most_placed
 
@@ -132,7 +133,7 @@ def plan(
     charged = None if quota is None else QuotaQueue(quota, sets)
     sets = sets if charged is None else charged.sets
     queue = list(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
-    refused = _refused_units(cluster, queue, charged)
+    refused = refused_units(cluster, queue, charged)
     if lifted:
         refused.update(lifted.refused_places(queue))
     time.lap("queue")
@@ -158,7 +159,9 @@ def plan(
     apart = moves is None or moves.tells_arrivals_apart
     share = 1 if moves is None or apart else 1 - len(moves.homes) / (len(request.open_positions) + 1)
     limits = PlanLimits(gap * share, deadline=time.search_ends([queue[place] for place in request.open_positions]))
-    solution = _solved(request, instance, limits, time, executor, watch)
+    early = _early_moves(request, instance, limits)
+    instance = early.instance(instance) if early else instance
+    solution = _solved(request, instance, limits, time, executor, watch, early)
     is_open = instance.is_narrowed and request.node_names is None
     # What coupled units consume is not in the value.
     known = takewhile(lambda name: name != LEAST_CONSUMPTION or not request.earlier.coupled, instance.objective)
@@ -174,7 +177,7 @@ def plan(
     last = time.last_first_fit([queue[place] for place in request.open_positions], len(cluster.nodes))
     # First fit takes places of nobody, and places all members of a group that it can.
     if not is_past(last) and not (moves and moves.preempts) and not (group and group.exactly is not None):
-        improve = better_plan if moves is None else better_moves
+        improve = better_plan if moves is None else partial(better_moves, early=early)
         solution, assignment = improve(request, instance, solution, assignment, replace(limits, deadline=last))
     time.lap("fill")
     refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
@@ -240,6 +243,14 @@ def plan(
     if interrupted:
         raise SearchInterrupted(answer)
     return answer
+
+
+def _early_moves(request: PlanRequest, instance: PlanInstance, limits: PlanLimits) -> EarlyMoves | None:
+    """What local search finds where running pods may move, and nothing is bought, sold or lost for them."""
+    moves = request.moves
+    if moves is None or moves.preempts or moves.prices or request.catalogue is not None:
+        return None
+    return find_early_moves(request, instance, limits)
 
 
 def _shadow_prices(
@@ -348,8 +359,11 @@ def _solved(
     time: PlanTimeBudget,
     executor: Executor | None,
     watch: PlanWatch | None,
+    early: EarlyMoves | None,
 ) -> PlanSolution:
     """Solve the instance; of what is found, keep what can be assigned and verified in time."""
+    if early is not None and early.interrupted:
+        return early.solution(instance)
     if request.node_names is not None and not request.open_positions:
         return PlanSolution(empty_plan(instance.problem), (), ())
     solution = _solve_instance(instance, limits, executor, watch)
@@ -424,41 +438,11 @@ def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stage
         raise ValueError(f"a mix makes sense with the stage {FRAGMENTATION} alone")
     expanded = expand_units(mix, read_queue(mix, gates=gates), gates)
     units = list(NodeResourceClaims(cluster, gates).planned(expanded))
-    refused = _refused_units(cluster, units)
+    refused = refused_units(cluster, units)
     if len(refused) == len(units):
         said = "; ".join(dict.fromkeys(reason.message for reasons in refused.values() for reason in reasons))
         raise ValueError(f"the mix has no unit that could be placed{': ' if said else ''}{said}")
     return [planned for place, planned in enumerate(units) if place not in refused]
-
-
-def _refused_units(
-    cluster: Cluster, queue: Sequence[QueuedUnit], quota: QuotaQueue | None = None
-) -> dict[int, tuple[Reason, ...]]:
-    """Units that nothing can place, with the reasons; those of workloads that cannot be admitted among them."""
-    found: dict[int, tuple[Reason, ...]] = {}
-    # Units of one shape are refused for the same reasons, each with the names of its own claims.
-    sound: set[UnitShape] = set()
-    consumers = ClaimConsumers()
-    for place, planned in enumerate(queue):
-        shape, gang = planned.unit_set.shape, planned.unit_set.gang
-        reasons = [] if shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))
-        if not reasons:
-            sound.add(shape)
-        reasons += consumers.refusals(planned)
-        if gang is not None and gang.problem:
-            reasons.append(Reason("gang", "", gang.problem))
-        member = quota.member(planned) if quota else None
-        if quota and member and quota.problems[member.workload]:
-            reasons.append(Reason("quota", "", quota.problems[member.workload]))
-        if reasons:
-            found[place] = tuple(reasons)
-    torn = {queue[place].unit_set.gang for place in found}
-    for place, planned in enumerate(queue):
-        gang = planned.unit_set.gang
-        if gang is not None and gang.minimum is None and gang in torn and place not in found:
-            said = f"{gang.label} is placed whole or not at all: it has members that have to wait"
-            found[place] = (Reason("gang", "", said),)
-    return found
 
 
 def _solve_instance(

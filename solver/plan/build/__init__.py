@@ -24,7 +24,7 @@ from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeConte
 from ....problem.requests import VisibleAttributes
 from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
-from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
+from ..master_problem import CouplingRow, IntegerPlan, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
 from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, least_consumption, stages_with_choice
@@ -97,8 +97,8 @@ class PlanInstance:
     ``unplaceable`` says by position in the queue why a unit cannot be placed; ``is_narrowed``: the instance leaves out
     some plans, so that its bounds do not hold for all; ``busy`` are the nodes in use whatever is planned. ``objective``
     are the stages by name, with those that follow; ``consumption`` weighs devices where a stage asks for it.
-    ``admissions`` reads from a plan what is admitted. ``homes`` say which running pods stay; ``row_kinds`` what rows
-    of the problem are about; ``losses`` puts running pods back for which there is room.
+    ``admissions`` reads from a plan what is admitted. ``homes`` say which running pods stay, ``unmoved`` is the plan in
+    which all do; ``row_kinds`` what rows are about; ``losses`` puts running pods back for which there is room.
     """
 
     problem: MasterProblem
@@ -120,6 +120,7 @@ class PlanInstance:
     homes: HomeSlots | None = None
     row_kinds: tuple[DualKind, ...] = ()
     losses: PreemptingStart | None = None
+    unmoved: IntegerPlan | None = None
 
 
 def build_plan_instance(request: PlanRequest, deadline: float | None = None) -> PlanInstance:
@@ -266,6 +267,7 @@ class _PlanInstanceBuilder:
             homes.slots() if homes else None,
             tuple(kind for kind, own in zip(kinds, rows, strict=True) for _ in own),
             homes.losses if homes else None,
+            instance.start,
         )
 
     def _goals(

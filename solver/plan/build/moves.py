@@ -69,6 +69,14 @@ class HomeSlots:
         pairs = ((role, self.positions.get((node_class, role))) for role in counts)
         return {role: list(own[number][: counts[role]]) for role, own in pairs if own is not None}
 
+    def roles_at_home(self) -> Mapping[tuple[int, int], Mapping[int, int]]:
+        """The pods at home, by the numbers of the node class and of the node in it, each with its role there."""
+        found: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+        for (node_class, role), nodes in self.positions.items():
+            for number, places in enumerate(nodes):
+                found[node_class, number].update(dict.fromkeys(places, role))
+        return found
+
     def staying_by_node(self, plan: IntegerPlan) -> dict[tuple[int, int], Mapping[int, list[int]]]:
         """The pods that stay, by the number of the node class and of the node in it, and by role."""
         numbers = Counter[int]()

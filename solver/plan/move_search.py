@@ -1,0 +1,427 @@
+"""Local search for plans with moves: a unit that waits ejects the few running pods that are in its way.
+
+The search starts from a plan in which nobody moves. For each class of units that wait it looks for the node where the
+cheapest pods have to leave, as kube-scheduler looks for victims (EVT-4): all pods that may move are taken off, and put
+back one by one, the most expensive first, as long as the unit still fits. Pods that are ejected go where the fewest
+devices are free beside them; if one has no place, the next node is tried. Where the objective counts nodes or domains
+in use, all pods of the least used ones are ejected in the same way.
+
+Only units that stand for themselves take part: of no gang, without rules about other pods, and with claims of their
+own. All others stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush, nsmallest
+
+from ...models.kubernetes.quantity import Quantity
+from ...models.results.common import Status
+from ...models.workload.node_room import missing_resources
+from .assign import PlanAssignment
+from .build import PlanRequest
+from .build.objectives import FEWEST_NODES, MOVE_STAGES, Goal
+from .build.weights import requested_devices
+from .first_fit import AllocationsOfUnit, allocate_claims, context_beside
+from .master_problem import is_past
+from .node_states import NodeState, TimeOverError, TrialAbortedError, UnitRequirements, unallocated_claims
+
+# So many nodes are looked at closely for one unit: those that seem to need the fewest ejections.
+_CANDIDATES = 16
+# A unit that needs no ejection counts as if it needed this part of one.
+_NO_EJECTION = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a unit is: the position of the node, and what its claims have."""
+
+    position: int
+    made: AllocationsOfUnit
+
+
+@dataclass(frozen=True, slots=True)
+class _Ejection:
+    """A node for a unit, and who has to leave it, with the number and the cost of moves that are not made yet."""
+
+    position: int
+    places: tuple[int, ...]
+    moves: int
+    cost: int
+
+
+def search_moves(
+    request: PlanRequest, goals: Sequence[Goal], assignment: PlanAssignment, deadline: float | None
+) -> PlanAssignment:
+    """Improve a plan by moves; it is returned as it is where nothing better is found.
+
+    ``assignment`` has all units that run at home. Ctrl-C ends the search with what was found.
+    """
+    names = [goal.stage.name for goal in goals]
+    if request.moves is None or request.moves.most == 0 or _has_negative_draws(request):
+        return assignment
+    first = next((n for n, name in enumerate(names) if name in MOVE_STAGES), len(names))
+    try:
+        search = MoveSearch(request, assignment, deadline)
+        with suppress(KeyboardInterrupt, TimeOverError):
+            search.place([goal for goal in goals[:first] if goal.weigh is not None])
+            for name in names[:first]:
+                search.empty(name)
+    except TimeOverError:
+        return assignment
+    return search.assignment()
+
+
+def _has_negative_draws(request: PlanRequest) -> bool:
+    """Whether some device gives counters: then what leaves may take room from others."""
+    devices = (device for slice_ in request.session.cluster.slices for device in slice_.spec.devices or ())
+    draws = (own for device in devices for own in device.consumes_counters or ())
+    return any(Quantity.parse(counter.value).nano < 0 for own in draws for counter in (own.counters or {}).values())
+
+
+class MoveSearch:
+    """The states of all nodes while units are ejected and placed."""
+
+    def __init__(self, request: PlanRequest, assignment: PlanAssignment, deadline: float | None) -> None:
+        moves = request.moves
+        assert moves is not None
+        self._request = request
+        self._queue = request.queue
+        self._homes = moves.homes
+        self._given = assignment
+        self._deadline = deadline
+        placed = {place: (node.metadata.name, made) for place, (node, made) in assignment.assigned.items()}
+        units = [request.queue[place] for place in request.open_positions]
+        self._context = context_beside(request.session, request.queue, units, deadline, placed, request.node_names)
+        self._states, self._trials = self._context.node_states, self._context.trials
+        there = {self._states.node(position).metadata.name: position for position in range(self._states.size)}
+        self._positions = there
+        self._at: dict[int, _Place] = {
+            place: _Place(there[name], made) for place, (name, made) in placed.items() if name in there
+        }
+        self._on: dict[int, set[int]] = defaultdict(set)
+        for place, at in self._at.items():
+            self._on[at.position].add(place)
+        self._home_at = {place: at for place, at in self._at.items() if place in self._homes}
+        self._left = len(self._homes) if moves.most is None else moves.most
+        self._moved: set[int] = set()
+        self._log: list[tuple[int, _Place | None, _Place | None]] = []
+        self._versions: dict[int, int] = defaultdict(int)
+        self._ejections: dict[tuple[UnitRequirements, int], tuple[int, _Ejection | None]] = {}
+        self._free: dict[NodeState, int] = {}
+        self._movable: dict[int, bool] = {}
+        self._sizes_on: dict[int, tuple[int, list[int]]] = {}
+        self._estimates: dict[tuple[UnitRequirements, int], tuple[int, int | None]] = {}
+
+    def assignment(self) -> PlanAssignment:
+        """The plan by now."""
+        given, nodes = self._given, self._request.session.cluster
+        changed = {
+            self._states.node(at.position).metadata.name
+            for place, at in self._at.items()
+            if place not in given.assigned or at.made != given.assigned[place][1]
+        }
+        if not changed:
+            return given
+        names = {place: self._states.node(at.position).metadata.name for place, at in self._at.items()}
+        own = {place: (nodes.node(names[place]), at.made) for place, at in self._at.items()}
+        kept = {place: there for place, there in given.assigned.items() if place not in own}
+        stays = {place: one for place, one in own.items() if place in self._homes and place not in self._moved}
+        # What arrives is placed beside everything that stays, and what does not take part comes first.
+        others = {place: one for place, one in own.items() if place not in stays}
+        order = sorted(others, key=lambda place: (self._takes_part(place), place))
+        assigned = {**stays, **kept, **{place: others[place] for place in order}}
+        return PlanAssignment(given.cluster, given.bought, assigned, tuple(assigned), {}, given.admissions)
+
+    def place(self, goals: Sequence[Goal]) -> None:
+        """Place units that wait, those first that add most to the first goals for each move."""
+        waiting: dict[UnitRequirements, list[int]] = defaultdict(list)
+        for place in self._request.open_positions:
+            if place not in self._at and self._takes_part(place):
+                requirements = self._requirements(place)
+                if not requirements.refused:
+                    waiting[requirements].append(place)
+        gains = {
+            requirements: tuple(float(goal.weigh(self._queue[own[0]].unit_set.shape)) for goal in goals if goal.weigh)
+            for requirements, own in waiting.items()
+        }
+        classes = [one for one in waiting if any(gains[one])]
+        heap = [(tuple(-2 * gain for gain in gains[one]), 0, number) for number, one in enumerate(classes)]
+        heapify(heap)
+        while heap:
+            if is_past(self._deadline):
+                raise TimeOverError
+            known, cost, number = heappop(heap)
+            own = waiting[classes[number]]
+            found = self._best(own[0])
+            if not found:
+                continue
+            worth = tuple(-gain / (found[0].moves or _NO_EJECTION) for gain in gains[classes[number]])
+            if (worth, found[0].cost) > (known, cost) and heap and (worth, found[0].cost) > heap[0][:2]:
+                heappush(heap, (worth, found[0].cost, number))
+            elif any(self._carry_out(own[0], ejection) for ejection in found):
+                own.pop(0)
+                if own:
+                    heappush(heap, (worth, found[0].cost, number))
+
+    def empty(self, stage: str) -> None:
+        """Empty nodes where a stage counts those in use: the ones with the fewest pods first."""
+        if stage != FEWEST_NODES:
+            return
+        domains: list[tuple[int, ...]] = [(position,) for position in range(self._states.size)]
+        targets = [own for own in domains if self._can_be_emptied(own)]
+        for own in sorted(targets, key=lambda own: (*self._sizes(place for p in own for place in self._on[p]), own)):
+            if is_past(self._deadline):
+                raise TimeOverError
+            self._tried(lambda own=own: self._leave(own))  # type: ignore[misc]
+
+    def _can_be_emptied(self, positions: Collection[int]) -> bool:
+        """Whether some pods are on these nodes, and all of them may go."""
+        there = [place for position in positions for place in self._on[position]]
+        return bool(there) and all(self._takes_part(place) for place in there)
+
+    def _leave(self, positions: Collection[int]) -> bool:
+        """Take everything off some nodes, to others that are in use."""
+        leaving = [place for position in positions for place in self._on[position]]
+        unused = {position for position in range(self._states.size) if not self._on[position]}
+        for place in leaving:
+            self._set(place, None)
+        return self._settle(leaving, unused.union(positions))
+
+    def _takes_part(self, place: int) -> bool:
+        """Whether a unit stands for itself; running ones may move then."""
+        known = self._movable.get(place)
+        if known is None:
+            known = self._movable[place] = self._stands_alone(place)
+        return known
+
+    def _stands_alone(self, place: int) -> bool:
+        unit_set, home = self._queue[place].unit_set, self._homes.get(place)
+        if place in self._request.earlier.assigned or (home is not None and not home.disruption.movable):
+            return False
+        own = all(claim.key is None and not claim.allocated for claim in unit_set.shape.claims)
+        return unit_set.gang is None and unit_set.shape.rules is None and own
+
+    def _requirements(self, place: int) -> UnitRequirements:
+        return self._context.requirements.of(self._queue[place], {})
+
+    def _best(self, place: int) -> list[_Ejection]:
+        """The nodes where the fewest and cheapest pods have to leave for a unit, the best first."""
+        requirements = self._requirements(place)
+        devices = requested_devices([self._queue[place].unit_set.shape])
+        pairs = ((self._estimate(requirements, devices, one), one) for one in requirements.suitable.members)
+        close = nsmallest(_CANDIDATES, ((estimate, one) for estimate, one in pairs if estimate is not None))
+        found = (self._ejection(requirements, position) for _, position in close)
+        return sorted((one for one in found if one is not None), key=lambda one: (one.moves, one.cost, one.position))
+
+    def _estimate(self, requirements: UnitRequirements, devices: int, position: int) -> int | None:
+        """At least about so many pods have to leave a node; None: it is no use."""
+        version = self._versions[position]
+        known = self._estimates.get((requirements, position))
+        if known is None or known[0] != version:
+            known = version, self._estimated(requirements, devices, position)
+            self._estimates[requirements, position] = known
+        return known[1]
+
+    def _estimated(self, requirements: UnitRequirements, devices: int, position: int) -> int | None:
+        state = self._states.state(position)
+        lacking = devices - self._free_devices(state)
+        short = missing_resources(requirements.requests, state.room)
+        if lacking <= 0 and not short:
+            return 0
+        sizes = self._sizes_of(position)
+        number = 1 if short else 0
+        for count, size in enumerate(sizes, 1):
+            if lacking <= 0:
+                break
+            lacking -= size
+            number = max(number, count)
+        # Where devices are shared this is a guess.
+        return number if sizes and (lacking <= 0 or state.devices.in_use.shares) else None
+
+    def _sizes_of(self, position: int) -> list[int]:
+        """How many devices each unit has that may leave a node, the largest first."""
+        version, known = self._versions[position], self._sizes_on.get(position)
+        if known is None or known[0] != version:
+            sizes = (self._devices(place) for place in self._on[position] if self._takes_part(place))
+            known = self._sizes_on[position] = version, sorted(sizes, reverse=True)
+        return known[1]
+
+    def _free_devices(self, state: NodeState) -> int:
+        known = self._free.get(state)
+        if known is None:
+            taken = len(state.devices.in_use.dedicated | state.devices.in_use.shares.keys())
+            known = self._free[state] = sum(state.devices.view.shape.reachable) - taken
+        return known
+
+    def _devices(self, place: int) -> int:
+        return sum(len(made.devices.results or ()) for _, made in self._at[place].made)
+
+    def _ejection(self, requirements: UnitRequirements, position: int) -> _Ejection | None:
+        """Who has to leave a node for a unit; None where nothing that may leave makes room."""
+        known = self._ejections.get((requirements, position))
+        if known is not None and known[0] == self._versions[position]:
+            found = known[1]
+            return found if found is None or found.moves <= self._left else None
+        version, mark = self._versions[position], len(self._log)
+        try:
+            places = self._victims(requirements, position)
+        finally:
+            self._undo(mark)
+            self._versions[position] = version
+        found = None
+        if places is not None:
+            new = [place for place in places if place in self._homes and place not in self._moved]
+            cost = sum(self._homes[place].cost for place in new)
+            found = _Ejection(position, tuple(places), len(new), cost)
+        self._ejections[requirements, position] = version, found
+        return found if found is None or found.moves <= self._left else None
+
+    def _victims(self, requirements: UnitRequirements, position: int) -> list[int] | None:
+        """Take all off that may leave, and put back those beside whom the unit fits."""
+        if self._fits(requirements, position):
+            return []
+        leaving = [place for place in self._on[position] if self._takes_part(place)]
+        had = {place: self._at[place] for place in leaving}
+        for place in leaving:
+            self._set(place, None)
+        if not self._fits(requirements, position):
+            return None
+        going: list[int] = []
+        for place in sorted(leaving, key=self._importance, reverse=True):
+            mark = len(self._log)
+            self._set(place, had[place])
+            if not self._fits(requirements, position):
+                self._undo(mark)
+                going.append(place)
+        return going
+
+    def _importance(self, place: int) -> tuple[int, int, int]:
+        """Who is put back first: who costs most, and who is hardest to place elsewhere."""
+        is_new = place in self._homes and place not in self._moved
+        size = requested_devices([self._queue[place].unit_set.shape])
+        return self._homes[place].cost if is_new else 0, size, -place
+
+    def _sizes(self, places: Iterable[int]) -> tuple[int, int]:
+        """How many running pods these are, and what it costs to move them."""
+        new = [place for place in places if place in self._homes and place not in self._moved]
+        return len(new), sum(self._homes[place].cost for place in new)
+
+    def _fits(self, requirements: UnitRequirements, position: int) -> bool:
+        """Whether a unit fits on a node as it is now. Raises ``TimeOverError``."""
+        state = self._states.state(position)
+        if missing_resources(requirements.requests, state.room):
+            return False
+        trial = self._trials.of(requirements, state.devices)
+        return trial.fits and trial.status is not Status.ERROR
+
+    def _carry_out(self, place: int, ejection: _Ejection) -> bool:
+        """Place a unit where others are ejected, and these elsewhere."""
+
+        def attempt() -> bool:
+            for one in ejection.places:
+                self._set(one, None)
+            made = self._made(place, ejection.position)
+            if made is None:
+                return False
+            self._set(place, _Place(ejection.position, made))
+            return self._settle(ejection.places, ())
+
+        return self._tried(attempt)
+
+    def _tried(self, attempt: Callable[[], bool]) -> bool:
+        """Keep what an attempt does if it succeeds within the number of moves, and undo it otherwise."""
+        mark = len(self._log)
+        is_done = False
+        try:
+            is_done = attempt() and self._count_moves(mark)
+        finally:
+            if not is_done:
+                self._undo(mark)
+            self._log.clear()
+        return is_done
+
+    def _count_moves(self, mark: int) -> bool:
+        changed = {place for place, _, _ in self._log[mark:] if place in self._homes}
+        gone = {place for place in changed if not self._is_at_home(place)}
+        left = self._left + len(changed & self._moved) - len(gone)
+        if left < 0:
+            return False
+        self._left, self._moved = left, (self._moved - changed) | gone
+        return True
+
+    def _is_at_home(self, place: int) -> bool:
+        return self._at.get(place) == self._home_at[place]
+
+    def _settle(self, places: Iterable[int], excluded: Collection[int]) -> bool:
+        """Give each of these units another place, the largest first; False if one has none."""
+        shape = {place: self._queue[place].unit_set.shape for place in places}
+        sizes = {place: (requested_devices([own]), *sorted(own.requests.values())) for place, own in shape.items()}
+        for place in sorted(shape, key=lambda one: (sizes[one], -one), reverse=True):
+            at = self._target(place, excluded)
+            if at is None:
+                return False
+            self._set(place, at)
+        return True
+
+    def _target(self, place: int, excluded: Collection[int]) -> _Place | None:
+        """The place with the fewest free devices beside a unit; the home of one that would still fit there."""
+        requirements = self._requirements(place)
+        for position in self._tightest(requirements, requested_devices([self._queue[place].unit_set.shape]), excluded):
+            if self._fits(requirements, position):
+                made = self._made(place, position)
+                if made is not None:
+                    return _Place(position, made)
+        return None
+
+    def _tightest(self, requirements: UnitRequirements, devices: int, excluded: Collection[int]) -> Iterator[int]:
+        """One node of each state in which a unit may fit, those with the fewest free devices first."""
+        found: list[tuple[int, int]] = []
+        for state, positions in self._states.groups.items():
+            free = self._free_devices(state)
+            if free < devices and not state.devices.in_use.shares:
+                continue
+            if missing_resources(requirements.requests, state.room):
+                continue
+            members = requirements.suitable.members
+            first = next((one for one in positions if one in members and one not in excluded), None)
+            if first is not None:
+                found.append((free, first))
+        return (position for _, position in sorted(found))
+
+    def _made(self, place: int, position: int) -> AllocationsOfUnit | None:
+        """What the claims of a unit get on a node; None if they get nothing there."""
+        requested = unallocated_claims(self._queue[place].unit, {})
+        with suppress(TrialAbortedError):
+            made = allocate_claims(requested, position, self._states, self._trials)
+            return tuple(zip(requested, made, strict=True))
+        return None
+
+    def _set(self, place: int, at: _Place | None) -> None:
+        """Put a unit somewhere, or nowhere, and note it."""
+        before = self._at.get(place)
+        self._log.append((place, before, at))
+        self._change(place, before, at)
+
+    def _change(self, place: int, before: _Place | None, after: _Place | None) -> None:
+        requests: Mapping[str, int] = self._queue[place].unit_set.shape.requests
+        if before is not None:
+            self._states.remove_pod(before.position, requests, [ref.key for ref, _ in before.made])
+            self._on[before.position].discard(place)
+            self._versions[before.position] += 1
+            del self._at[place]
+        if after is not None:
+            pairs = [(ref.key, allocation) for ref, allocation in after.made]
+            self._states.add_pod(after.position, requests, pairs)
+            self._on[after.position].add(place)
+            self._versions[after.position] += 1
+            self._at[place] = after
+
+    def _undo(self, mark: int) -> None:
+        """Take back what was done since a mark of the log."""
+        while len(self._log) > mark:
+            place, before, after = self._log.pop()
+            self._change(place, after, before)
