@@ -34,8 +34,8 @@ _UNMOVED_SHARE, _SEARCH_SHARE = 1 / 4, 1 / 3
 class EarlyMoves:
     """A plan, and the plan to start from, which is the same one if it can be written as columns."""
 
-    assignment: PlanAssignment
-    start: IntegerPlan | None
+    assignment: PlanAssignment | None = None
+    start: IntegerPlan | None = None
     interrupted: bool = False
 
     def instance(self, instance: PlanInstance) -> PlanInstance:
@@ -50,9 +50,52 @@ class EarlyMoves:
         known = tuple(StageResult(one.name, plan.value(one.terms), None, proven=False, rounds=0) for one in stages)
         return PlanSolution(plan, known, (), interrupted=True)
 
+    def better(
+        self,
+        request: PlanRequest,
+        instance: PlanInstance,
+        solution: PlanSolution,
+        assignment: PlanAssignment,
+        limits: PlanLimits,
+    ) -> tuple[PlanSolution, PlanAssignment]:
+        """Return the best, by stages, of a plan, what was found early, and what first fit makes of it and of no moves.
+
+        Bounds hold as they are, as in ``better_plan``.
+        """
+        start, stages = instance.unmoved, solution.stages
+        if start is None or (
+            len(stages) == len(instance.goals) and all(stage.value == stage.bound for stage in stages)
+        ):
+            return solution, assignment
+        best, values = assignment, [stage.value for stage in stages]
+        if self.assignment is not None:
+            counted = _values(request, instance, self.assignment)
+            if _is_better(instance, counted, values):
+                best, values = self.assignment, counted
+        unmoved = replace(solution, plan=start)
+        for made, before in ((solution, assignment), (unmoved, assign_plan(request, instance, unmoved))):
+            if is_past(limits.deadline):
+                break
+            filled = filled_beside(request, before, limits)
+            more = filled.assigned.keys() - before.assigned.keys()
+            counted = list(values_with_more(request, instance, made.plan, more))
+            if _is_better(instance, counted, values):
+                solution, best, values = replace(solution, plan=made.plan), filled, counted
+        if best is assignment:
+            return solution, assignment
+        told = (
+            replace(one, value=value, proven=value == one.bound) for one, value in zip(stages, values, strict=False)
+        )
+        return replace(solution, stages=tuple(told)), best
+
 
 def find_early_moves(request: PlanRequest, instance: PlanInstance, limits: PlanLimits) -> EarlyMoves:
-    """Improve the plans in which nobody moves by local search: that of first fit, and then that of columns."""
+    """Improve the plans in which nobody moves by local search: that of first fit, and then that of columns.
+
+    Nothing is looked for where nodes are bought or go.
+    """
+    if request.catalogue is not None or (request.moves and request.moves.prices):
+        return EarlyMoves()
     at_home = _unmoved_assignment(request)
     found = given = filled_beside(request, at_home, limits)
     interrupted = False
@@ -82,41 +125,6 @@ def _values(request: PlanRequest, instance: PlanInstance, assignment: PlanAssign
 def _starts_better(instance: PlanInstance, plan: IntegerPlan) -> bool:
     before, terms = instance.unmoved, [goal.stage.terms for goal in instance.goals]
     return before is not None and _is_better(instance, list(map(plan.value, terms)), list(map(before.value, terms)))
-
-
-def better_moves(
-    request: PlanRequest,
-    instance: PlanInstance,
-    solution: PlanSolution,
-    assignment: PlanAssignment,
-    limits: PlanLimits,
-    early: EarlyMoves | None,
-) -> tuple[PlanSolution, PlanAssignment]:
-    """Return the best, by stages, of a plan, what was found early, and what first fit makes of it and of no moves.
-
-    Bounds hold as they are, as in ``better_plan``.
-    """
-    start, stages = instance.unmoved, solution.stages
-    if start is None or (len(stages) == len(instance.goals) and all(stage.value == stage.bound for stage in stages)):
-        return solution, assignment
-    best, values = assignment, [stage.value for stage in stages]
-    if early is not None:
-        counted = _values(request, instance, early.assignment)
-        if _is_better(instance, counted, values):
-            best, values = early.assignment, counted
-    unmoved = replace(solution, plan=start)
-    for made, before in ((solution, assignment), (unmoved, assign_plan(request, instance, unmoved))):
-        if is_past(limits.deadline):
-            break
-        filled = filled_beside(request, before, limits)
-        more = filled.assigned.keys() - before.assigned.keys()
-        counted = list(values_with_more(request, instance, made.plan, more))
-        if _is_better(instance, counted, values):
-            solution, best, values = replace(solution, plan=made.plan), filled, counted
-    if best is assignment:
-        return solution, assignment
-    told = (replace(one, value=value, proven=value == one.bound) for one, value in zip(stages, values, strict=False))
-    return replace(solution, stages=tuple(told)), best
 
 
 def _is_better(instance: PlanInstance, values: Sequence[int], others: Sequence[int]) -> bool:
@@ -163,9 +171,9 @@ def plan_of_assignment(instance: PlanInstance, request: PlanRequest, assignment:
         return None
     roles = _roles_by_place(instance)
     there: dict[str, list[int]] = defaultdict(list)
-    for place, (node, _) in assignment.assigned.items():
+    for place, (at, _) in assignment.assigned.items():
         if place not in request.earlier.assigned:
-            there[node.metadata.name].append(place)
+            there[at.metadata.name].append(place)
     homes_on = slots.roles_at_home()
     unmoved = {column.node_class: column for column, _ in start.columns}
     columns = Counter[Column]()

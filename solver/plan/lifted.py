@@ -77,7 +77,7 @@ class LiftedPods:
         refused: Mapping[UnitKey, Reason],
     ) -> LiftedPods:
         """Take the units of these keys off their nodes."""
-        capacities = _capacities(cluster) if options.preempts else {}
+        capacities = device_capacities(cluster) if options.preempts else {}
         largest: dict[tuple[str, str], int] = {}
         for (driver, _, _), own in capacities.items():
             for name, amount in own.items():
@@ -242,7 +242,7 @@ class LiftedPods:
         return one.node == run.node and had == gets
 
 
-def _capacities(cluster: Cluster) -> dict[DeviceId, dict[str, int]]:
+def device_capacities(cluster: Cluster) -> dict[DeviceId, dict[str, int]]:
     """The capacities of all devices that are more than nothing."""
     found: dict[DeviceId, dict[str, int]] = {}
     for slice_ in cluster.slices:

@@ -18,25 +18,31 @@ from contextlib import suppress
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, nsmallest
 
+from ...models.kubernetes.meta import DeviceId
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.common import Status
 from ...models.workload.node_room import missing_resources
+from ...models.workload.unit_classes import UnitShape
 from .assign import PlanAssignment
 from .build import PlanRequest
 from .build.objectives import FEWEST_NODES, MOVE_STAGES, Goal
 from .build.weights import requested_devices
 from .first_fit import AllocationsOfUnit, allocate_claims, context_beside
+from .lifted import device_capacities
 from .master_problem import is_past
 from .node_states import NodeState, TimeOverError, TrialAbortedError, UnitRequirements, unallocated_claims
 
 # So many nodes are looked at closely for one unit: those that seem to need the fewest ejections.
 _CANDIDATES = 16
+_TOLERANCE = 1e-9
+# Units that are ejected may eject others on so many nodes, so many times in turn.
+_CHAINED, _CHAIN = 3, 1
 # A unit that needs no ejection counts as if it needed this part of one.
 _NO_EJECTION = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _UnitPlace:
     """Where a unit is: the position of the node, and what its claims have."""
 
     position: int
@@ -45,12 +51,49 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Ejection:
-    """A node for a unit, and who has to leave it, with the number and the cost of moves that are not made yet."""
+    """A node for a unit, and who has to leave it, with the number and the cost of moves that are not made yet.
+
+    ``amount`` is how many devices they have, in parts where devices are shared.
+    """
 
     position: int
     places: tuple[int, ...]
     moves: int
     cost: int
+    amount: float
+
+
+_Estimate = tuple[bool, int, float]
+"""Whether as many devices are ejected as are asked for, how many moves that is, and how many devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class _DeviceParts:
+    """What part of a device a share is, by the capacities of devices."""
+
+    capacities: Mapping[DeviceId, Mapping[str, int]]
+
+    def held(self, device: DeviceId, consumed: Mapping[str, str | int | float] | None) -> float:
+        """The part that is held; all of it where nothing else is said."""
+        has = self.capacities.get(device, {})
+        parts = [Quantity.parse(text).nano / has[name] for name, text in (consumed or {}).items() if name in has]
+        return max(parts, default=1.0)
+
+    def part(self, shape: UnitShape) -> float:
+        """The part of each device that a unit asks for, as far as requests say so."""
+        largest: dict[str, int] = {}
+        for has in self.capacities.values():
+            for name, amount in has.items():
+                largest[name] = max(amount, largest.get(name, 0))
+        requests = [one for claim in shape.claims if claim.spec for one in claim.spec.devices.requests or ()]
+        asked = [one.exactly.capacity.requests for one in requests if one.exactly and one.exactly.capacity]
+        parts = [
+            Quantity.parse(text).nano / largest[name]
+            for own in asked
+            for name, text in (own or {}).items()
+            if name in largest
+        ]
+        return max(parts, default=1.0) if len(asked) == len(requests) else 1.0
 
 
 def search_moves(
@@ -99,8 +142,8 @@ class MoveSearch:
         self._states, self._trials = self._context.node_states, self._context.trials
         there = {self._states.node(position).metadata.name: position for position in range(self._states.size)}
         self._positions = there
-        self._at: dict[int, _Place] = {
-            place: _Place(there[name], made) for place, (name, made) in placed.items() if name in there
+        self._at: dict[int, _UnitPlace] = {
+            place: _UnitPlace(there[name], made) for place, (name, made) in placed.items() if name in there
         }
         self._on: dict[int, set[int]] = defaultdict(set)
         for place, at in self._at.items():
@@ -108,13 +151,14 @@ class MoveSearch:
         self._home_at = {place: at for place, at in self._at.items() if place in self._homes}
         self._left = len(self._homes) if moves.most is None else moves.most
         self._moved: set[int] = set()
-        self._log: list[tuple[int, _Place | None, _Place | None]] = []
+        self._log: list[tuple[int, _UnitPlace | None, _UnitPlace | None]] = []
         self._versions: dict[int, int] = defaultdict(int)
         self._ejections: dict[tuple[UnitRequirements, int], tuple[int, _Ejection | None]] = {}
         self._free: dict[NodeState, int] = {}
         self._movable: dict[int, bool] = {}
-        self._sizes_on: dict[int, tuple[int, list[int]]] = {}
-        self._estimates: dict[tuple[UnitRequirements, int], tuple[int, int | None]] = {}
+        self._amounts = _DeviceParts(device_capacities(request.session.cluster))
+        self._holders_on: dict[int, tuple[int, list[list[tuple[int, float]]]]] = {}
+        self._estimates: dict[tuple[UnitRequirements, int], tuple[int, _Estimate | None]] = {}
 
     def assignment(self) -> PlanAssignment:
         """The plan by now."""
@@ -211,44 +255,68 @@ class MoveSearch:
     def _best(self, place: int) -> list[_Ejection]:
         """The nodes where the fewest and cheapest pods have to leave for a unit, the best first."""
         requirements = self._requirements(place)
-        devices = requested_devices([self._queue[place].unit_set.shape])
-        pairs = ((self._estimate(requirements, devices, one), one) for one in requirements.suitable.members)
-        close = nsmallest(_CANDIDATES, ((estimate, one) for estimate, one in pairs if estimate is not None))
+        shape = self._queue[place].unit_set.shape
+        devices, part = requested_devices([shape]), self._amounts.part(shape)
+        estimates = ((self._estimate(requirements, devices, part, one), one) for one in requirements.suitable.members)
+        close = nsmallest(_CANDIDATES, ((estimate, one) for estimate, one in estimates if estimate is not None))
         found = (self._ejection(requirements, position) for _, position in close)
-        return sorted((one for one in found if one is not None), key=lambda one: (one.moves, one.cost, one.position))
+        return sorted(
+            (one for one in found if one is not None),
+            key=lambda one: (one.amount >= devices * part, one.moves, one.cost, one.amount, one.position),
+        )
 
-    def _estimate(self, requirements: UnitRequirements, devices: int, position: int) -> int | None:
-        """At least about so many pods have to leave a node; None: it is no use."""
+    def _estimate(self, requirements: UnitRequirements, devices: int, part: float, position: int) -> _Estimate | None:
+        """About so many pods have to leave a node, and so many devices with them; None: it is no use."""
         version = self._versions[position]
         known = self._estimates.get((requirements, position))
         if known is None or known[0] != version:
-            known = version, self._estimated(requirements, devices, position)
+            known = version, self._estimated(requirements, devices, part, position)
             self._estimates[requirements, position] = known
         return known[1]
 
-    def _estimated(self, requirements: UnitRequirements, devices: int, position: int) -> int | None:
+    def _estimated(self, requirements: UnitRequirements, devices: int, part: float, position: int) -> _Estimate | None:
         state = self._states.state(position)
-        lacking = devices - self._free_devices(state)
+        going, chosen = set[int](), devices - self._free_devices(state)
+        if chosen > 0:
+            ways = []
+            for holders in self._holders(position):
+                left, own = 1.0 - sum(amount for _, amount in holders), list[int]()
+                for place, amount in sorted(holders, key=lambda one: one[1]):
+                    if left + _TOLERANCE < part and self._takes_part(place):
+                        left += amount
+                        own.append(place)
+                if left + _TOLERANCE >= part:
+                    ways.append((sum(amount for place, amount in holders if place in own), own))
+            ways.sort()
+            if len(ways) < chosen:
+                return None
+            going.update(place for _, own in ways[:chosen] for place in own)
         short = missing_resources(requirements.requests, state.room)
-        if lacking <= 0 and not short:
-            return 0
-        sizes = self._sizes_of(position)
-        number = 1 if short else 0
-        for count, size in enumerate(sizes, 1):
-            if lacking <= 0:
-                break
-            lacking -= size
-            number = max(number, count)
-        # Where devices are shared this is a guess.
-        return number if sizes and (lacking <= 0 or state.devices.in_use.shares) else None
+        amount = sum(self._amount(place) for place in going)
+        if short and not any(self._takes_part(place) for place in self._on[position]):
+            return None
+        moves, _ = self._sizes(going)
+        return devices > 0 and amount >= devices * part, moves + bool(short), amount
 
-    def _sizes_of(self, position: int) -> list[int]:
-        """How many devices each unit has that may leave a node, the largest first."""
-        version, known = self._versions[position], self._sizes_on.get(position)
+    def _holders(self, position: int) -> Iterable[Sequence[tuple[int, float]]]:
+        """By device of a node in use, who has it, and what part of it."""
+        version, known = self._versions[position], self._holders_on.get(position)
         if known is None or known[0] != version:
-            sizes = (self._devices(place) for place in self._on[position] if self._takes_part(place))
-            known = self._sizes_on[position] = version, sorted(sizes, reverse=True)
+            found: dict[DeviceId, list[tuple[int, float]]] = defaultdict(list)
+            for place in self._on[position]:
+                for device, amount in self._parts(place):
+                    found[device].append((place, amount))
+            known = self._holders_on[position] = version, list(found.values())
         return known[1]
+
+    def _parts(self, place: int) -> Iterator[tuple[DeviceId, float]]:
+        for _, made in self._at[place].made:
+            for one in made.devices.results or ():
+                device = one.driver, one.pool, one.device
+                yield device, self._amounts.held(device, one.consumed_capacity)
+
+    def _amount(self, place: int) -> float:
+        return sum(amount for _, amount in self._parts(place))
 
     def _free_devices(self, state: NodeState) -> int:
         known = self._free.get(state)
@@ -256,9 +324,6 @@ class MoveSearch:
             taken = len(state.devices.in_use.dedicated | state.devices.in_use.shares.keys())
             known = self._free[state] = sum(state.devices.view.shape.reachable) - taken
         return known
-
-    def _devices(self, place: int) -> int:
-        return sum(len(made.devices.results or ()) for _, made in self._at[place].made)
 
     def _ejection(self, requirements: UnitRequirements, position: int) -> _Ejection | None:
         """Who has to leave a node for a unit; None where nothing that may leave makes room."""
@@ -276,7 +341,8 @@ class MoveSearch:
         if places is not None:
             new = [place for place in places if place in self._homes and place not in self._moved]
             cost = sum(self._homes[place].cost for place in new)
-            found = _Ejection(position, tuple(places), len(new), cost)
+            amount = sum(map(self._amount, places))
+            found = _Ejection(position, tuple(places), len(new), cost, amount)
         self._ejections[requirements, position] = version, found
         return found if found is None or found.moves <= self._left else None
 
@@ -320,17 +386,16 @@ class MoveSearch:
 
     def _carry_out(self, place: int, ejection: _Ejection) -> bool:
         """Place a unit where others are ejected, and these elsewhere."""
+        return self._tried(lambda: self._enter(place, ejection, _CHAIN))
 
-        def attempt() -> bool:
-            for one in ejection.places:
-                self._set(one, None)
-            made = self._made(place, ejection.position)
-            if made is None:
-                return False
-            self._set(place, _Place(ejection.position, made))
-            return self._settle(ejection.places, ())
-
-        return self._tried(attempt)
+    def _enter(self, place: int, ejection: _Ejection, chain: int) -> bool:
+        for one in ejection.places:
+            self._set(one, None)
+        made = self._made(place, ejection.position)
+        if made is None:
+            return False
+        self._set(place, _UnitPlace(ejection.position, made))
+        return self._settle(ejection.places, (), chain)
 
     def _tried(self, attempt: Callable[[], bool]) -> bool:
         """Keep what an attempt does if it succeeds within the number of moves, and undo it otherwise."""
@@ -356,25 +421,38 @@ class MoveSearch:
     def _is_at_home(self, place: int) -> bool:
         return self._at.get(place) == self._home_at[place]
 
-    def _settle(self, places: Iterable[int], excluded: Collection[int]) -> bool:
-        """Give each of these units another place, the largest first; False if one has none."""
+    def _settle(self, places: Iterable[int], excluded: Collection[int], chain: int = 0) -> bool:
+        """Give each of these units another place, the largest first; False if one has none.
+
+        In a ``chain`` they may eject others, which may eject others in turn, so many times.
+        """
         shape = {place: self._queue[place].unit_set.shape for place in places}
         sizes = {place: (requested_devices([own]), *sorted(own.requests.values())) for place, own in shape.items()}
         for place in sorted(shape, key=lambda one: (sizes[one], -one), reverse=True):
             at = self._target(place, excluded)
-            if at is None:
+            if at is not None:
+                self._set(place, at)
+            elif not chain or not self._ejects(place, chain - 1):
                 return False
-            self._set(place, at)
         return True
 
-    def _target(self, place: int, excluded: Collection[int]) -> _Place | None:
+    def _ejects(self, place: int, chain: int) -> bool:
+        """Place a unit where others have to leave for it."""
+        for ejection in self._best(place)[:_CHAINED]:
+            mark = len(self._log)
+            if self._enter(place, ejection, chain):
+                return True
+            self._undo(mark)
+        return False
+
+    def _target(self, place: int, excluded: Collection[int]) -> _UnitPlace | None:
         """The place with the fewest free devices beside a unit; the home of one that would still fit there."""
         requirements = self._requirements(place)
         for position in self._tightest(requirements, requested_devices([self._queue[place].unit_set.shape]), excluded):
             if self._fits(requirements, position):
                 made = self._made(place, position)
                 if made is not None:
-                    return _Place(position, made)
+                    return _UnitPlace(position, made)
         return None
 
     def _tightest(self, requirements: UnitRequirements, devices: int, excluded: Collection[int]) -> Iterator[int]:
@@ -400,13 +478,13 @@ class MoveSearch:
             return tuple(zip(requested, made, strict=True))
         return None
 
-    def _set(self, place: int, at: _Place | None) -> None:
+    def _set(self, place: int, at: _UnitPlace | None) -> None:
         """Put a unit somewhere, or nowhere, and note it."""
         before = self._at.get(place)
         self._log.append((place, before, at))
         self._change(place, before, at)
 
-    def _change(self, place: int, before: _Place | None, after: _Place | None) -> None:
+    def _change(self, place: int, before: _UnitPlace | None, after: _UnitPlace | None) -> None:
         requests: Mapping[str, int] = self._queue[place].unit_set.shape.requests
         if before is not None:
             self._states.remove_pod(before.position, requests, [ref.key for ref, _ in before.made])

@@ -51,7 +51,6 @@ from .build.objectives import (
 )
 from .build.quota_stages import QUOTA_STAGES
 from .build.weights import spendable
-from .early_moves import EarlyMoves, better_moves, find_early_moves
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
@@ -60,6 +59,7 @@ from .price_and_branch import solve_stages, stage_bounds
 from .time_budget import PlanTimeBudget, most_placed
 
 if TYPE_CHECKING:
+    from .early_moves import EarlyMoves
     from .lifted import LiftedPods
 
 TIME_LIMIT = 300.0
@@ -177,7 +177,7 @@ def plan(
     last = time.last_first_fit([queue[place] for place in request.open_positions], len(cluster.nodes))
     # First fit takes places of nobody, and places all members of a group that it can.
     if not is_past(last) and not (moves and moves.preempts) and not (group and group.exactly is not None):
-        improve = better_plan if moves is None else partial(better_moves, early=early)
+        improve = early.better if early else better_plan
         solution, assignment = improve(request, instance, solution, assignment, replace(limits, deadline=last))
     time.lap("fill")
     refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
@@ -246,10 +246,11 @@ def plan(
 
 
 def _early_moves(request: PlanRequest, instance: PlanInstance, limits: PlanLimits) -> EarlyMoves | None:
-    """What local search finds where running pods may move, and nothing is bought, sold or lost for them."""
-    moves = request.moves
-    if moves is None or moves.preempts or moves.prices or request.catalogue is not None:
+    """What local search finds where running pods may move and none is lost; few plans load it."""
+    if request.moves is None or request.moves.preempts:
         return None
+    from .early_moves import find_early_moves
+
     return find_early_moves(request, instance, limits)
 
 

@@ -132,8 +132,7 @@ class _PlanInstanceBuilder:
     def __init__(self, request: PlanRequest) -> None:
         self._request = request
         self._cluster = request.catalogue.cluster if request.catalogue else request.session.cluster
-        session = replace(request.session, cluster=self._cluster)
-        self._compiler = NodeCompiler(session)
+        self._compiler = NodeCompiler(replace(request.session, cluster=self._cluster))
         self._ledger = request.earlier.allocated_state
         self._roles = GangRoles()
         self._apart = SharedClaims(request.relaxed)
@@ -145,7 +144,7 @@ class _PlanInstanceBuilder:
         offers = request.catalogue.offers if request.catalogue else {}
         there = (node for name, node in self._cluster.nodes.items() if name not in offers and self._may_use(name))
         moves = request.moves
-        self._busy = busy_nodes(self._cluster, session.gates, there, moves.parts if moves else ())
+        self._busy = busy_nodes(self._cluster, request.session.gates, there, moves.parts if moves else ())
         self._busy |= moves.kept if moves else frozenset()
 
     def build(self, deadline: float | None) -> PlanInstance:
@@ -235,8 +234,8 @@ class _PlanInstanceBuilder:
         catalogue = self._request.catalogue
         limits = list(catalogue.limit_rows(node_classes)) if catalogue else []
         residual, at_home = goals.residual_workload, list(homes.rows()) if homes else []
-        kinds: tuple[DualKind, ...]
-        kinds = ("quota" if quota else "gang", "row", "device", "claim", "budget", "limit", "home")
+        first_kind: DualKind = "quota" if quota else "gang"
+        kinds: tuple[DualKind, ...] = (first_kind, "row", "device", "claim", "budget", "limit", "home")
         rows = (gangs.rows, self._rows, shared.rows, on_one_node, goals.budget(first), limits, at_home)
         instance = replace(
             residual.instance(instance) if residual else instance,
