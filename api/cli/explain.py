@@ -49,6 +49,7 @@ def command(
     max_input_size: options.MaxInputSize = None,
     cel_errors: options.CelErrorPolicy = "strict",
     time_limit: options.TimeLimit = "60s",
+    audit: options.Audit = None,
     seed: options.Seed = 0,
     natural_gangs: options.NaturalGangs = False,
     timings: options.Timings = False,
@@ -73,7 +74,8 @@ def command(
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size)
     cluster = load_cluster(filename, reading, gates, node)
     ask = partial(explain, cluster, node=node, namespace=namespace, selector=selector, feature_gates=gates)
-    ask = partial(ask, natural_gangs=natural_gangs, group=group)
+    seconds = None if audit is None else options.parse_seconds(audit, "--audit")
+    ask = partial(ask, natural_gangs=natural_gangs, group=group, audit=seconds)
     result, interrupted = run_verb(partial(ask, cel_errors=cel_errors, time_limit=limit, seed=seed, timings=timings))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
     if not result.units and not group:

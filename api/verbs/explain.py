@@ -71,6 +71,7 @@ def explain(
     natural_gangs: bool = False,
     timings: bool = False,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    audit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ExplanationResult:
     """Say why claims cannot be allocated, and which changes would help most cheaply.
@@ -96,11 +97,17 @@ def explain(
         such a gang in any case.
     timings
         Put wall times into the document.
+    audit
+        Seconds in which the verifier decides anew that refused units fit nowhere, and for each set of reasons that they
+        are impossible together and each is needed; within ``time_limit``. None: no audit. What was audited is
+        ``certified``.
 
     Raises
     ------
     ValueError
         One line, for an unknown policy, gate, claim or group, or a bad selector.
+    VerificationError
+        If an audit finds an allocation, or a set of reasons to be wrong: a defect of drasat.
     ExplanationInterrupted
         For a KeyboardInterrupt; ``result`` holds what was explained by then.
 
@@ -111,6 +118,8 @@ def explain(
     if group:
         from ..solver.plan.group_questions import explain_group
 
+        if audit is not None:
+            raise ValueError("the answers about a group are not audited")
         if node is not None or selector or claims is not None:
             raise ValueError("a group makes no sense with a node, a selector or claims")
         ask = partial(explain_group, cluster, group, namespace=namespace)
@@ -118,7 +127,7 @@ def explain(
         from ..solver.explain.explain import explain as solve
 
         ask = partial(solve, cluster, node=node, namespace=namespace, selector=selector, claims=claims)
-        ask = partial(ask, progress=progress)
+        ask = partial(ask, audit=audit, progress=progress)
     ask = partial(ask, feature_gates=feature_gates, cel_errors=cel_errors, constraints=constraints, seed=seed)
     try:
         document = ask(natural_gangs=natural_gangs, time_limit=time_limit)

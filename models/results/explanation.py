@@ -32,7 +32,8 @@ class ExplainedNodes(Model, kw_only=True, omit_defaults=False):
     """Nodes on which a unit cannot be allocated for the same reasons; devices are those of the first.
 
     ``reasons`` are impossible together and, if ``minimal``, not without any one of them. ``proof`` is
-    what that rests on; ``certified``: anyone can check it, or it was audited. ``witness`` is the sum about the reasons
+    what that rests on; ``certified``: anyone can check it, or it was audited: no node has a place for the unit, and the
+    reasons are impossible together on the first, and each is needed. ``witness`` is the sum about the reasons
     on the first node, where counting is enough; what is no reason counts for nothing in it.
     """
 
@@ -117,6 +118,8 @@ class ExplanationDocument(Model, kw_only=True, omit_defaults=False):
     """What ``explain -o json`` prints. ``notices`` say what of the question was left aside.
 
     ``group`` is there where the question is about a group of pods; then there are no ``units``.
+    ``proof`` is what every no and every set of reasons rests on at least, null where nothing is refused; ``certified``:
+    each is a witness or audited.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -127,4 +130,6 @@ class ExplanationDocument(Model, kw_only=True, omit_defaults=False):
     notices: tuple[str, ...] = ()
     feature_gates: dict[str, bool]
     cel_errors: str
+    proof: ProofKind | None = None
+    certified: bool = False
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

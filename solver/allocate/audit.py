@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...models.cluster.cluster import Cluster
@@ -12,8 +12,9 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import ProofKind, Status
 from ..engines.outcome import UnitOutcome
-from ..verification.audit import Refusal, audit
+from ..verification.audit import Refusal, RefusalVerdict, audit
 from ..verification.existence import Audit
+from ..verification.reasons import ReasonSet
 from ..verification.verify import Placement, Violation
 from .check import VerificationError, placements_of_outcomes
 from .coupling import CoupledUnits
@@ -49,28 +50,53 @@ def audited_outcomes(
         If a refused unit has an allocation: a defect of drasat.
 
     """
+    found = list(outcomes)
+    for number, verdict in audit_refusals(question, outcomes, sets, deadline).items():
+        found[number] = _audited(outcomes[number], impossible_nodes(question, verdict), verdict.is_impossible)
+    return tuple(found)
+
+
+def impossible_nodes(question: AuditQuestion, verdict: RefusalVerdict) -> frozenset[str]:
+    """The nodes that have no place."""
+    pairs = zip(question.nodes, verdict.nodes, strict=True)
+    return frozenset(node.metadata.name for node, one in pairs if one is Audit.IMPOSSIBLE)
+
+
+def audit_refusals(
+    question: AuditQuestion,
+    outcomes: Sequence[UnitOutcome],
+    sets: Iterable[CoupledUnits],
+    deadline: float,
+    reasons: Mapping[int, tuple[ReasonSet, ...]] | None = None,
+) -> dict[int, RefusalVerdict]:
+    """Audit as ``audited_outcomes`` does, and sets of reasons, which are by the number of their unit.
+
+    Return what became of each unit that is refused, by its number.
+    """
     coupled = {id(unit) for one in sets for unit in one.units}
     refused = [number for number, one in enumerate(outcomes) if _is_audited(one) and id(one.unit) not in coupled]
     verdicts = audit(
         question.cluster,
-        _steps(question, outcomes, frozenset(refused)),
+        _steps(question, outcomes, {number: (reasons or {}).get(number, ()) for number in refused}),
         question.gates,
         cel_errors=question.cel_errors,
         caller_constraints=question.caller_constraints,
         deadline=deadline,
     )
-    found = list(outcomes)
-    for number, of_nodes in zip(refused, verdicts, strict=True):
+    found = dict(zip(refused, verdicts, strict=True))
+    # What was placed together is entered in the order of the units, which need not be that of their placement.
+    for number, verdict in found.items() if question.is_complete and not coupled else ():
         unit = outcomes[number].unit
-        names = [node.metadata.name for node in question.nodes]
-        possible = next((name for name, one in zip(names, of_nodes, strict=True) if one is Audit.POSSIBLE), None)
-        # What was placed together is entered in the order of the units, which need not be that of their placement.
-        if possible is not None and question.is_complete and not coupled:
+        nodes = zip(question.nodes, verdict.nodes, strict=True)
+        possible = next((node.metadata.name for node, one in nodes if one is Audit.POSSIBLE), None)
+        if possible is not None:
             what = f"{unit.namespace}/{unit.name} is refused, and has an allocation on node {possible}"
             raise VerificationError([Violation(AUDIT_RULE, "", what)])
-        impossible = frozenset(name for name, one in zip(names, of_nodes, strict=True) if one is Audit.IMPOSSIBLE)
-        found[number] = _audited(outcomes[number], impossible, all(name in impossible for name in names))
-    return tuple(found)
+        for asked, one in zip((reasons or {}).get(number, ()), verdict.reasons, strict=True):
+            if one.wrong:
+                what = f"{unit.namespace}/{unit.name} is explained on node {asked.node.metadata.name}, and {one.wrong}"
+                raise VerificationError([Violation(AUDIT_RULE, "", what)])
+    return found
 
 
 def _is_audited(outcome: UnitOutcome) -> bool:
@@ -79,7 +105,7 @@ def _is_audited(outcome: UnitOutcome) -> bool:
 
 
 def _steps(
-    question: AuditQuestion, outcomes: Sequence[UnitOutcome], refused: frozenset[int]
+    question: AuditQuestion, outcomes: Sequence[UnitOutcome], refused: Mapping[int, tuple[ReasonSet, ...]]
 ) -> Iterator[Placement | Refusal]:
     """What was placed and what was refused, in the order of the units."""
     placements = placements_of_outcomes(question.cluster, outcomes)
@@ -92,7 +118,7 @@ def _steps(
             new = {ref.key for ref in outcome.unit.requested_claims} - made
             claims = tuple(ref.claim for ref in outcome.unit.claims if ref.key in new and ref.claim is not None)
             earlier = tuple(ref.claim for ref in outcome.unit.claims if ref.key not in new and ref.claim is not None)
-            yield Refusal(question.nodes, claims, outcome.unit.pod, earlier)
+            yield Refusal(question.nodes, claims, outcome.unit.pod, earlier, refused[number])
 
 
 def _audited(outcome: UnitOutcome, impossible: frozenset[str], everywhere: bool) -> UnitOutcome:

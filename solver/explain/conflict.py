@@ -38,6 +38,8 @@ from ..engines.outcome import deletion_filter
 from ..proofs import find_witness
 
 REQUEST_REASONS = frozenset({"exactCount", "all", "firstAvailable"})
+# The only reason where they cannot be taken apart: what that rests on nobody can check.
+COMBINATION = "combination"
 
 
 def obstacle_of(reason: Justification) -> tuple[int | None, Obstacle] | None:
@@ -113,7 +115,7 @@ class ExplanationCompiler:
         except FatalError as error:
             raise NotCompilableError(reason_from_error(error, problem_names(claims, view))) from None
         except CoefficientError as error:
-            raise NotCompilableError(Reason("combination", "", f"the solver cannot be asked: {error}")) from None
+            raise NotCompilableError(Reason(COMBINATION, "", f"the solver cannot be asked: {error}")) from None
 
 
 def _holders_by_device(view: NodeView, allocated_state: AllocatedState) -> dict[int, list[str]]:

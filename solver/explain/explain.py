@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import ClaimAnswer, Reason, Status, outcome_of
+from ...models.results.common import ClaimAnswer, ProofKind, Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
@@ -26,6 +26,7 @@ from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
 from ..allocate.allocate import TIME_LIMIT, place_units, search_seconds, units_to_place
+from ..allocate.audit import AuditQuestion
 from ..allocate.check import check_allocations, verification_ends, verified_outcomes
 from ..allocate.coupling import find_coupled_units
 from ..allocate.placement import Placer
@@ -33,6 +34,7 @@ from ..allocate.unsupported import incomplete_gang_notices, placed_pods
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import DEVICE_ROOM_TEXTS, SearchInterrupted, UnitOutcome, worst_outcome
 from ..engines.registry import ENGINES, effective_policy
+from .audit import UnitExplanation, audit_explanations
 
 if TYPE_CHECKING:
     from .explainer import Explainer
@@ -54,13 +56,15 @@ def explain(
     seed: int = 0,
     natural_gangs: bool = False,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    audit: float | None = None,
     progress: Progress | None = None,
 ) -> ExplanationDocument:
     """Allocate as ``allocate`` does with the engine ``auto``, and explain each unit that gets nothing.
 
     Units that a ConstraintGroup ties together are allocated together; each that then gets nothing is explained alone.
-    The arguments are those of ``allocate``, and so is what it raises; a KeyboardInterrupt becomes a
-    ``SearchInterrupted`` with what was explained by then; the other units are ``Unknown``.
+    ``audit`` seconds are for deciding anew that refused units fit nowhere, and that the reasons of each set are
+    impossible together and needed. The arguments are those of ``allocate``, and so is what it raises; a
+    KeyboardInterrupt becomes a ``SearchInterrupted`` with what was explained by then; the other units are ``Unknown``.
     """
     check_policy(cel_errors)
     given = read_caller_constraints(constraints)
@@ -79,13 +83,27 @@ def explain(
     check = partial(check_allocations, cluster, run.placed, gates, policy, given, groups=True)
     ends = verification_ends(started, time_limit)
     run.keep(verified_outcomes(run.placed, partial(check, deadline=ends), sets))
+    seconds = {"explain": monotonic() - started}
+    if audit is not None and not interrupted:
+        audit_ends = monotonic() + audit if time_limit is None else min(monotonic() + audit, started + time_limit)
+        complete = not placer.rooms.devices.devices
+        question = AuditQuestion(cluster, tuple(nodes.values()), gates, policy, given, complete)
+        try:
+            run.placed, run.explanations = audit_explanations(question, run.placed, run.explanations, sets, audit_ends)
+        except KeyboardInterrupt:
+            interrupted = True
+        seconds["audit"] = monotonic() - started - seconds["explain"]
+    explained = [run.explanations.get(id(unit)) for unit in requested]
     units = tuple(
-        run.explanations.get(id(unit)) or explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
-        for unit in requested
+        one.unit if one else explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
+        for unit, one in zip(requested, explained, strict=True)
     )
+    proof = ProofKind.weakest(kind for one in run.placed for kind in run.proofs(one, len(nodes)))
     document = ExplanationDocument(
         outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in units])),
         units=units,
+        proof=proof,
+        certified=proof is None or proof.is_checked,
         notices=(
             *dropped,
             *read_controllers(cluster, natural_gangs=natural_gangs).notices,
@@ -100,7 +118,7 @@ def explain(
         ),
         feature_gates=gates.to_dict(),
         cel_errors=policy,
-        timings={"explain": monotonic() - started},
+        timings=seconds,
     )
     if interrupted:
         raise SearchInterrupted(document)
@@ -140,7 +158,7 @@ def explain_beside(
             run.record(placed, "")
         answer = placer.place(unit)
         run.record([answer], "")
-        units.append(run.explanations[id(unit)])
+        units.append(run.explanations[id(unit)].unit)
         if answer.outcome == Status.ALLOCATED:
             # What it took is free for the next one.
             run = None
@@ -183,7 +201,7 @@ class _ExplanationRun:
     """The outcomes of units and their explanations: ``explanations`` are by the unit's identity."""
 
     def __init__(self, allocated_state: AllocatedState, rooms: NodeRooms, make: Callable[[], Explainer]) -> None:
-        self.explanations: dict[int, ExplainedUnit] = {}
+        self.explanations: dict[int, UnitExplanation] = {}
         self.placed: list[UnitOutcome] = []
         self._ledger = allocated_state
         self._rooms = rooms
@@ -207,18 +225,29 @@ class _ExplanationRun:
                 self.placed[number] = new
                 self.explanations[id(new.unit)] = self._explanation(new, "")
 
-    def _explanation(self, answer: UnitOutcome, ties: str) -> ExplainedUnit:
+    def proofs(self, answer: UnitOutcome, nodes: int) -> Iterator[ProofKind]:
+        """Yield what a no rests on: each of its sets of reasons, and the no itself on nodes that have none."""
+        explained = self.explanations.get(id(answer.unit))
+        if explained is not None and answer.proof_kind is not None:
+            failures = explained.unit.failures
+            yield from (one.proof for one in failures)
+            if sum(one.nodes for one in failures) < nodes:
+                yield answer.proof_kind
+
+    def _explanation(self, answer: UnitOutcome, ties: str) -> UnitExplanation:
         if answer.outcome == Status.ALLOCATED:
             taken = tuple(
                 ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=allocation)
                 for ref, allocation in answer.allocations
             )
-            return replace(explained_unit(answer.unit, Status.ALLOCATED, node=answer.node), allocations=taken)
+            unit = explained_unit(answer.unit, Status.ALLOCATED, node=answer.node)
+            return UnitExplanation(replace(unit, allocations=taken))
         if answer.outcome == Status.UNKNOWN:
-            return explained_unit(answer.unit, Status.UNKNOWN, reasons=answer.reasons, complete=False)
+            unit = explained_unit(answer.unit, Status.UNKNOWN, reasons=answer.reasons, complete=False)
+            return UnitExplanation(unit)
         if any(failure.message.startswith(DEVICE_ROOM_TEXTS) for failure in answer.failures):
             # Devices fit, but not what they take of their node, which is not a question about devices.
-            return explained_unit(answer.unit, answer.outcome, reasons=answer.reasons, complete=False)
+            return UnitExplanation(explained_unit(answer.unit, answer.outcome, reasons=answer.reasons, complete=False))
         self._explainer = self._explainer or self._make()
         whole = explained_unit(answer.unit, answer.outcome, reasons=answer.reasons)
         return self._explainer.explain(answer, whole, self._allocated, self._ledger, self._rooms, ties)

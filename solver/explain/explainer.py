@@ -25,8 +25,11 @@ from ...problem.node_state import AllocatedState
 from ..engines.cp_sat import Limits
 from ..engines.engine import Session
 from ..engines.outcome import UnitOutcome
+from ..verification.reasons import ReasonSet
+from .audit import ExplainedClass, UnitExplanation
 from .changes import RelaxationOption
 from .conflict import (
+    COMBINATION,
     ExplanationCompiler,
     GuardedProblem,
     MinimalUnsatisfiableSubset,
@@ -36,7 +39,7 @@ from .conflict import (
 )
 from .relaxation import MAX_RELAXATIONS, RelaxationNode, UnitRelaxationSearch
 from .what_if import TrialLimitError, WhatIf, WhatIfTrials, node_misfit
-from .wording import ReasonWording
+from .wording import ReasonWording, held_reason
 
 # Classes of nodes that are explained, the largest first.
 MAX_NODE_CLASSES = 16
@@ -45,16 +48,18 @@ _GUARDED_CHANGES = frozenset({"constraint", "requestSelector", "classSelector", 
 
 
 @dataclass(frozen=True, slots=True)
-class _ExplainedClass:
+class _NodeClass:
     """A class of nodes by name, why the unit fails on them, and the place where relaxations may be tried, if any.
 
-    ``failure`` names no nodes, so that classes that read alike are equal.
+    ``failure`` names no nodes, so that classes that read alike are equal. ``asked`` are the reasons as an audit takes
+    them, None where the node itself refuses the unit.
     """
 
     names: tuple[str, ...]
     failure: ExplainedNodes
     place: RelaxationNode | None
     witness: CountedWitness | None = None
+    asked: ReasonSet | None = None
 
 
 class Explainer:
@@ -76,7 +81,7 @@ class Explainer:
         allocated_state: AllocatedState,
         rooms: NodeRooms,
         ties: str = "",
-    ) -> ExplainedUnit:
+    ) -> UnitExplanation:
         """Complete ``whole``, the record of a unit that got nothing, with its failures and relaxations.
 
         ``allocated`` are the claims of earlier units, with what they got. ``ties`` names the groups that tie the unit
@@ -87,7 +92,7 @@ class Explainer:
         refs = tuple(dataclasses.replace(ref, claim=allocated.get(ref.key, ref.claim)) for ref in answer.unit.claims)
         unit = dataclasses.replace(answer.unit, claims=refs)
         if unit.problems or any(reason.id == "deviceClass" for reason in answer.reasons):
-            return whole
+            return UnitExplanation(whole)
         self._trials.renew()
         cluster = self._session.cluster.with_claims(allocated.values())
         what_if = WhatIf(cluster, unit, self._session.gates, self._session.caller_constraints, rooms)
@@ -96,21 +101,25 @@ class Explainer:
             alone = next((nodes[0] for nodes in groups if ties and self._trials.fits(what_if, nodes[0])), None)
             if alone is not None:
                 reason = Reason("constraintGroup", "", f"alone it fits on {alone.metadata.name}")
-                return structs.replace(whole, reasons=(*answer.reasons, reason))
+                return UnitExplanation(structs.replace(whole, reasons=(*answer.reasons, reason)))
             explained = [self._class(unit, nodes, allocated_state, rooms) for nodes in groups[:MAX_NODE_CLASSES]]
         except (DeadlineExceededError, TrialLimitError):
-            return structs.replace(whole, complete=False)
+            return UnitExplanation(structs.replace(whole, complete=False))
         except SelectorError:
-            return whole
+            return UnitExplanation(whole)
         tied = Reason("constraintGroup", "", f"tied to other units by {ties}: what follows is about this one alone")
         relaxer = UnitRelaxationSearch(what_if, self._trials, self._rest)
         done = relaxer.run([one.place for one in explained if one.place is not None])
-        return structs.replace(
+        merged = list(_merge_equal_classes(explained))
+        found = structs.replace(
             whole,
             reasons=(*([tied] if ties else ()), *(answer.reasons if answer.outcome == Status.ERROR else ())),
-            failures=tuple(_merge_equal_classes(explained)),
+            failures=tuple(failure for failure, _ in merged),
             relaxations=tuple(relaxer.found[:MAX_RELAXATIONS]),
             complete=done and len(groups) <= MAX_NODE_CLASSES,
+        )
+        return UnitExplanation(
+            found, tuple(tuple(ExplainedClass(one.names, one.asked) for one in own) for _, own in merged)
         )
 
     def _groups(self, unit: Unit, allocated_state: AllocatedState, rooms: NodeRooms) -> list[list[Node]]:
@@ -128,21 +137,24 @@ class Explainer:
 
     def _class(
         self, unit: Unit, nodes: Sequence[Node], allocated_state: AllocatedState, rooms: NodeRooms
-    ) -> _ExplainedClass:
+    ) -> _NodeClass:
         names = tuple(node.metadata.name for node in nodes)
         misfit = node_misfit(unit, nodes[0], rooms)
         if misfit is not None:
             failure = _node_failure(Reason(misfit.id, "", misfit.message))
-            return _ExplainedClass(names, failure, RelaxationNode(nodes[0], None))
+            return _NodeClass(names, failure, RelaxationNode(nodes[0], None))
         try:
             guarded = self._compiler.compile(nodes[0], unit.claims_to_allocate, allocated_state)
         except NotCompilableError as error:
-            return _ExplainedClass(names, _node_failure(error.reason), None)
+            failure = _node_failure(error.reason)
+            if error.reason.id == COMBINATION:
+                failure = structs.replace(failure, proof=ProofKind.SOLVER, certified=False)
+            return _NodeClass(names, failure, None)
         conflict = self._conflict(guarded)
         if conflict is None:
-            reason = Reason("combination", "", "the reasons could not be taken apart within the limit")
+            reason = Reason(COMBINATION, "", "the reasons could not be taken apart within the limit")
             failure = structs.replace(_node_failure(reason), minimal=False, proof=ProofKind.SOLVER, certified=False)
-            return _ExplainedClass(names, failure, None)
+            return _NodeClass(names, failure, None)
         words = ReasonWording(guarded, conflict.reasons)
         failure = ExplainedNodes(
             nodes=0,
@@ -160,7 +172,8 @@ class Explainer:
             + (() if conflict.confirmed else (_SHOWN_ONCE,)),
         )
         witness = _witness(guarded, conflict.reasons) if conflict.proof_kind is ProofKind.WITNESS else None
-        return _ExplainedClass(names, failure, RelaxationNode(nodes[0], words), witness)
+        asked = ReasonSet(nodes[0], tuple(held_reason(guarded, one) for one in conflict.reasons), conflict.minimal)
+        return _NodeClass(names, failure, RelaxationNode(nodes[0], words), witness, asked)
 
     def _conflict(
         self, guarded: GuardedProblem, without: RelaxationOption | None = None
@@ -220,16 +233,16 @@ def _node_failure(reason: Reason) -> ExplainedNodes:
     )
 
 
-def _merge_equal_classes(classes: Sequence[_ExplainedClass]) -> Iterator[ExplainedNodes]:
+def _merge_equal_classes(classes: Sequence[_NodeClass]) -> Iterator[tuple[ExplainedNodes, Sequence[_NodeClass]]]:
     """Put classes together whose failures read alike, and say how many nodes they have and which."""
-    groups: dict[ExplainedNodes, list[str]] = defaultdict(list)
+    groups: dict[ExplainedNodes, list[_NodeClass]] = defaultdict(list)
     witnesses = {one.names[0]: one.witness for one in classes}
     for one in classes:
-        groups[one.failure] += one.names
-    for failure, found in groups.items():
-        names = sorted(found)
+        groups[one.failure].append(one)
+    for failure, own in groups.items():
+        names = sorted(name for one in own for name in one.names)
         first = witnesses.get(names[0])
-        yield structs.replace(failure, nodes=len(names), names=tuple(names[:NODES_NAMED]), witness=first)
+        yield structs.replace(failure, nodes=len(names), names=tuple(names[:NODES_NAMED]), witness=first), own
 
 
 def _devices_for_request(words: ReasonWording, alternative: MergedAlternative) -> DevicesForRequest:

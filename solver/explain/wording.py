@@ -30,6 +30,7 @@ from ...problem.obstacles import Obstacle
 from ...problem.problem import Constraint
 from ...problem.topology import TopologyCondition
 from ..engines.outcome import SELECTOR_FILTERS
+from ..verification.reasons import HeldReason
 from .conflict import REQUEST_REASONS, GuardedProblem, obstacle_of
 
 # More devices than these are only counted.
@@ -233,6 +234,35 @@ def claims_of_entry(guarded: GuardedProblem, entry: MergedEntry) -> tuple[int, .
         return entry.claims
     merged = guarded.model.merged
     return merged.requests[merged.alternatives[entry.alternatives[0]].request].claims
+
+
+def held_reason(guarded: GuardedProblem, reason: Justification) -> HeldReason:
+    """Write a reason in the terms of the manifests, as audits take it."""
+    merged, found = guarded.model.merged, obstacle_of(reason)
+    demands = merged.problem.demands
+    if found is not None:
+        alternative, obstacle = found
+        numbers = () if alternative is None else merged.alternatives[alternative].demands
+        requests = tuple((demands[number].claim, demands[number].label) for number in numbers)
+        names = (obstacle.name,) if obstacle.name else ()
+        return HeldReason(reason.id, requests=requests, names=names, index=obstacle.index)
+    if reason.id in REQUEST_REASONS:
+        own = (one for one in merged.alternatives if one.request == reason.subject)
+        pairs = ((demands[number].claim, demands[number].request) for one in own for number in one.demands)
+        return HeldReason(reason.id, requests=tuple(dict.fromkeys(pairs)))
+    if reason.id in _DETAILS_OF_ENTRY:
+        entry = entry_of_reason(guarded, reason)
+        return HeldReason(reason.id, claims=tuple(claims_of_entry(guarded, entry)), index=entry.position)
+    if reason.id == "counters":
+        row = cast("int", reason.subject)
+        pool = guarded.names.pools[guarded.problem.counters.pool_of_row[row]]
+        return HeldReason(reason.id, names=(*pool, *guarded.problem.counters.names[row]))
+    if reason.id == "compatibilityGroups":
+        number, counter_set = guarded.problem.groups.sets[cast("int", reason.subject)]
+        return HeldReason(reason.id, names=(*guarded.names.pools[number], counter_set))
+    if reason.id == "resultLimit":
+        return HeldReason(reason.id, claims=() if reason.claim is None else (reason.claim,))
+    return HeldReason(reason.id, names=(str(reason.subject),))
 
 
 def entry_name(entry: MergedEntry) -> str:

@@ -116,12 +116,12 @@ class PlanAudit:
             caller_constraints=session.caller_constraints,
             deadline=deadline,
         )
-        for unit, places, of_nodes in zip(units, asked, verdicts, strict=True):
-            possible = [node for node, one in zip(nodes, of_nodes, strict=True) if one is Audit.POSSIBLE]
+        for unit, places, verdict in zip(units, asked, verdicts, strict=True):
+            possible = [node for node, one in zip(nodes, verdict.nodes, strict=True) if one is Audit.POSSIBLE]
             if possible and self._is_read(self.request.queue[places[0]].unit_set.shape):
                 said = f"{unit.namespace}/{unit.name} is said to fit no node, and fits {possible[0].metadata.name}"
                 raise VerificationError([Violation(AUDIT_RULE, "", said)])
-            if all(one is Audit.IMPOSSIBLE for one in of_nodes):
+            if verdict.is_impossible:
                 yield from places
 
     def _is_read(self, shape: UnitShape) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from time import monotonic
@@ -13,22 +13,40 @@ from ...models.kubernetes import extensions
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import key_of
+from ...models.kubernetes.meta import DeviceId, key_of
 from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from .existence import Audit, NodeAudit
 from .payments import SharedPrices
+from .reasons import ReasonAudit, ReasonSet, ReasonVerdict
 from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A unit that is said to fit none of the nodes: claims to allocate, and those that were allocated before."""
+    """A unit that is said to fit none of the nodes: claims to allocate, and those that were allocated before.
+
+    ``reasons`` are what is said to be impossible on some of the nodes.
+    """
 
     nodes: tuple[Node, ...]
     claims: tuple[ResourceClaim, ...]
     pod: Pod | None = None
     earlier: tuple[ResourceClaim, ...] = ()
+    reasons: tuple[ReasonSet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalVerdict:
+    """What became of a refusal, in the order of its nodes, and of the sets of reasons, in theirs."""
+
+    nodes: tuple[Audit, ...]
+    reasons: tuple[ReasonVerdict, ...] = ()
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether no node has a place."""
+        return all(one is Audit.IMPOSSIBLE for one in self.nodes)
 
 
 def audit(
@@ -39,18 +57,18 @@ def audit(
     cel_errors: str = "strict",
     caller_constraints: Sequence[extensions.CallerConstraint] = (),
     deadline: float | None = None,
-) -> list[list[Audit]]:
+) -> list[RefusalVerdict]:
     """Decide anew, for every refusal and each of its nodes, whether the claims have no allocation there.
 
-    The other arguments are as for ``verify``; what a refused unit sees is what the placements before it leave. Nodes
-    for which there is no time are undecided. What devices take of nodes, and what couples units, is left aside: it
-    could only refuse more.
+    Its sets of reasons are audited as well (``reasons``). The other arguments are as for ``verify``; a refused unit
+    sees what placements before it leave. Nodes for which there is no time are undecided. What devices take of
+    nodes, and what couples units, is left aside: it could only refuse more.
     """
     replay = Replay(cluster, gates, cel_errors, caller_constraints, True, True, deadline)
-    found: list[list[Audit]] = []
+    found: list[RefusalVerdict] = []
     for step in steps:
         if isinstance(step, Refusal):
-            found.append(_RefusalAudit(replay, step, caller_constraints, deadline).verdicts())
+            found.append(_RefusalAudit(replay, step, caller_constraints, deadline).verdict())
         else:
             replay.enter(step)
     return found
@@ -78,9 +96,21 @@ class _RefusalAudit:
         self._kind = UnitKind(refusal.pod, refusal.claims, earlier)
         self._refuted: dict[NodeFace, bool] = {}
 
-    def verdicts(self) -> list[Audit]:
-        """The verdicts, in the order of the nodes."""
-        return [self._on(node) for node in self._refusal.nodes]
+    def verdict(self) -> RefusalVerdict:
+        """Audit the nodes, and then the sets of reasons."""
+        nodes = tuple(map(self._on, self._refusal.nodes))
+        holders = self._replay.holders() if self._refusal.reasons else {}
+        return RefusalVerdict(nodes, tuple(self._of_reasons(one, holders) for one in self._refusal.reasons))
+
+    def _of_reasons(self, asked: ReasonSet, holders: Mapping[DeviceId, Collection[str]]) -> ReasonVerdict:
+        replay, given, deadline = self._replay, self._caller_constraints, self._deadline
+        if deadline is not None and monotonic() > deadline:
+            return ReasonVerdict()
+        try:
+            claims = [replay.loads.claim_on(claim, asked.node) for claim in self._refusal.claims]
+            return ReasonAudit(replay.context, claims, asked.node, holders, given, deadline).verdict(asked)
+        except SelectorError:
+            return ReasonVerdict()
 
     def _on(self, node: Node) -> Audit:
         replay = self._replay

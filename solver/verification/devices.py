@@ -389,9 +389,12 @@ class CounterStock:
 
     def left(self) -> dict[CounterKey, int] | None:
         """What the held devices leave of every counter; None where one is overdrawn: no device may draw (CTR-2)."""
+        left = self.balance()
+        return None if self._overdrawn else left
+
+    def balance(self) -> dict[CounterKey, int]:
+        """Every counter less what the held devices draw: negative where it is overdrawn."""
         self._catch_up()
-        if self._overdrawn:
-            return None
         return {key: amount - self._drawn.get(key, 0) for key, amount in self._generation.counters.items()}
 
     def _catch_up(self) -> None:

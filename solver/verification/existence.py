@@ -111,12 +111,18 @@ class NodeAudit(NodeOffers):
         model = cp_model.CpModel()
         choices = make_choices(model, options)
         rows = AuditRows(model, choices)
-        self._bound_devices(rows)
+        self.bound_devices(rows)
         self._bound_counters(rows)
         self._bound_groups(rows)
         for claim, entries in enumerate(self.entries):
             for entry in entries:
-                self._bound_entry(model, rows, entry, rows.covered(claim, entry))
+                self.bound_entry(model, rows, entry, rows.covered(claim, entry))
+        return self.search(model, rows)
+
+    def search(self, model: CpModel, rows: AuditRows) -> Audit:
+        """Look for choices that the rules do not refuse; one that they do is cut off."""
+        from ortools.sat.python import cp_model
+
         while True:
             solver = audit_solver(self._deadline)
             if solver is None:
@@ -126,18 +132,18 @@ class NodeAudit(NodeOffers):
                 return Audit.IMPOSSIBLE
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return Audit.UNDECIDED
-            taken = [one for one in choices if solver.boolean_value(one.taken)]
-            refused = self._refused(rows, taken)
+            taken = [one for one in rows.choices if solver.boolean_value(one.taken)]
+            refused = self.refused(rows, taken)
             if refused is None:
                 return Audit.POSSIBLE
             # What is refused is these devices together, no more and no fewer.
             model.add_bool_or([~one.taken if solver.boolean_value(one.taken) else one.taken for one in refused])
 
-    def _bound_devices(self, rows: AuditRows) -> None:
+    def bound_devices(self, rows: AuditRows) -> None:
         """DEV-1, CAP-6: who has a device alone, and what shares of it consume."""
         for own in rows.by_device().values():
             if self.is_shared(own[0].entry):
-                self._bound_capacity(rows, own)
+                self.bound_capacity(rows, own)
                 continue
             others = [one for one in own if not is_admin(one.option.requested)]
             rows.at_most_one(others)
@@ -149,7 +155,8 @@ class NodeAudit(NodeOffers):
                 for one in earlier:
                     rows.at_most_one([one, *later])
 
-    def _bound_capacity(self, rows: AuditRows, own: Sequence[Choice]) -> None:
+    def bound_capacity(self, rows: AuditRows, own: Sequence[Choice]) -> None:
+        """CAP-6: what shares of a device consume."""
         drawn: dict[str, list[tuple[Choice, int]]] = defaultdict(list)
         for one in own:
             for name, amount in self.amounts(one.entry, one.option.requested):
@@ -185,7 +192,7 @@ class NodeAudit(NodeOffers):
                 common = self.stock(view).common_groups(name)
                 rows.one_in_common([(one, groups if common is None else groups & common) for one, groups in members])
 
-    def _bound_entry(self, model: CpModel, rows: AuditRows, entry: Entry, own: Sequence[Choice]) -> None:
+    def bound_entry(self, model: CpModel, rows: AuditRows, entry: Entry, own: Sequence[Choice]) -> None:
         """TOPO-1 to TOPO-4; CON-2 to CON-9, SEM-2 to SEM-5, as far as they are rows."""
         if isinstance(entry, extensions.Entry) and entry.topology is not None:
             ask, topologies = entry.topology, self._topologies
@@ -217,7 +224,7 @@ class NodeAudit(NodeOffers):
         """What an entry about an attribute compares of a device; None: it refuses the device."""
         return None if isinstance(entry, extensions.Predicate) else self._values.tokens(entry, device, requested)
 
-    def _refused(self, rows: AuditRows, taken: Sequence[Choice]) -> Sequence[Choice] | None:
+    def refused(self, rows: AuditRows, taken: Sequence[Choice]) -> Sequence[Choice] | None:
         """Find choices of which the rules refuse exactly what is taken; None: they refuse nothing."""
         usage = UnitUsage(self._context.held_devices)
         judges = ResultDeviceRules(self._context)

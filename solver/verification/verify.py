@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -20,7 +20,7 @@ from .claims import ClaimRules, FinalClaim, GroupRules, MemberClaims, is_usable_
 from .devices import ClaimContext, VerificationContext
 from .nodes import NodeLoads, node_findings
 from .published import Finding, Inventory
-from .state import ExpressionTimeoutError, HeldDevices, UnitUsage, VerifierExpressions
+from .state import ExpressionTimeoutError, HeldDevices, UnitUsage, VerifierExpressions, device_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +196,17 @@ class Replay:
     def allocation(self, claim: ObjectKey) -> AllocationResult | None:
         """Return what a claim holds by now."""
         return self._made.get(claim) or _allocation_of_claim(self._claims.get(claim))
+
+    def holders(self) -> Mapping[DeviceId, Collection[str]]:
+        """The claims that have devices alone by now, by device (DEV-1)."""
+        stored = ((key, _allocation_of_claim(claim)) for key, claim in self._claims.items())
+        found: dict[DeviceId, dict[str, None]] = defaultdict(dict)
+        for key, allocation in {**dict(stored), **self._made}.items():
+            for result in (allocation.devices.results if allocation else None) or ():
+                shared = result.share_id is not None and self.context.gates.consumable_capacity
+                if not result.admin_access and not shared:
+                    found[device_id(result)]["/".join(part for part in key if part)] = None
+        return found
 
     def unit(self, placement: Placement) -> Iterator[Violation]:
         """Yield what is wrong with one unit; its devices count as held afterwards."""

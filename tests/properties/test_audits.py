@@ -38,7 +38,7 @@ def audited(cluster, **options):
     for one in placements_of_outcomes(cluster, answer.units):
         steps += [Refusal((one.node,), tuple(claim for claim, _ in one.claims), one.pod, one.earlier), one]
     found = audit(cluster, steps, answer.gates, cel_errors=answer.cel_errors)
-    return answer, [one for of_nodes in found for one in of_nodes]
+    return answer, [one for verdict in found for one in verdict.nodes]
 
 
 def check(cluster, **options):
