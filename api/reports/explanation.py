@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
 
 _WORDS = {"inUse": "in use by claim", "deviceNode": "for other nodes"}
-COLUMNS = ("pod", "claims", "outcome", "nodes", "what", "relaxation", "id", "claim", "message")
+COLUMNS = ("pod", "claims", "outcome", "nodes", "what", "relaxation", "id", "claim", "message", "proof")
 
 
 def lines(document: ExplanationDocument) -> Iterator[str]:
@@ -116,8 +116,9 @@ def _nameless_lines(unit: ExplainedUnit) -> Iterator[str]:
 def _node_lines(nodes: ExplainedNodes) -> Iterator[str]:
     yield f"  on {display_names(nodes.names, nodes.nodes)}:"
     yield from (f"    {_display_request(request)}" for request in nodes.requests)
-    doubt = "" if nodes.minimal else ", perhaps not all of them needed"
-    yield f"    impossible together{doubt}:" if len(nodes.reasons) > 1 else "    impossible:"
+    doubt = ", perhaps not all of them needed" if len(nodes.reasons) > 1 and not nodes.minimal else ""
+    audited = ", audited" if nodes.proof == "audited" else ""
+    yield f"    impossible{' together' if len(nodes.reasons) > 1 else ''}{audited}{doubt}:"
     yield from (f"      {reason.message}" for reason in nodes.reasons)
     yield from (f"    note: {note}" for note in nodes.notes)
 
@@ -163,22 +164,22 @@ def rows(document: ExplanationDocument) -> Iterator[tuple[object, ...]]:
     for unit in document.units:
         head = (unit.pod, list(unit.claims), unit.outcome)
         if unit.outcome == "Allocated":
-            yield (*head, [unit.node] if unit.node else [], None, None, None, None, None)
-        blocks: list[tuple[Sequence[str], str, int | None, Sequence[Reason]]] = [
-            ((), "reason", None, unit.reasons),
-            *((nodes.names, "reason", None, nodes.reasons) for nodes in unit.failures),
+            yield (*head, [unit.node] if unit.node else [], None, None, None, None, None, None)
+        blocks: list[tuple[Sequence[str], str, int | None, Sequence[Reason], str | None]] = [
+            ((), "reason", None, unit.reasons, None),
+            *((nodes.names, "reason", None, nodes.reasons, str(nodes.proof)) for nodes in unit.failures),
             *(
-                ([one.node] if one.node else [], "relaxation", number, one.changes)
+                ([one.node] if one.node else [], "relaxation", number, one.changes, None)
                 for number, one in enumerate(unit.relaxations, 1)
             ),
         ]
-        for names, what, number, entries in blocks:
+        for names, what, number, entries, proof in blocks:
             for one in entries:
-                yield (*head, list(names), what, number, one.id, one.claim or None, one.message)
+                yield (*head, list(names), what, number, one.id, one.claim or None, one.message, proof)
 
 
 def _group_rows(group: ExplainedGroup) -> Iterator[tuple[object, ...]]:
     name = f"{group.kind} {group.namespace}/{group.name}"
     for trial in group.trials:
         for message in tuple(_trial_lines(trial)) or (_display_answer(trial),):
-            yield (name, [], trial.answer, [], "group", None, trial.question, None, message)
+            yield (name, [], trial.answer, [], "group", None, trial.question, None, message, None)

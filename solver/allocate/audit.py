@@ -74,10 +74,15 @@ def audit_refusals(
     Return what became of each unit that is refused, by its number.
     """
     coupled = {id(unit) for one in sets for unit in one.units}
-    refused = [number for number, one in enumerate(outcomes) if _is_audited(one) and id(one.unit) not in coupled]
+    explained = {number: own for number, own in (reasons or {}).items() if own}
+    refused = [
+        number
+        for number, one in enumerate(outcomes)
+        if (_is_audited(one) or number in explained) and id(one.unit) not in coupled
+    ]
     verdicts = audit(
         question.cluster,
-        _steps(question, outcomes, {number: (reasons or {}).get(number, ()) for number in refused}),
+        _steps(question, outcomes, {number: explained.get(number, ()) for number in refused}),
         question.gates,
         cel_errors=question.cel_errors,
         caller_constraints=question.caller_constraints,
@@ -89,10 +94,11 @@ def audit_refusals(
         unit = outcomes[number].unit
         nodes = zip(question.nodes, verdict.nodes, strict=True)
         possible = next((node.metadata.name for node, one in nodes if one is Audit.POSSIBLE), None)
-        if possible is not None:
+        # After an error no other node is tried.
+        if possible is not None and outcomes[number].outcome is Status.UNALLOCATABLE:
             what = f"{unit.namespace}/{unit.name} is refused, and has an allocation on node {possible}"
             raise VerificationError([Violation(AUDIT_RULE, "", what)])
-        for asked, one in zip((reasons or {}).get(number, ()), verdict.reasons, strict=True):
+        for asked, one in zip(explained.get(number, ()), verdict.reasons, strict=True):
             if one.wrong:
                 what = f"{unit.namespace}/{unit.name} is explained on node {asked.node.metadata.name}, and {one.wrong}"
                 raise VerificationError([Violation(AUDIT_RULE, "", what)])

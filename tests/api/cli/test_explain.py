@@ -222,3 +222,28 @@ def test_a_group_without_time_is_undecided(drasat, examples):
 def test_what_evictions_and_moves_do_are_rows(drasat, examples):
     done = drasat("explain", "--group", "train", "-o", "wide", "-f", examples / "group-questions")
     assert (done.code, "move pod team/web from gpu-2 to gpu-3" in done.out) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["mig-partitions", "tainted-devices"])
+def test_every_set_of_reasons_is_audited(drasat, examples, name):
+    done = drasat("explain", "-f", examples / name, "--audit", "50s", "-o", "json")
+    document = json.loads(done.out)
+    failures = [one for unit in document["units"] for one in unit["failures"]]
+    assert {(one["proof"], one["certified"]) for one in failures} == {("audited", True)}
+    assert (document["proof"], document["certified"]) == ("audited", True)
+    told = drasat("explain", "-f", examples / name, "--audit", "50s").out
+    assert told.count("audited:") == len(failures)
+
+
+def test_an_audit_without_time_changes_nothing(drasat, examples):
+    plain, late = (
+        json.loads(drasat("explain", "-f", examples / "mig-partitions", *options, "-o", "json").out)
+        for options in ((), ("--audit", "0.000001"))
+    )
+    assert plain == late
+
+
+def test_a_bad_duration_of_an_audit_is_one_line(drasat, examples):
+    done = drasat("explain", "-f", examples / "mig-partitions", "--audit", "soon")
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert "--audit: 'soon' is not a duration" in done.err
