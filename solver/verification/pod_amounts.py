@@ -7,7 +7,7 @@ the sidecars started before, and later all containers and sidecars.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 
@@ -26,12 +26,20 @@ from .published import Finding
 MADE_FOR_ENTRY = "resource.kubernetes.io/pod-claim-name"
 
 
-def pod_takes(spec: PodSpec) -> Counter[str]:
-    """What a pod takes of each resource, one of ``pods`` included: cpu in thousandths, all else in whole units."""
+AmountsReading = Callable[[Mapping[str, QuantityText]], Counter[str]]
+"""Reads written amounts as integers."""
+
+
+def pod_takes(spec: PodSpec, read: AmountsReading | None = None) -> Counter[str]:
+    """What a pod takes of each resource, one of ``pods`` included: cpu in thousandths, all else in whole units.
+
+    ``read`` gives the amounts in other units.
+    """
+    read = read or whole_amounts
     phases: list[Counter[str]] = []
     sidecars = Counter[str]()
     for container in spec.init_containers or ():
-        alone = asked_by(container)
+        alone = asked_by(container, read)
         if container.restart_policy == "Always":
             sidecars = sidecars + alone
             phases.append(sidecars)
@@ -39,26 +47,28 @@ def pod_takes(spec: PodSpec) -> Counter[str]:
             phases.append(sidecars + alone)
     together = Counter(sidecars)
     for container in spec.containers or ():
-        together.update(asked_by(container))
+        together.update(asked_by(container, read))
     phases.append(together)
     found = Counter[str]()
     for phase in phases:
         found |= phase
     if spec.resources is not None:
         every = (*(spec.init_containers or ()), *(spec.containers or ()))
-        found = _with_pod_level(found, spec.resources, {name for one in every for name in asked_by(one)})
-    found.update(whole_amounts(spec.overhead or {}))
+        found = _with_pod_level(found, spec.resources, {name for one in every for name in asked_by(one)}, read)
+    found.update(read(spec.overhead or {}))
     found["pods"] = 1
     return found
 
 
-def _with_pod_level(found: Counter[str], resources: ResourceRequirements, asked: Collection[str]) -> Counter[str]:
+def _with_pod_level(
+    found: Counter[str], resources: ResourceRequirements, asked: Collection[str], read: AmountsReading
+) -> Counter[str]:
     """Replace sums by what is asked for the pod as a whole; its limits stand in only where containers ask for nothing.
 
     That goes for cpu, memory and huge pages.
     """
     total = Counter(found)
-    whole, limits = whole_amounts(resources.requests or {}), whole_amounts(resources.limits or {})
+    whole, limits = read(resources.requests or {}), read(resources.limits or {})
     for name in {*whole, *limits}:
         if name in ("cpu", "memory") or name.startswith("hugepages-"):
             if name in whole:
@@ -68,12 +78,12 @@ def _with_pod_level(found: Counter[str], resources: ResourceRequirements, asked:
     return total
 
 
-def asked_by(container: Container) -> Counter[str]:
+def asked_by(container: Container, read: AmountsReading | None = None) -> Counter[str]:
     """What a container asks for; a request that is absent is the limit."""
-    resources = container.resources
+    resources, read = container.resources, read or whole_amounts
     if resources is None:
         return Counter()
-    return Counter({**whole_amounts(resources.limits or {}), **whole_amounts(resources.requests or {})})
+    return Counter({**read(resources.limits or {}), **read(resources.requests or {})})
 
 
 def whole_amounts(written: Mapping[str, QuantityText]) -> Counter[str]:
@@ -234,7 +244,8 @@ def named_for_the_pod(spec: PodSpec) -> Counter[str]:
     if spec.resources is None:
         return Counter()
     every = (*(spec.init_containers or ()), *(spec.containers or ()))
-    return _with_pod_level(Counter(), spec.resources, {name for one in every for name in asked_by(one)})
+    asked = {name for one in every for name in asked_by(one)}
+    return _with_pod_level(Counter(), spec.resources, asked, whole_amounts)
 
 
 def _drawing_devices(slices: Iterable[ResourceSlice]) -> dict[DeviceId, Device]:

@@ -7,7 +7,7 @@ in its ClusterQueue at that time.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -15,9 +15,10 @@ from ...models.kubernetes.core import Pod
 from ...models.workload.quota import (
     UNLIMITED,
     Admissions,
+    AdmittedPodSet,
     FlavorResource,
+    QuotaHolder,
     QuotaMember,
-    QuotaProblem,
     QuotaQueue,
     QuotaWorkload,
 )
@@ -69,9 +70,11 @@ def quota_findings(quota: QuotaQueue, admissions: Admissions, members: MemberNod
         if not wrong:
             sound.append(place)
     if problem.limited:
-        replay = _QuotaReplay(problem)
+        replay = QuotaReplay(problem.nodes)
         for place in sound:
-            yield from replay.admit(problem.workloads[place], admissions, place)
+            workload = problem.workloads[place]
+            if workload.queue is not None:
+                yield from replay.admit(workload.label, workload.queue, _usage(workload, admissions[place]))
         yield from _order_findings(quota, admissions)
 
 
@@ -119,44 +122,72 @@ def _order_findings(quota: QuotaQueue, admissions: Admissions) -> Iterator[Findi
             yield Finding("PLAN-QUOTA", f"{workload.label} is admitted before {before}, which is first in its queue")
 
 
-class _QuotaReplay:
-    """The tree with its usage; amounts are computed by the definitions, without the planner's ledger."""
+def _usage(workload: QuotaWorkload, admitted: Iterable[AdmittedPodSet]) -> Counter[FlavorResource]:
+    """What a workload is charged, by flavor and resource."""
+    asked: Counter[FlavorResource] = Counter()
+    for one, given in zip(workload.pod_sets, admitted, strict=True):
+        flavors = one.choices[given.choice].flavors
+        for resource, amount in one.charge.items():
+            asked[flavors.get(resource, ""), resource] += amount * given.count
+    return asked
 
-    def __init__(self, problem: QuotaProblem) -> None:
-        self._nodes = problem.nodes
-        self._children: list[list[int]] = [[] for _ in problem.nodes]
-        for place, node in enumerate(problem.nodes):
+
+class QuotaReplay:
+    """The tree with its usage; amounts are computed by the definitions (4.2), without the planner's ledger.
+
+    ``nodes`` have a cohort before its children.
+    """
+
+    def __init__(self, nodes: Sequence[QuotaHolder]) -> None:
+        self._nodes = nodes
+        self._children: list[list[int]] = [[] for _ in nodes]
+        for place, node in enumerate(nodes):
             if node.parent is not None:
                 self._children[node.parent].append(place)
         # S and L do not change, and U only on the way up from a queue that is charged.
         self._quotas: dict[FlavorResource, tuple[list[int], list[int]]] = {}
         self._usages: dict[FlavorResource, list[int]] = {}
 
-    def admit(self, workload: QuotaWorkload, admissions: Admissions, place: int) -> Iterator[Finding]:
-        """Charge a workload if each of its amounts is available; else yield what is not."""
-        queue = workload.queue
-        if queue is None:
-            return
-        asked: Counter[FlavorResource] = Counter()
-        for one, admitted in zip(workload.pod_sets, admissions[place], strict=True):
-            flavors = one.choices[admitted.choice].flavors
-            for resource, amount in one.charge.items():
-                asked[flavors.get(resource, ""), resource] += amount * admitted.count
+    def lacking(self, queue: int, asked: Mapping[FlavorResource, int]) -> Iterator[tuple[FlavorResource, int]]:
+        """The pairs of which a queue has less than is asked for, and what it has left."""
         for pair, amount in sorted(asked.items()):
-            left = self._available(queue, pair)
+            left = self.available(queue, pair)
             if amount > 0 and amount > left:
-                flavor, resource = pair
-                yield Finding(
-                    "PLAN-QUOTA",
-                    f"{workload.label} is charged {amount} of {resource} in flavor {flavor}, "
-                    f"and {self._nodes[queue].label} has {max(0, left)} left",
-                )
+                yield pair, max(0, left)
+
+    def admit(self, label: str, queue: int, asked: Mapping[FlavorResource, int]) -> Iterator[Finding]:
+        """Charge a workload; yield what is not available for it."""
+        for (flavor, resource), left in self.lacking(queue, asked):
+            yield Finding(
+                "PLAN-QUOTA",
+                f"{label} is charged {asked[flavor, resource]} of {resource} in flavor {flavor}, "
+                f"and {self._nodes[queue].label} has {left} left",
+            )
+        self.charge(queue, asked)
+
+    def charge(self, queue: int, asked: Mapping[FlavorResource, int]) -> None:
+        """Add to the usage of a queue, and to that of the cohorts above it."""
         for pair, amount in asked.items():
             self._usages_of(pair)[queue] += amount
             above = self._nodes[queue].parent
             while above is not None:
                 self._usages[pair][above] = self._sum_of_children(above, pair)
                 above = self._nodes[above].parent
+
+    def amounts(self, place: int, pair: FlavorResource) -> tuple[int, int, int]:
+        """S, L and U of a node: its quota with that of its subtree, what it does not lend, and what is used."""
+        (quota, kept), used = self._quotas_of(pair), self._usages_of(pair)
+        return quota[place], kept[place], used[place]
+
+    def potential(self, place: int, pair: FlavorResource) -> int:
+        """The most that a node may ever use."""
+        quota, kept = self._quotas_of(pair)
+        parent = self._nodes[place].parent
+        if parent is None:
+            return quota[place]
+        most = kept[place] + self.potential(parent, pair)
+        borrowing = self._nodes[place].borrowing_limit.get(pair, UNLIMITED)
+        return min(most, quota[place] + borrowing) if borrowing < UNLIMITED else most
 
     def _quotas_of(self, pair: FlavorResource) -> tuple[list[int], list[int]]:
         """S: nominal, and for a cohort also what its children do not keep; L: what is beyond the lending limit."""
@@ -184,7 +215,8 @@ class _QuotaReplay:
         _, kept = self._quotas_of(pair)
         return sum(max(0, self._usages[pair][c] - kept[c]) for c in self._children[x])
 
-    def _available(self, x: int, pair: FlavorResource) -> int:
+    def available(self, x: int, pair: FlavorResource) -> int:
+        """What is left for a node; below zero where more is used than there is."""
         (quota, kept), used = self._quotas_of(pair), self._usages_of(pair)
         path = [x]
         while (parent := self._nodes[path[-1]].parent) is not None:
