@@ -22,7 +22,7 @@ from ..models.manifests.reader import Manifest
 from ..models.manifests.writer import RESOURCE_API, claim_manifest
 from ..models.results import common as records
 from ..models.workload.requests import is_extended_claim
-from ..models.workload.units import ClaimRef, Unit
+from ..models.workload.units import ClaimRef, claim_answers
 from . import Interrupted, ResultWithManifests
 
 if TYPE_CHECKING:
@@ -353,15 +353,6 @@ def request_table(table: DemandTable, claims: Sequence[str]) -> records.RequestT
         devices=table.devices,
         fitting=table.fitting,
         fallen=table.fallen,
-    )
-
-
-def claim_answers(unit: Unit, allocations: Mapping[ObjectKey, ClaimAllocation]) -> tuple[records.ClaimAnswer, ...]:
-    """The documents of a unit's claims with what they got; those that had an allocation before are left out."""
-    return tuple(
-        records.ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=allocations.get(ref.key))
-        for ref in unit.claims
-        if ref.key in allocations or not ref.allocated
     )
 
 

@@ -20,10 +20,12 @@ from ..models.results.common import AllocationDocument, CheckDocument, CheckedLi
 from ..models.results.explanation import ExplanationDocument
 from ..models.results.plan import PlanDocument
 from ..models.results.purchases import PurchaseComparisonDocument
+from ..models.results.quota import QuotaDocument
 from ..solver.verification.capacity_documents import capacity_lines
 from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines, purchase_lines
 from ..solver.verification.explanation_documents import explanation_lines
 from ..solver.verification.plan_documents import plan_lines
+from ..solver.verification.quota_documents import quota_lines
 from . import Result
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ _KINDS = {
     "PlanResult": _CheckedKind(PlanDocument, plan_lines),
     "PurchaseComparison": _CheckedKind(PurchaseComparisonDocument, purchase_lines),
     "CapacityResult": _CheckedKind(CapacityDocument, capacity_lines),
+    "QuotaResult": _CheckedKind(QuotaDocument, quota_lines),
     "ExplanationResult": _CheckedKind(ExplanationDocument, explanation_lines),
 }
 
@@ -126,7 +129,8 @@ def check(
     began = monotonic()
     read = read_document(document, max_input_size)
     kind = _KINDS[read.kind]
-    gates = gates_of(read.feature_gates)
+    # Documents about quota have no gates: all features count in them.
+    gates = gates_of(getattr(read, "feature_gates", None))
     if node is not None and node not in cluster.nodes:
         raise ValueError(f'node "{node}" is not in the input')
     question = CheckQuestion(

@@ -15,11 +15,9 @@ import msgspec
 from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
 from ..models.kubernetes import karpenter
-from ..models.kubernetes.claims import AllocationResult
 from ..models.kubernetes.core import Node
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates, gates_of
-from ..models.kubernetes.meta import ObjectKey
 from ..models.results.common import ProofKind
 from ..models.results.plan import (
     BoughtNodes,
@@ -33,7 +31,7 @@ from ..models.results.plan import (
     plain_number,
 )
 from . import Interrupted, ResultWithManifests
-from .allocate import allocated_manifests, claim_answers
+from .allocate import allocated_manifests
 from .pictured_plan import PicturedPlan
 
 if TYPE_CHECKING:
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
     from ..models.kubernetes.node_templates import PurchaseLimit
     from ..models.workload.quota import QuotaProblem
     from ..reports.plots import PlotSource
-    from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
+    from ..solver.plan.outcome import PlanOutcome
     from .moves import MovingPods
 
 # The part of the time that a plan has where other types are looked for afterwards, or what kube-scheduler would do.
@@ -361,14 +359,15 @@ def _decimal_budget(budget: Decimal | float | str) -> Decimal:
 
 def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False) -> PlanDocument:
     """The document of a ``plan``; the cluster knows what nodes cost."""
-    got = {ref.key: allocation for unit in found.units for ref, allocation in unit.allocations}
+    from ..solver.plan.outcome import planned_units
+
     prices = {name: template.spec.price or 0 for name, template in cluster.node_templates.items()}
     return PlanDocument(
         outcome=plan_verdict(found.outcome),
         asked=found.asked,
         placed=found.placed,
         objective=found.objective,
-        units=tuple(_planned_unit(unit, got, place in found.audited) for place, unit in enumerate(found.units)),
+        units=planned_units(found),
         nodes=found.nodes,
         bought=tuple(_bought_nodes(name, nodes, prices[name]) for name, nodes in sorted(found.bought.items()) if nodes),
         gap=found.gap,
@@ -391,24 +390,6 @@ def plan_verdict(text: str) -> PlanVerdict:
     """The solver's outcome as the documents' type."""
     verdict: PlanVerdict = msgspec.convert(text, PlanVerdict)
     return verdict
-
-
-def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationResult], audited: bool) -> PlannedUnit:
-    placed = found.node is not None
-    return PlannedUnit(
-        kind=found.kind,
-        namespace=found.namespace,
-        name=found.name,
-        replica=found.replica,
-        unit=found.unit.name,
-        gang=found.gang,
-        node=found.node,
-        outcome="Placed" if placed else "NotPlaced",
-        order=found.order,
-        reasons=found.reasons,
-        claims=claim_answers(found.unit, got if placed else {}),
-        proof=ProofKind.AUDITED if audited else None,
-    )
 
 
 def _bought_nodes(template: str, nodes: Sequence[Node], price: str | float) -> BoughtNodes:

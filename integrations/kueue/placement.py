@@ -11,10 +11,10 @@ from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 
 from ...models.cluster.cluster import Cluster
-from ...models.results.common import Reason
+from ...models.results.common import ProofKind, Reason
 from ...models.results.quota import QuotaPlacement, WorkloadPlacement
 from ...solver.engines.outcome import SearchInterrupted
-from ...solver.plan.outcome import OPTIMAL, PlanOutcome
+from ...solver.plan.outcome import OPTIMAL, PlanOutcome, planned_units
 from ...solver.plan.plan import plan
 from .cycles import KueueState, PhaseRecord
 from .joint import given_admissions
@@ -77,5 +77,18 @@ def _placement_of(found: PlanOutcome, held: Collection[str]) -> QuotaPlacement:
         because = () if placed == asked else tuple(reasons[key])
         workloads.append(WorkloadPlacement(*key, asked, placed, dict(sorted(own.items())), because))
     workloads.sort(key=lambda one: (one.namespace, one.name))
-    proven = found.outcome == OPTIMAL or all(one.placed == one.asked for one in workloads)
-    return QuotaPlacement(proven, found.verified, tuple(workloads), found.notices)
+    proof = _proof_of(found, workloads)
+    certified = proof is not None and proof.is_checked
+    told = tuple(workloads)
+    return QuotaPlacement(
+        proof is not None, found.verified, told, found.notices, planned_units(found), proof, certified
+    )
+
+
+def _proof_of(found: PlanOutcome, workloads: Collection[WorkloadPlacement]) -> ProofKind | None:
+    """What it rests on that no plan places more; None if that is not proven."""
+    if all(one.placed == one.asked for one in workloads):
+        return ProofKind.WITNESS
+    if found.outcome != OPTIMAL:
+        return None
+    return ProofKind.weakest(one.proof or ProofKind.SOLVER for one in found.objective) or ProofKind.SOLVER

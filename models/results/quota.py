@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 
 from ..formats.decode import Model
-from .common import API_VERSION, Reason
+from .common import API_VERSION, ProofKind, Reason
+from .plan import PlannedUnit
 
 QuotaState = Literal["pending", "quotaReserved", "admitted", "finished"]
 QueuePlace = Literal["", "active", "parked"]
@@ -116,13 +117,18 @@ class WorkloadPlacement(Model, kw_only=False, omit_defaults=False):
 class QuotaPlacement(Model, kw_only=False, omit_defaults=False):
     """The plan of the pods of all workloads with quota. ``proven``: no plan places more.
 
-    Workloads whose pods all run are not in it.
+    Workloads whose pods all run are not in it. ``units`` are the units of the plan with their devices, those that need
+    no quota included; ``gang`` is the workload. ``proof`` is what ``proven`` rests on, null if it is not proven: it is
+    a ``witness`` where all pods are placed. ``certified``: it is a witness, or audited.
     """
 
     proven: bool
     verified: bool
     workloads: tuple[WorkloadPlacement, ...]
     notices: tuple[str, ...]
+    units: tuple[PlannedUnit, ...] = ()
+    proof: ProofKind | None = None
+    certified: bool = False
 
 
 class MissingQuota(Model, kw_only=False, omit_defaults=False):

@@ -19,9 +19,10 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, PoolId
-from ...models.results.common import Reason
+from ...models.results.common import ProofKind, Reason
 from ...models.results.plan import (
     PlannedNode,
+    PlannedUnit,
     PlannedWorkload,
     PlanStage,
     PlanStep,
@@ -36,7 +37,7 @@ from ...models.workload.queue import GroupSelection
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.running import RunningPod
 from ...models.workload.unit_classes import OwnerKind, UnitShape
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.units import ClaimRef, Unit, claim_answers
 from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
 from ..engines.outcome import ClaimConsumers, missing_reference_reasons
@@ -368,3 +369,25 @@ def check_plan(
         )
     if violations:
         raise VerificationError(violations)
+
+
+def planned_units(found: PlanOutcome) -> tuple[PlannedUnit, ...]:
+    """The units of a plan as documents have them."""
+    got = {ref.key: allocation for unit in found.units for ref, allocation in unit.allocations}
+    return tuple(
+        PlannedUnit(
+            kind=one.kind,
+            namespace=one.namespace,
+            name=one.name,
+            replica=one.replica,
+            unit=one.unit.name,
+            gang=one.gang,
+            node=one.node,
+            outcome="NotPlaced" if one.node is None else "Placed",
+            order=one.order,
+            reasons=one.reasons,
+            claims=claim_answers(one.unit, {} if one.node is None else got),
+            proof=ProofKind.AUDITED if place in found.audited else None,
+        )
+        for place, one in enumerate(found.units)
+    )

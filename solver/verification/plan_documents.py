@@ -7,7 +7,7 @@ devices, in which order. Nodes that are bought are made from their NodeTemplates
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -55,7 +55,7 @@ class ToldPlacement:
 def plan_lines(document: PlanDocument, gates: FeatureGates, question: CheckQuestion) -> Lines:
     """Check the document of ``plan``."""
     read = question.cluster.with_gates(gates)
-    check = _PlanCheck(document, gates, question, read)
+    check = PlanCheck(document, gates, question, read)
     yield from check.purchases()
     yield from check.placements()
     yield from check.whole()
@@ -69,10 +69,43 @@ def plan_lines(document: PlanDocument, gates: FeatureGates, question: CheckQuest
     yield line("plan", said, [] if told == counted else [f"the document has {counted[0]} of {counted[1]}"])
 
 
-class _PlanCheck:
-    """A plan, put together from its document."""
+UnitReading = Callable[[PlannedUnit, Unit], Unit]
+"""What a unit of the queue is when it is placed."""
 
-    def __init__(self, document: PlanDocument, gates: FeatureGates, question: CheckQuestion, read: Cluster) -> None:
+
+def placed_units(
+    told: Sequence[PlannedUnit], gates: FeatureGates, question: CheckQuestion, reading: UnitReading
+) -> PlanCheck:
+    """Units of another document, checked as those of a plan that buys and moves nothing."""
+    document = PlanDocument(
+        outcome="Feasible",
+        asked=len(told),
+        placed=0,
+        objective=(),
+        units=tuple(told),
+        nodes=(),
+        bought=(),
+        gap=0.0,
+        feature_gates={},
+        cel_errors="strict",
+        verified=False,
+        statistics={},
+    )
+    return PlanCheck(document, gates, question, question.cluster.with_gates(gates), reading)
+
+
+class PlanCheck:
+    """A plan, put together from its document; ``units`` are its units in the order of the document."""
+
+    def __init__(
+        self,
+        document: PlanDocument,
+        gates: FeatureGates,
+        question: CheckQuestion,
+        read: Cluster,
+        reading: UnitReading = lambda _, unit: unit,
+    ) -> None:
+        self._reading = reading
         self._document = document
         self._gates = gates
         self._question = question
@@ -87,7 +120,7 @@ class _PlanCheck:
         # Running pods that the plan places are units, so that they wait in what is planned.
         self._cluster = self._lifted(self._with_nodes) if document.steps else self._with_nodes
         self._shapes: dict[tuple[str, str, str, int], UnitShape] = {}
-        self._units = list(self._told_units())
+        self.units = list(self._told_units())
         numbers = [(one.order, place) for place, one in enumerate(document.units) if one.order is not None]
         self._order = [place for _, place in sorted(numbers)]
 
@@ -161,7 +194,7 @@ class _PlanCheck:
                 continue
             if (told.namespace, told.unit) not in running:
                 self._shapes[_key(told)] = own.shape
-            units[place] = unit = expander.unit(own, told.replica)
+            units[place] = unit = self._reading(told, expander.unit(own, told.replica))
             allocations[place] = tuple(self._allocations(told, unit, made))
         victims = {(one.namespace, one.name) for one in self._document.victims or ()}
         self._gone = [
@@ -240,14 +273,14 @@ class _PlanCheck:
         """Check each placed unit, in order, beside what those before it hold."""
         ask, cluster = self._question, self._cluster
         replay = Replay(cluster, self._gates, self._document.cel_errors, ask.constraints, False, True, ask.deadline)
-        there = [one for one in self._units if one.node is None or one.node in cluster.nodes]
-        for one in self._units:
+        there = [one for one in self.units if one.node is None or one.node in cluster.nodes]
+        for one in self.units:
             if one.node in self._pooled:
                 yield line(_label(one), f"Placed on node {one.node}", [], _POOLED)
             elif one.node is not None and one.node not in cluster.nodes:
                 yield line(_label(one), f"Placed on node {one.node}", ["the plan has no such node"])
         places = {id(one): place for place, one in enumerate(there)}
-        order = [places[id(self._units[place])] for place in self._order if id(self._units[place]) in places]
+        order = [places[id(self.units[place])] for place in self._order if id(self.units[place]) in places]
         for unit, placement in plan_placements(cluster, there, order):
             about, said = f"{unit.kind} {unit.unit.namespace}/{unit.unit.name}", f"Placed on node {unit.node}"
             if ask.is_late:
@@ -271,7 +304,7 @@ class _PlanCheck:
         if self._pooled:
             yield line("plan", said, wrong, _POOLED)
             return
-        units = [one for one in self._units if one.node is None or one.node in self._cluster.nodes] + self._gone
+        units = [one for one in self.units if one.node is None or one.node in self._cluster.nodes] + self._gone
         try:
             found = plan_violations(
                 self._cluster,
@@ -322,7 +355,7 @@ class _PlanCheck:
             return
         try:
             found = step_violations(
-                self._with_nodes, steps, self._units, self._gates, self._document.cel_errors, victims
+                self._with_nodes, steps, self.units, self._gates, self._document.cel_errors, victims
             )
         except (ValueError, ArithmeticError) as error:
             found = [Violation("STEP", "", f"it cannot be read: {error}")]
@@ -366,7 +399,7 @@ class _PlanCheck:
             bool(self._read.node_templates) and any(stage.stage == "cost" for stage in document.objective),
             before=[
                 placement
-                for unit, placement in plan_placements(self._cluster, self._units, self._order)
+                for unit, placement in plan_placements(self._cluster, self.units, self._order)
                 if unit.kind == "DaemonSet"
             ],
         )
