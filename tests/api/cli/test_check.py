@@ -10,6 +10,7 @@ import drasat as library
 
 EXAMPLE = "examples/tainted-devices"
 MAKERS = ("drasat.problem", "drasat.encoders", "drasat.solver.engines", "drasat.solver.proofs", "ortools")
+MAKERS += ("drasat.solver.plan", "drasat.solver.compare", "drasat.integrations")
 
 
 @pytest.fixture
