@@ -22,7 +22,7 @@ from ..models.manifests.reader import Manifest
 from ..models.manifests.writer import RESOURCE_API, claim_manifest
 from ..models.results import common as records
 from ..models.workload.requests import is_extended_claim
-from ..models.workload.units import ClaimRef, claim_answers
+from ..models.workload.units import ClaimRef
 from . import Interrupted, ResultWithManifests
 
 if TYPE_CHECKING:
@@ -312,6 +312,8 @@ def _unit_answers(outcomes: Iterable[UnitOutcome]) -> Iterator[records.UnitAnswe
 
 def _unit_answer(outcome: UnitOutcome, made: Container[ObjectKey]) -> records.UnitAnswer:
     """The document of a unit; failures number the claims that units before have not ``made``."""
+    from ..solver.engines.outcome import claim_answers
+
     unit, allocations = outcome.unit, {ref.key: allocation for ref, allocation in outcome.allocations}
     names = [f"{ref.namespace}/{ref.name}" for ref in unit.requested_claims if ref.key not in made]
     return records.UnitAnswer(

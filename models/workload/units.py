@@ -22,7 +22,6 @@ from ..kubernetes.kinds import SCHEDULING_GROUP, kind_of
 from ..kubernetes.workloads import PodGroup
 from ..manifests.reader import Manifest
 from ..manifests.writer import RESOURCE_API, is_allocated, model_mapping
-from ..results.common import ClaimAnswer
 from .requests import EXTENDED_ENTRY, is_extended_claim
 
 
@@ -453,12 +452,3 @@ def claims_by_owner(
         for owner in claim.metadata.owner_references or ()
         if owner.controller and owner.kind in ("Pod", "PodGroup")
     }
-
-
-def claim_answers(unit: Unit, allocations: Mapping[meta.ObjectKey, AllocationResult]) -> tuple[ClaimAnswer, ...]:
-    """The documents of a unit's claims with what they got; those that had an allocation before are left out."""
-    return tuple(
-        ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=allocations.get(ref.key))
-        for ref in unit.claims
-        if ref.key in allocations or not ref.allocated
-    )

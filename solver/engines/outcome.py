@@ -7,7 +7,7 @@ minimal one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -17,7 +17,7 @@ from ...models.formats.errors import plural
 from ...models.kubernetes.claims import CONSUMERS_MAX, AllocationResult, ResourceClaim
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import ProofKind, Reason, RejectedDevices, SoftEntry, Status
+from ...models.results.common import ClaimAnswer, ProofKind, Reason, RejectedDevices, SoftEntry, Status
 from ...models.workload.node_room import ROOM
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.constraints import draws_counters
@@ -478,3 +478,12 @@ def deletion_filter(blocks: Iterable[Sequence[Item]], is_enough: Callable[[list[
         leave_out(range(start, start + len(block)))
         start += len(block)
     return [items[number] for number in kept]
+
+
+def claim_answers(unit: Unit, allocations: Mapping[ObjectKey, AllocationResult]) -> tuple[ClaimAnswer, ...]:
+    """The documents of a unit's claims with what they got; those that had an allocation before are left out."""
+    return tuple(
+        ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=allocations.get(ref.key))
+        for ref in unit.claims
+        if ref.key in allocations or not ref.allocated
+    )

@@ -37,10 +37,10 @@ from ...models.workload.queue import GroupSelection
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.running import RunningPod
 from ...models.workload.unit_classes import OwnerKind, UnitShape
-from ...models.workload.units import ClaimRef, Unit, claim_answers
+from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
-from ..engines.outcome import ClaimConsumers, missing_reference_reasons
+from ..engines.outcome import ClaimConsumers, claim_answers, missing_reference_reasons
 from ..verification.plans import plan_violations
 
 OPTIMAL = "Optimal"
