@@ -74,7 +74,7 @@ def allocate(
     stages = stages_of(objective)
     name = registry.check_optimizer(engine) if stages else registry.check_engine(engine)
     if audit is not None:
-        registry.check_audit(name)
+        registry.check_optimizer(name, "audit")
     policy = registry.effective_policy(name, cel_errors)
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)

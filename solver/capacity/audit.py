@@ -13,8 +13,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import ProofKind
-from ...models.workload.node_room import device_resources
-from ...models.workload.units import Unit
+from ...models.workload.node_room import NodeResourcesOfDevices
 from ..allocate.audit import AUDIT_RULE
 from ..allocate.check import VerificationError
 from ..verification.bundles import NodeBundles, NodeFace, UnitKind, most_valuable
@@ -52,24 +51,24 @@ class CapacityAudit:
         """
         ends = monotonic() + seconds
         ends = ends if self.time_limit is None else min(ends, self.began + self.time_limit)
-        most = max((one.room.bound or 0 for one in answer.nodes if not one.room.unbounded), default=0)
         try:
-            judge = _NodeAudits(self, [source.copy(number) for number in range(most + 1)], ends)
+            judge = _NodeAudits(self, source, ends)
             return replace(answer, nodes=tuple(map(judge.audited, answer.nodes))), False
         except KeyboardInterrupt:
             return answer, True
 
 
 class _NodeAudits:
-    """Audits of nodes, with as many ``copies`` as fit any of them, and one more."""
+    """Audits of nodes; copies are made where they are few, and only counted otherwise."""
 
-    def __init__(self, asked: CapacityAudit, copies: Sequence[Unit], deadline: float) -> None:
-        self._asked, self._copies, self._deadline = asked, copies, deadline
+    def __init__(self, asked: CapacityAudit, source: CopySource, deadline: float) -> None:
+        self._asked, self._source, self._deadline = asked, source, deadline
         self._replay = Replay(asked.cluster, asked.gates, "strict", asked.given, True, True, deadline)
-        first = copies[0]
+        first = source.copy(0)
         claims = tuple(ref.claim for ref in first.requested_claims if ref.claim is not None)
         self._kind = UnitKind(first.pod, claims, tuple(first.existing_allocations()))
         self._known: dict[NodeFace, Fraction | None] = {}
+        self._takes_of_nodes = bool(NodeResourcesOfDevices(asked.cluster, asked.gates).devices)
 
     def audited(self, answer: NodeRoom) -> NodeRoom:
         """Audit the bound of equal nodes. Raises ``VerificationError``."""
@@ -80,7 +79,7 @@ class _NodeAudits:
             if monotonic() > self._deadline:
                 return answer
             try:
-                verdict = self._verdict(self._asked.cluster.node(name), self._copies[: bound + 1])
+                verdict = self._verdict(self._asked.cluster.node(name), bound + 1)
             except (ExpressionTimeoutError, SelectorError):
                 return answer
             if verdict is Audit.POSSIBLE:
@@ -90,11 +89,11 @@ class _NodeAudits:
                 return answer
         return replace(answer, proof_kind=ProofKind.AUDITED)
 
-    def _verdict(self, node: Node, copies: Sequence[Unit]) -> Audit:
-        """Whether all these copies fit a node, first by counting, and then with the devices of each of them."""
+    def _verdict(self, node: Node, copies: int) -> Audit:
+        """Whether so many copies fit a node, first by counting, and then with the devices of each of them."""
         replay, given = self._replay, self._asked.given
         bundles = NodeBundles(replay.context, replay.loads, node, given, self._deadline)
-        face, taken = bundles.face([(self._kind, len(copies))], SharedPrices())
+        face, taken = bundles.face([(self._kind, copies)], SharedPrices())
         if not taken:
             return Audit.IMPOSSIBLE
         if face not in self._known:
@@ -102,12 +101,14 @@ class _NodeAudits:
         most = self._known[face]
         if most is None:
             return Audit.UNDECIDED
-        if most < len(copies):
+        if most < copies:
             return Audit.IMPOSSIBLE
-        refs = [ref for unit in copies for ref in unit.requested_claims]
+        # Each copy has all its Booleans, and what devices take of nodes is not read.
+        if copies > _MOST_COPIES or self._takes_of_nodes:
+            return Audit.UNDECIDED
+        refs = [ref for number in range(copies) for ref in self._source.copy(number).requested_claims]
         claims = [replay.loads.claim_on(ref.claim, node) for ref in refs if ref.claim is not None]
-        # What devices take of nodes is not read, and claims with admin access mean more to others of their own unit.
-        admin = any(is_admin(one) for claim in claims for _, one in all_requested(claim))
-        if admin or len(copies) > _MOST_COPIES or device_resources(self._asked.cluster, self._asked.gates):
+        # Claims with admin access mean more to others of their own unit.
+        if any(is_admin(one) for claim in claims for _, one in all_requested(claim)):
             return Audit.UNDECIDED
         return NodeAudit(replay.context, claims, node, given, self._deadline).decide()

@@ -69,17 +69,14 @@ def check_engine(name: str) -> str:
     return name
 
 
-def check_optimizer(name: str) -> str:
-    """Return the name. Raises ``ValueError``, one line, for an engine that takes the first answer it finds."""
+def check_optimizer(name: str, wanted: str = "objective") -> str:
+    """Return the name. Raises ``ValueError``, one line, for an engine that takes the first answer it finds.
+
+    Such an engine has no objective, and no audit: its no is the scheduler's, whatever else would fit.
+    """
     if check_engine(name) not in OPTIMIZERS:
-        raise ValueError(f"engine {name!r} knows no objective, only {' and '.join(OPTIMIZERS)} do")
+        raise ValueError(f"engine {name!r} knows no {wanted}, only {' and '.join(OPTIMIZERS)} do")
     return name
-
-
-def check_audit(name: str) -> None:
-    """Raise ``ValueError``, one line, for an engine whose no is that of the scheduler, whatever else would fit."""
-    if name not in OPTIMIZERS:
-        raise ValueError(f"the no of engine {name!r} cannot be audited, only that of {' and '.join(OPTIMIZERS)}")
 
 
 # How a model takes an expression over devices (CELC-9).

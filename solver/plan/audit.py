@@ -15,7 +15,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.quantity import NANO
 from ...models.results.common import ProofKind
 from ...models.results.plan import DualKind, DualRow, PlanStage, StageDuals
-from ...models.workload.node_room import device_resources
+from ...models.workload.node_room import NodeResourcesOfDevices
 from ...models.workload.unit_classes import UnitShape
 from ..allocate.audit import AUDIT_RULE
 from ..allocate.check import VerificationError
@@ -126,7 +126,7 @@ class PlanAudit:
 
     def _is_read(self, shape: UnitShape) -> bool:
         """Whether the audit reads all that may refuse a unit: not what devices take of nodes, groups, or other pods."""
-        devices = device_resources(self.cluster, self.request.session.gates)
+        devices = NodeResourcesOfDevices(self.cluster, self.request.session.gates).devices
         return not (devices or self.cluster.constraint_groups or shape.rules)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import CheckedLine, ProofKind
 from ...models.results.explanation import ExplainedGroup, ExplainedUnit, ExplanationDocument
 from ...models.workload.evictions import emptied_cluster
 from ...models.workload.queue import read_groups
@@ -32,8 +33,26 @@ def explanation_lines(document: ExplanationDocument, gates: FeatureGates, questi
         )
         yield from _relaxation_lines(unit)
     yield from check.groups()
+    if document.proof is not None:
+        yield _proof_line(document, document.proof)
     if document.group is not msgspec.UNSET:
         yield from _group_lines(document.group, gates, document.cel_errors, question)
+
+
+def _proof_line(document: ExplanationDocument, proof: ProofKind) -> CheckedLine:
+    """What all rests on is no better than what any of the refusals does; nodes that are not explained count, too."""
+    kinds = [one.proof for unit in document.units for one in unit.failures if unit.outcome == "Unallocatable"]
+    weakest = ProofKind.weakest([*kinds, proof])
+    wrong = [] if weakest is proof else [f"proof is {proof}, the weakest of the units is {weakest}"]
+    wrong += [
+        f"certified is {str(told).lower()}, and proof {kind}"
+        for told, kind in [
+            (document.certified, proof),
+            *((one.certified, one.proof) for unit in document.units for one in unit.failures),
+        ]
+        if told != kind.is_checked
+    ]
+    return line("document", "proof", wrong)
 
 
 def _group_lines(group: ExplainedGroup, gates: FeatureGates, cel_errors: str, question: CheckQuestion) -> Lines:

@@ -7,10 +7,11 @@ devices, in which order. Nodes that are bought are made from their NodeTemplates
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Literal
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -376,7 +377,7 @@ class PlanCheck:
         for stage, bound in zip(self._document.objective, bounds, strict=True):
             value = self._value(stage.stage)
             wrong = [] if value is None or _same(value, stage.value) else [f"it is {float(value):g}"]
-            wrong += _flaws_of_gap(stage, self._document.gap)
+            wrong += [*_flaws_of_sense(stage), *_flaws_of_gap(stage, self._document.gap)]
             unchecked = "" if value is not None else "the document has no terms of this stage to add up"
             yield line("objective", f"{stage.stage} is {stage.value}", wrong, unchecked)
             if stage.bound is not None:
@@ -472,6 +473,24 @@ def _label(one: ToldPlacement) -> str:
 def _same(value: Fraction, told: Number) -> bool:
     """Whether two numbers are equal, but for the rounding of one that is written with a point."""
     return abs(value - Fraction(str(told))) <= max(abs(value), Fraction(1)) / 10**9
+
+
+def _flaws_of_sense(stage: PlanStage) -> Iterator[str]:
+    """Whether the stage has a name that plans know, and what is better of it is as its name says."""
+    sense = STAGE_SENSES.get(stage.stage.partition("=")[0])
+    if sense is None:
+        yield "there is no such stage"
+    elif sense != stage.sense:
+        yield f"its sense is {sense}, not {stage.sense}"
+
+
+# By the names in ``docs/guides/plan.md``.
+STAGE_SENSES: Mapping[str, Literal["max", "min"]] = {
+    **dict.fromkeys(("priority", "admitted", "fair", "fragmentation"), "max"),
+    **dict.fromkeys(("borrowed", "cost", "fewest-nodes", "spread"), "min"),
+    **dict.fromkeys(("preference", "soft", "compact", "least-consumption"), "min"),
+    **dict.fromkeys(("budgets", "victims", "devices-lost", "capacity-lost", "move-cost", "moves"), "min"),
+}
 
 
 def _flaws_of_gap(stage: PlanStage, asked: float) -> list[str]:

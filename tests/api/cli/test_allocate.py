@@ -228,7 +228,7 @@ def test_feature_gates_in_use_are_in_the_result(drasat, manifests):
         (["--time-limit", "0s"], "above zero"),
         (["-l", "a in"], "a in"),
         (["--audit", "soon"], "--audit: 'soon' is not a duration"),
-        (["--audit", "9s", "--engine", "backtracking"], "the no of engine 'backtracking' cannot be audited"),
+        (["--audit", "9s", "--engine", "backtracking"], "engine 'backtracking' knows no audit"),
     ],
     ids=["engine", "gate", "version", "duration", "zero", "selector", "audit", "audit-of-search"],
 )

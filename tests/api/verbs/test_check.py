@@ -10,6 +10,8 @@ import pytest
 import drasat
 from drasat.models.formats.errors import InputError
 from drasat.models.results.common import CheckDocument
+from drasat.solver.plan.build.objectives import STAGE_NAMES
+from drasat.solver.verification.plan_documents import STAGE_SENSES
 
 EXAMPLES = ("tainted-devices", "mig-partitions", "whole-gpus", "pcie-lists", "rails", "nic-and-gpu", "shared-cpus")
 
@@ -218,3 +220,36 @@ def test_lines_are_a_frame():
     frame = drasat.check(_document(), cluster).to_frame()
     assert list(frame.columns) == ["about", "said", "verdict", "reason"]
     assert set(frame.verdict) == {"holds"}
+
+
+def test_stages_have_the_sense_of_their_names():
+    cluster = cluster_of("whole-gpus")
+    document = drasat.plan(cluster).to_dict()
+    assert {one["sense"] for one in document["objective"]} == {
+        STAGE_SENSES[one["stage"].partition("=")[0]] for one in document["objective"]
+    }
+    first = document["objective"][0]
+    first.update(sense="min" if first["sense"] == "max" else "max")
+    assert any("its sense is" in one.reason for one in failing(document, cluster))
+    first.update(stage="best")
+    assert any("there is no such stage" in one.reason for one in failing(document, cluster))
+
+
+def test_every_stage_has_a_sense():
+    assert STAGE_SENSES.keys() == set(STAGE_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("forge", "said"),
+    [
+        (lambda one: one.update(proof="audited"), "the weakest of the units is"),
+        (lambda one: one.update(certified=not one["certified"]), "certified is"),
+        (lambda one: one["units"][-1]["failures"][0].update(proof="solver"), "certified is true, and proof solver"),
+    ],
+)
+def test_a_better_proof_of_an_explanation_fails(forge, said):
+    cluster = cluster_of("mig-partitions")
+    document = drasat.explain(cluster).to_dict()
+    assert not failing(document, cluster)
+    forge(document)
+    assert any(said in one.reason for one in failing(document, cluster))
