@@ -38,8 +38,9 @@ Objective = Annotated[
         metavar="A,B",
         autocompletion=options.complete_list(options.plan_stages),
         help="Optimize these stages, the most important first: priority, "
-        "admitted[=count|devices|capacity:NAME|annotation:KEY], fair, borrowed, cost, fewest-nodes, spread, "
-        "preference, soft, fragmentation, compact, least-consumption. [default: priority,admitted; with --buy also "
+        "admitted[=count|devices|capacity:NAME|annotation:KEY], fair, borrowed, cost, fewest-nodes, "
+        "free-domains=LABEL, spread, preference, soft, fragmentation, compact, least-consumption. "
+        "[default: priority,admitted; with --buy also "
         "cost, with NodePools fewest-nodes; then least-consumption if units have a choice]",
     ),
 ]

@@ -21,7 +21,16 @@ from .build.objectives import MOVE_STAGES
 from .first_fit import AllocationsOfUnit, remaining_beside
 from .heuristics import filling_deadline
 from .incumbent import PlanValues, filled_beside, picks_of, values_with_more
-from .master_problem import Column, IntegerPlan, PlanLimits, PlanSolution, StageResult, is_past, ordered_columns
+from .master_problem import (
+    Column,
+    IntegerPlan,
+    PlanLimits,
+    PlanSolution,
+    StageResult,
+    is_past,
+    ordered_columns,
+    with_free_domains,
+)
 from .move_search import search_moves
 from .price_and_branch import solve_stages
 from .pricing.bundle import Bundle, BundleUnit, Picks
@@ -108,7 +117,7 @@ def find_early_moves(request: PlanRequest, instance: PlanInstance, limits: PlanL
                 break
             given = planned
         ends = filling_deadline(limits.deadline, _SEARCH_SHARE)
-        searched = given if interrupted else search_moves(request, instance.goals, given, ends)
+        searched = given if interrupted else search_moves(request, instance, given, ends)
         if is_first or _is_better(instance, _values(request, instance, searched), _values(request, instance, found)):
             found = searched
     plans = (plan_of_assignment(instance, request, one) for one in dict.fromkeys((found, given)))
@@ -196,7 +205,7 @@ def plan_of_assignment(instance: PlanInstance, request: PlanRequest, assignment:
     for column, number in columns.items():
         placed.update({unit: amount * number for unit, amount in column.counts})
     units = tuple(placed[unit.index] for unit in instance.problem.units)
-    plan = replace(start, columns=ordered_columns(columns), units=units)
+    plan = with_free_domains(instance.problem, replace(start, columns=ordered_columns(columns), units=units))
     return plan if plan.is_feasible(instance.problem, instance.problem.rows) else None
 
 

@@ -355,7 +355,8 @@ def plan_from_columns(
     units = [0] * len(instance.units)
     for index in _gain_order(stages, [stage.terms.units for stage in stages]):
         units[index] = min(instance.units[index].demand, room[index])
-    return master_problem.IntegerPlan(taken, tuple(units), tuple(gangs))
+    plan = master_problem.IntegerPlan(taken, tuple(units), tuple(gangs))
+    return master_problem.with_free_domains(instance, plan)
 
 
 def _gain_order(stages: Sequence[master_problem.ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:

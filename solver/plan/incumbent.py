@@ -29,6 +29,7 @@ from .build.objectives import (
     COST,
     FEWEST_NODES,
     FRAGMENTATION,
+    FREE_DOMAINS,
     LEAST_CONSUMPTION,
     LOSS_STAGES,
     MOVE_COST,
@@ -268,6 +269,8 @@ class PlanValues:
             return _weighed_value(self._request, goal, goal.weigh, self._assignment.assigned)
         if name == FRAGMENTATION or name.partition("=")[0] in LOSS_STAGES:
             return None
+        if name.partition("=")[0] == FREE_DOMAINS:
+            return self._free_domains(goal)
         if name in MOVE_STAGES:
             return self._moved(name) - goal.earlier
         if name == COST:
@@ -277,6 +280,12 @@ class PlanValues:
         if name == SPREAD.id:
             return sum(number**2 for number in self._nodes.values())
         return self._consumption() if name == LEAST_CONSUMPTION else self._sum_of_copies(name)
+
+    def _free_domains(self, goal: Goal) -> int:
+        """How many domains have no node in use."""
+        domains = [one for one in self._instance.problem.domains if one.choice in goal.stage.terms.gangs]
+        names = {node.index: {own.metadata.name for own in node.nodes} for node in self._instance.node_classes}
+        return sum(all(names[index].isdisjoint(self._nodes) for index in one.node_classes) for one in domains)
 
     def _moved(self, name: str) -> int:
         """How many running pods go elsewhere, or what that costs."""
@@ -395,7 +404,7 @@ def values_with_more(
         value, terms = start.value(goal.stage.terms), goal.stage.terms
         if goal.weigh is not None:
             value += int(planned_weight(request, more, goal.weigh) * goal.scale)
-        elif more and (terms.nodes or terms.usage):
+        elif more and (terms.nodes or terms.usage or instance.problem.domains):
             return
         yield value
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from time import monotonic
@@ -220,13 +220,21 @@ class PlanCompletion(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class FreeDomain:
+    """A gang class without members that says whether no node of these classes has a column."""
+
+    choice: int
+    node_classes: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class MasterProblem:
     """What is planned. ``meters`` is how many numbers of usage a column has.
 
     ``sizes`` says by meter, roughly, by how much one more unit may raise the usage of a column; without it by 1.
 
     Rows must hold for the plan where planning ``start``s; without one they must hold for the empty plan. ``completion``
-    chooses among gangs where rows keep most choices from being plans.
+    chooses among gangs where rows keep most choices from being plans. ``domains`` follow from what nodes have.
     """
 
     units: tuple[MasterUnitClass, ...]
@@ -237,6 +245,7 @@ class MasterProblem:
     sizes: tuple[int, ...] = ()
     completion: PlanCompletion | None = None
     start: IntegerPlan | None = None
+    domains: tuple[FreeDomain, ...] = ()
 
     def demands(self) -> tuple[int, ...]:
         """How many units of each class are queued, those of gangs included."""
@@ -408,6 +417,16 @@ def covered_units(instance: MasterProblem, columns: Sequence[tuple[Column, int]]
 def empty_plan(instance: MasterProblem) -> IntegerPlan:
     """The plan that places nothing."""
     return IntegerPlan((), (0,) * len(instance.units), (0,) * len(instance.gangs))
+
+
+def with_free_domains(instance: MasterProblem, plan: IntegerPlan) -> IntegerPlan:
+    """The plan, where those domains are free of which no node has a column."""
+    if not instance.domains:
+        return plan
+    used, gangs = {column.node_class for column, number in plan.columns if number}, list(plan.gangs)
+    for domain in instance.domains:
+        gangs[domain.choice] = int(used.isdisjoint(domain.node_classes))
+    return replace(plan, gangs=tuple(gangs))
 
 
 def ordered_columns(columns: Mapping[Column, int]) -> tuple[tuple[Column, int], ...]:

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from heapq import heapify, heappop, heappush, nsmallest
 
 from ...models.kubernetes.meta import DeviceId
@@ -24,8 +25,8 @@ from ...models.results.common import Status
 from ...models.workload.node_room import missing_resources
 from ...models.workload.unit_classes import UnitShape
 from .assign import PlanAssignment
-from .build import PlanRequest
-from .build.objectives import FEWEST_NODES, MOVE_STAGES, Goal
+from .build import PlanInstance, PlanRequest
+from .build.objectives import FEWEST_NODES, FREE_DOMAINS, MOVE_STAGES, Goal
 from .build.weights import requested_devices
 from .first_fit import AllocationsOfUnit, allocate_claims, context_beside
 from .lifted import device_capacities
@@ -97,12 +98,13 @@ class _DeviceParts:
 
 
 def search_moves(
-    request: PlanRequest, goals: Sequence[Goal], assignment: PlanAssignment, deadline: float | None
+    request: PlanRequest, instance: PlanInstance, assignment: PlanAssignment, deadline: float | None
 ) -> PlanAssignment:
     """Improve a plan by moves; it is returned as it is where nothing better is found.
 
     ``assignment`` has all units that run at home. Ctrl-C ends the search with what was found.
     """
+    goals = instance.goals
     names = [goal.stage.name for goal in goals]
     if request.moves is None or request.moves.most == 0 or _has_negative_draws(request):
         return assignment
@@ -112,7 +114,7 @@ def search_moves(
         with suppress(KeyboardInterrupt, TimeOverError):
             search.place([goal for goal in goals[:first] if goal.weigh is not None])
             for name in names[:first]:
-                search.empty(name)
+                search.empty(name, instance.busy)
     except TimeOverError:
         return assignment
     return search.assignment()
@@ -211,29 +213,46 @@ class MoveSearch:
                 if own:
                     heappush(heap, (worth, found[0].cost, number))
 
-    def empty(self, stage: str) -> None:
-        """Empty nodes where a stage counts those in use: the ones with the fewest pods first."""
-        if stage != FEWEST_NODES:
-            return
-        domains: list[tuple[int, ...]] = [(position,) for position in range(self._states.size)]
-        targets = [own for own in domains if self._can_be_emptied(own)]
+    def empty(self, stage: str, busy: Collection[str]) -> None:
+        """Empty nodes or domains where a stage counts those in use: the ones with the fewest pods first.
+
+        Those are left alone that have ``busy`` nodes, or units that do not take part.
+        """
+        groups = self._targets(stage)
+        names = [self._states.node(position).metadata.name for position in range(self._states.size)]
+        used = {own for own in groups if any(self._on[one] or names[one] in busy for one in own)}
+        targets = [own for own in groups if self._can_be_emptied(own, busy)]
+        unused = {position for own in groups if own not in used for position in own}
         for own in sorted(targets, key=lambda own: (*self._sizes(place for p in own for place in self._on[p]), own)):
             if is_past(self._deadline):
                 raise TimeOverError
-            self._tried(lambda own=own: self._leave(own))  # type: ignore[misc]
+            if self._tried(partial(self._leave, own, unused.union(own))):
+                unused.update(own)
 
-    def _can_be_emptied(self, positions: Collection[int]) -> bool:
-        """Whether some pods are on these nodes, and all of them may go."""
+    def _targets(self, stage: str) -> Sequence[tuple[int, ...]]:
+        """The nodes, or the nodes of each domain, that a stage counts."""
+        head, _, label = stage.partition("=")
+        if head == FEWEST_NODES:
+            return [(position,) for position in range(self._states.size)]
+        domains: dict[str, list[int]] = defaultdict(list)
+        for position in range(self._states.size) if head == FREE_DOMAINS else ():
+            value = (self._states.node(position).metadata.labels or {}).get(label)
+            if value is not None:
+                domains[value].append(position)
+        return [tuple(own) for own in domains.values()]
+
+    def _can_be_emptied(self, positions: Collection[int], busy: Collection[str]) -> bool:
+        """Whether some units are on these nodes, and all of them may go."""
         there = [place for position in positions for place in self._on[position]]
-        return bool(there) and all(self._takes_part(place) for place in there)
+        names = {self._states.node(position).metadata.name for position in positions}
+        return bool(there) and names.isdisjoint(busy) and all(self._takes_part(place) for place in there)
 
-    def _leave(self, positions: Collection[int]) -> bool:
-        """Take everything off some nodes, to others that are in use."""
+    def _leave(self, positions: Collection[int], excluded: Collection[int]) -> bool:
+        """Take everything off some nodes, to others that are not excluded."""
         leaving = [place for position in positions for place in self._on[position]]
-        unused = {position for position in range(self._states.size) if not self._on[position]}
         for place in leaving:
             self._set(place, None)
-        return self._settle(leaving, unused.union(positions))
+        return self._settle(leaving, excluded)
 
     def _takes_part(self, place: int) -> bool:
         """Whether a unit stands for itself; running ones may move then."""

@@ -279,6 +279,10 @@ class PlanOutcome:
         numbers = ((unit.order, position) for position, unit in enumerate(self.units) if unit.order is not None)
         return tuple(position for _, position in sorted(numbers))
 
+    def recounted_stages(self, *, is_moving: bool) -> tuple[PlanStage, ...]:
+        """The stages that the verifier counts again: of plans that move running pods those about domains alone."""
+        return tuple(one for one in self.objective if not is_moving or one.stage.startswith("free-domains="))
+
     @property
     def placed(self) -> int:
         """How many of them have a node."""

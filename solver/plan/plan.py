@@ -53,7 +53,7 @@ from .build.quota_stages import QUOTA_STAGES
 from .build.weights import spendable
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
-from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
+from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units, with_free_domains
 from .outcome import PlanOutcome, ReasonsByUnit, check_plan, refused_units
 from .price_and_branch import solve_stages, stage_bounds
 from .time_budget import PlanTimeBudget, most_placed
@@ -217,7 +217,7 @@ def plan(
     check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
     check = partial(check, natural_gangs=natural_gangs, quota=quota, group=group)
     try:
-        ends, told = time.verification_ends(), answer.objective if moves is None else ()
+        ends, told = time.verification_ends(), answer.recounted_stages(is_moving=moves is not None)
         ask = partial(check, order=answer.order, admissions=assignment.admissions, stages=told)
         ask(cluster, answer.units, deadline=ends)
     except VerificationTimeoutError as error:
@@ -460,7 +460,7 @@ def _solve_instance(
         instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=watch and tell
     )
     plan = remove_slack(instance.problem, solution.plan, instance.pricer)
-    plan = instance.losses.put_back(plan) if instance.losses else plan
+    plan = with_free_domains(instance.problem, instance.losses.put_back(plan) if instance.losses else plan)
     pairs = zip(solution.stages, stages, strict=False)
     # Later stages may have made earlier ones better, and less room than a column has costs less.
     reached = tuple(replace(result, value=plan.value(stage.terms)) for result, stage in pairs)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, lcm
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.core import Node
+from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import VALUE_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
@@ -21,6 +21,7 @@ from .verify import Replay
 
 ZERO = Fraction(0)
 FEWEST_NODES = "fewest-nodes"
+FREE_DOMAINS = "free-domains"
 Role = tuple[bytes, str]
 """The signature of a unit's shape, and the domain of its gang as label and value; empty for none."""
 
@@ -178,6 +179,9 @@ def value_findings(
     cost = sum((Fraction(str(made.spec.price or 0)) * number for made, number in prices if made is not None), ZERO)
     for stage in stages:
         # Other annotations than the usual one are not read here.
+        head, _, label = stage.stage.partition("=")
+        if head == FREE_DOMAINS and (free := _free_domains(cluster, gates, opened, label)) != stage.value:
+            yield Finding("PLAN-VALUE", f"the stage {stage.stage} is said to be {stage.value}, and is {free}")
         form = stage_form(stage.stage, shapes, grouped=bool(cluster.constraint_groups))
         if form is None or "annotation:" in stage.stage:
             continue
@@ -191,6 +195,34 @@ def value_findings(
             yield Finding("PLAN-VALUE", f"the stage {stage.stage} is said to be {stage.value}, and is {float(value):g}")
 
 
+def _free_domains(cluster: Cluster, gates: FeatureGates, opened: Collection[str], label: str) -> int:
+    """How many values of a node label have no node in use, where pods that go with their nodes do not count."""
+    parts = {key for key, pod in cluster.pods.items() if _is_of_node(pod)}
+    claims = [
+        key
+        for key, claim in cluster.claims.items()
+        if (users := (claim.status.reserved_for if claim.status else None) or ())
+        and all(one.resource == "pods" and (key[0], one.name) in parts for one in users)
+    ]
+    there = [node for node in cluster.nodes.values() if not template_of(node)]
+    left = cluster.without(pods=parts, claims=claims) if parts else cluster
+    used = Replay(left, gates, "strict", (), True, True, None).busy_nodes(there).union(opened)
+    values: dict[str, bool] = {}
+    for node in there:
+        value = (node.metadata.labels or {}).get(label)
+        if value is not None:
+            values[value] = values.get(value, True) and node.metadata.name not in used
+    return sum(values.values())
+
+
+def _is_of_node(pod: Pod) -> bool:
+    """Whether a DaemonSet makes a pod for its node, or the node reads it from its disk."""
+    annotations, owners = pod.metadata.annotations or {}, pod.metadata.owner_references or ()
+    is_static = "kubernetes.io/config.mirror" in annotations or annotations.get(_SOURCE, "api") != "api"
+    return is_static or any(one.controller and one.kind in ("DaemonSet", "Node") for one in owners)
+
+
+_SOURCE = "kubernetes.io/config.source"
 # Values that are no short decimals are rounded.
 _NOISE = Fraction(1, 10**9)
 

@@ -24,12 +24,13 @@ from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeConte
 from ....problem.requests import VisibleAttributes
 from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
-from ..master_problem import CouplingRow, IntegerPlan, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
+from ..master_problem import CouplingRow, IntegerPlan, MasterProblem, Terms
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
 from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, least_consumption, stages_with_choice
 from .departures import Departures, PlanMoves, PreemptingStart
-from .gangs import GangAlternative, GangBuilder, GangMembership, GangRole, GangRoles, MemberAlternatives
+from .free_domains import DomainChoices
+from .gangs import GangAlternative, GangBuilder, GangMembership, GangRole, GangRoles, MemberAlternatives, master_problem
 from .moves import HomeBuilder, HomeSlots
 from .nodes import (
     NodeCatalogue,
@@ -183,11 +184,13 @@ class _PlanInstanceBuilder:
         times = _RESIDUAL_MULTIPLE if FRAGMENTATION in self._request.objective else 1
         resources = ScaledResources.of(unit_classes, times, rules.limits)
         bound = {*members, *(entry.gang for entry in entries if entry.gang)}
-        domains = sorted({*rules.keys, *(gang.domain for gang in bound if gang.domain)})
+        gates, used = self._request.session.gates, self._request.earlier.nodes
+        free = DomainChoices.of(objective, self._cluster, gates, nodes, used, gangs)
+        domains = sorted({*rules.keys, *free.labels.values(), *(gang.domain for gang in bound if gang.domain)})
         node_classes = self._node_classes(unit_classes, nodes, resources, domains)
         if admissions:
             admissions = replace(admissions, sizes=[resources.size(role, node_classes) for role in roles])
-        instance = _master_problem(roles, node_classes, gangs, admissions)
+        instance = master_problem(roles, (node.count for node in node_classes), gangs, admissions)
         contexts = NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
         # These stages count what admin access looks at.
         looks = not {SOFT, COMPACT}.intersection(self._request.objective)
@@ -207,7 +210,9 @@ class _PlanInstanceBuilder:
             homes = HomeBuilder(moves, self._request.queue, self._roles, questions, self._compiler, departures)
             homes.split(node_classes, plain, unit_classes, self._request.objective)
             node_classes, plain, roles = homes.nodes, homes.asked, self._roles.all
-            instance = _master_problem(roles, node_classes, gangs, admissions)
+            instance = master_problem(roles, (node.count for node in node_classes), gangs, admissions)
+        instance = replace(instance, domains=tuple(free.domains(node_classes)))
+        self._rows += free.rows(node_classes)
         relaxed = self._request.relaxed
         plain = without_spanning_claims(node_classes, plain) if relaxed else plain
         reaches = [questions.reach(node, unit_classes, plain[node.index]) for node in node_classes]
@@ -224,7 +229,7 @@ class _PlanInstanceBuilder:
             least = least_consumption(plain, consumption)
         stages = admissions.stages if admissions else None
         target_roles = residual_roles or [role for role in roles if role.disruption is None]
-        goals = self._goals(objective, gangs, roles, target_roles, node_classes, stages, least, homes)
+        goals = self._goals(objective, gangs, roles, target_roles, node_classes, stages, least, homes, free)
         measured = {
             node.index: self._measured(plain[node.index], node, shared, goals, consumption.get(node.index))
             for node in node_classes
@@ -279,6 +284,7 @@ class _PlanInstanceBuilder:
         quota: QuotaStages | None,
         least: Mapping[int, int],
         homes: HomeBuilder | None,
+        free: DomainChoices,
     ) -> ObjectiveBuilder:
         request, catalogue, moves = self._request, self._request.catalogue, self._request.moves
         prices = {node.index: catalogue.price(node.template) for node in nodes if catalogue and node.template}
@@ -307,6 +313,7 @@ class _PlanInstanceBuilder:
             [] if homes and homes.departures else [request.queue[place].unit_set.shape for place in running],
             homes.stage if homes else None,
             homes.departures.victim_priorities if homes and homes.departures else (),
+            free.stage,
         )
 
     def _measured(
@@ -430,17 +437,6 @@ class _PlanInstanceBuilder:
         most = len(self._request.open_positions)
         bought = {name: catalogue.limit(name, most) for name in catalogue.offers} if catalogue else {}
         return classifier.node_classes(nodes, bought)
-
-
-def _master_problem(
-    roles: Sequence[GangRole], nodes: Sequence[PlanNodeClass], gangs: GangBuilder, admissions: PlannedAdmissions | None
-) -> MasterProblem:
-    return MasterProblem(
-        tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
-        tuple(MasterNodeClass(node.index, node.count) for node in nodes),
-        tuple(gangs.gangs),
-        completion=admissions,
-    )
 
 
 MutableRoomByNode = dict[str, Requests | None]

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 from ....models.kubernetes.core import Node
 from ....models.workload.unit_classes import Gang
 from ...engines.copies import connected_groups
-from ..master_problem import CouplingRow, MasterGangClass, Terms
+from ..master_problem import (
+    CouplingRow,
+    MasterGangClass,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    PlanCompletion,
+    Terms,
+)
 from .units import ColocatedUnits, UnitClass
 
 if TYPE_CHECKING:
@@ -291,3 +299,15 @@ class GangRoles:
     def all(self) -> Sequence[GangRole]:
         """All of them, by number."""
         return list(self._known.values())
+
+
+def master_problem(
+    roles: Sequence[GangRole], nodes: Iterable[int], gangs: GangBuilder, completion: PlanCompletion | None
+) -> MasterProblem:
+    """Units, numbers of nodes of each class, and gangs, without rows."""
+    return MasterProblem(
+        tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
+        tuple(MasterNodeClass(index, count) for index, count in enumerate(nodes)),
+        tuple(gangs.gangs),
+        completion=completion,
+    )

@@ -55,8 +55,10 @@ LOSS_STAGES = (BUDGETS, VICTIMS, DEVICES_LOST, CAPACITY_LOST)
 """Stages about running pods that lose their places (EVT-19)."""
 PLACED_STAGES = ("priority", "admitted", COST)
 """Stages that running pods move for."""
+FREE_DOMAINS = "free-domains"
+"""The stage about domains of a node label, which follows an equals sign, of which no node is in use."""
 STAGE_NAMES = (
-    *("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES),
+    *("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES, FREE_DOMAINS),
     *(*MEASURED_STAGES, FRAGMENTATION, *LOSS_STAGES, *MOVE_STAGES),
 )
 # Where a node takes more units, they are of few classes, and exact prices hardly matter.
@@ -79,13 +81,23 @@ def parse_objective(
         names.insert(names.index(COST) if COST in names else len(names), PREFERENCE)
     for number, name in enumerate(names):
         head, equals, rest = name.partition("=")
-        if head not in STAGE_NAMES or (equals and head != "admitted"):
+        if head not in STAGE_NAMES or (equals and head not in ("admitted", FREE_DOMAINS)):
             raise ValueError(f"unknown stage {name!r} of an objective, known are: {', '.join(STAGE_NAMES)}")
-        if equals:
+        if head == FREE_DOMAINS:
+            _check_domains(rest, names, buys)
+        elif equals:
             parse_weight(rest)
         if name in names[:number]:
             raise ValueError(f"stage {name!r} comes twice in the objective")
     return (*names, COST) if buys and COST not in names else tuple(names)
+
+
+def _check_domains(label: str, names: Sequence[str], buys: bool) -> None:
+    if not label:
+        raise ValueError(f"the stage {FREE_DOMAINS} needs a node label, as in {FREE_DOMAINS}=example.com/rack")
+    if buys or FRAGMENTATION in names:
+        other = "with nodes that are bought" if buys else f"beside the stage {FRAGMENTATION}"
+        raise ValueError(f"the stage {FREE_DOMAINS} makes no sense {other}")
 
 
 def last_stages(objective: str | Sequence[str]) -> tuple[str, ...]:
@@ -148,7 +160,8 @@ class ObjectiveBuilder:
     were not in use. ``classes`` are DeviceClasses by name,
     ``brief`` the stages that take little time, ``least`` what a unit consumes at least, by role. ``quota`` makes stages
     about quota. ``running`` are the units that run and may move, which are in every plan and count in no stage;
-    ``move_stage`` makes the stages about them. ``victim_priorities`` are those of what may be lost, from the highest.
+    ``move_stage`` makes the stages about them, ``domain_stage`` those about free domains. ``victim_priorities`` are
+    those of what may be lost, from the highest.
     """
 
     names: Sequence[str]
@@ -169,6 +182,7 @@ class ObjectiveBuilder:
     running: Sequence[UnitShape] = ()
     move_stage: Callable[[str], tuple[ObjectiveStage, int]] | None = None
     victim_priorities: Sequence[int] = ()
+    domain_stage: Callable[[str], ObjectiveStage] | None = None
     _told: set[str] = field(init=False, default_factory=set)
 
     @cached_property
@@ -278,6 +292,9 @@ class ObjectiveBuilder:
             yield from self._departing(name)
         elif head in (*MOVE_STAGES, *LOSS_STAGES):
             yield from self._departing(name)
+        elif head == FREE_DOMAINS and self.domain_stage:
+            stage = self.domain_stage(name)
+            yield Goal(stage, limit=len(stage.terms.gangs))
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:
