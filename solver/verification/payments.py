@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, lcm
+from typing import Literal
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.core import Node, Pod
@@ -14,7 +15,7 @@ from ...models.kubernetes.extensions import VALUE_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
-from ...models.results.plan import DualRow, Number, PlanStage
+from ...models.results.plan import DualRow, Number, PlanStage, relative_gap
 from ...models.workload.unit_classes import UnitSet, UnitShape
 from .published import Finding
 from .verify import Replay
@@ -230,3 +231,39 @@ _NOISE = Fraction(1, 10**9)
 def template_of(node: Node) -> str:
     """The NodeTemplate that a node is to be made from; empty for one that is there."""
     return (node.metadata.annotations or {}).get(NODE_TEMPLATE_ANNOTATION, "")
+
+
+def _flaws_of_sense(stage: PlanStage) -> Iterator[str]:
+    """Whether the stage has a name that plans know, and what is better of it is as its name says."""
+    sense = STAGE_SENSES.get(stage.stage.partition("=")[0])
+    if sense is None:
+        yield "there is no such stage"
+    elif sense != stage.sense:
+        yield f"its sense is {sense}, not {stage.sense}"
+
+
+# By the names in ``docs/guides/plan.md``.
+STAGE_SENSES: Mapping[str, Literal["max", "min"]] = {
+    **dict.fromkeys(("priority", "admitted", "fair", "fragmentation"), "max"),
+    **dict.fromkeys(("borrowed", "cost", "fewest-nodes", "spread"), "min"),
+    **dict.fromkeys(("preference", "soft", "compact", "least-consumption"), "min"),
+    **dict.fromkeys(("budgets", "victims", "devices-lost", "capacity-lost", "move-cost", "moves"), "min"),
+}
+
+
+def stage_flaws(stage: PlanStage, asked: float) -> list[str]:
+    """What is wrong with a stage by itself: its sense, or value, bound, gap and ``proven`` that do not agree."""
+    wrong = list(_flaws_of_sense(stage))
+    if stage.bound is None:
+        return [*wrong, "it is proven without a bound"] if stage.proven else wrong
+    beyond = stage.value > stage.bound if stage.sense == "max" else stage.value < stage.bound
+    gap = relative_gap(stage.value, stage.bound)
+    wrong += ["it is beyond its bound"] if beyond else []
+    if (gap is None) != (stage.gap is None) or abs((gap or 0) - (stage.gap or 0)) > _ROUNDING:
+        wrong.append(f"the gap is {gap}")
+    if stage.proven and gap is not None and gap > asked + _ROUNDING:
+        wrong.append(f"it is not proven with a gap of {gap:g}")
+    return wrong
+
+
+_ROUNDING = 1e-9

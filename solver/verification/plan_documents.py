@@ -7,11 +7,10 @@ devices, in which order. Nodes that are bought are made from their NodeTemplates
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -25,7 +24,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.node_templates import slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.common import CheckedLine
-from ...models.results.plan import BoughtNodes, Number, PlanDocument, PlannedUnit, PlanStage, relative_gap
+from ...models.results.plan import BoughtNodes, Number, PlanDocument, PlannedUnit, PlanStage
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
@@ -33,7 +32,7 @@ from ...models.workload.unit_classes import UnitSet, UnitShape
 from ...models.workload.units import ClaimRef, Unit
 from .bounds import BoundQuestion, audited_bounds, node_of_template
 from .documents import LATE, CheckQuestion, Lines, line
-from .payments import ZERO, stage_form, value_annotation
+from .payments import ZERO, stage_flaws, stage_form, value_annotation
 from .plans import plan_placements, plan_violations
 from .state import ExpressionTimeoutError
 from .steps import step_violations
@@ -377,7 +376,7 @@ class PlanCheck:
         for stage, bound in zip(self._document.objective, bounds, strict=True):
             value = self._value(stage.stage)
             wrong = [] if value is None or _same(value, stage.value) else [f"it is {float(value):g}"]
-            wrong += [*_flaws_of_sense(stage), *_flaws_of_gap(stage, self._document.gap)]
+            wrong += stage_flaws(stage, self._document.gap)
             unchecked = "" if value is not None else "the document has no terms of this stage to add up"
             yield line("objective", f"{stage.stage} is {stage.value}", wrong, unchecked)
             if stage.bound is not None:
@@ -473,38 +472,3 @@ def _label(one: ToldPlacement) -> str:
 def _same(value: Fraction, told: Number) -> bool:
     """Whether two numbers are equal, but for the rounding of one that is written with a point."""
     return abs(value - Fraction(str(told))) <= max(abs(value), Fraction(1)) / 10**9
-
-
-def _flaws_of_sense(stage: PlanStage) -> Iterator[str]:
-    """Whether the stage has a name that plans know, and what is better of it is as its name says."""
-    sense = STAGE_SENSES.get(stage.stage.partition("=")[0])
-    if sense is None:
-        yield "there is no such stage"
-    elif sense != stage.sense:
-        yield f"its sense is {sense}, not {stage.sense}"
-
-
-# By the names in ``docs/guides/plan.md``.
-STAGE_SENSES: Mapping[str, Literal["max", "min"]] = {
-    **dict.fromkeys(("priority", "admitted", "fair", "fragmentation"), "max"),
-    **dict.fromkeys(("borrowed", "cost", "fewest-nodes", "spread"), "min"),
-    **dict.fromkeys(("preference", "soft", "compact", "least-consumption"), "min"),
-    **dict.fromkeys(("budgets", "victims", "devices-lost", "capacity-lost", "move-cost", "moves"), "min"),
-}
-
-
-def _flaws_of_gap(stage: PlanStage, asked: float) -> list[str]:
-    """Whether value, bound, gap and ``proven`` agree with one another."""
-    if stage.bound is None:
-        return ["it is proven without a bound"] if stage.proven else []
-    beyond = stage.value > stage.bound if stage.sense == "max" else stage.value < stage.bound
-    gap = relative_gap(stage.value, stage.bound)
-    wrong = ["it is beyond its bound"] if beyond else []
-    if (gap is None) != (stage.gap is None) or abs((gap or 0) - (stage.gap or 0)) > _ROUNDING:
-        wrong.append(f"the gap is {gap}")
-    if stage.proven and gap is not None and gap > asked + _ROUNDING:
-        wrong.append(f"it is not proven with a gap of {gap:g}")
-    return wrong
-
-
-_ROUNDING = 1e-9

@@ -11,7 +11,7 @@ import drasat
 from drasat.models.formats.errors import InputError
 from drasat.models.results.common import CheckDocument
 from drasat.solver.plan.build.objectives import STAGE_NAMES
-from drasat.solver.verification.plan_documents import STAGE_SENSES
+from drasat.solver.verification.payments import STAGE_SENSES
 
 EXAMPLES = ("tainted-devices", "mig-partitions", "whole-gpus", "pcie-lists", "rails", "nic-and-gpu", "shared-cpus")
 
