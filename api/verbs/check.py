@@ -18,12 +18,14 @@ from ..models.manifests.sources import open_sources
 from ..models.results.capacity import CapacityDocument
 from ..models.results.common import AllocationDocument, CheckDocument, CheckedLine
 from ..models.results.explanation import ExplanationDocument
+from ..models.results.overlay import OverlayDocument
 from ..models.results.plan import PlanDocument
 from ..models.results.purchases import PurchaseComparisonDocument
 from ..models.results.quota import QuotaDocument
 from ..solver.verification.capacity_documents import capacity_lines
 from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines, purchase_lines
 from ..solver.verification.explanation_documents import explanation_lines
+from ..solver.verification.overlay_documents import overlay_lines
 from ..solver.verification.plan_documents import plan_lines
 from ..solver.verification.quota_documents import quota_lines
 from . import Result
@@ -50,6 +52,7 @@ _KINDS = {
     "PlanResult": _CheckedKind(PlanDocument, plan_lines),
     "PurchaseComparison": _CheckedKind(PurchaseComparisonDocument, purchase_lines),
     "CapacityResult": _CheckedKind(CapacityDocument, capacity_lines),
+    "OverlayResult": _CheckedKind(OverlayDocument, overlay_lines),
     "QuotaResult": _CheckedKind(QuotaDocument, quota_lines),
     "ExplanationResult": _CheckedKind(ExplanationDocument, explanation_lines),
 }

@@ -56,6 +56,7 @@ def with_offerings(document: PlanDocument, market: NodeMarket, found: OtherTypes
             capacity_type=made.capacity_type,
             overlay=made.priced.overlay,
             other_types=found.by_template.get(one.template, ()),
+            labels=dict(sorted(made.labels.items())),
         )
         for one, made in pairs
     )

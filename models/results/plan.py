@@ -160,6 +160,7 @@ class BoughtNodes(Model):
     Of a node that Karpenter could launch, ``template`` is a name that drasat gives to its ``pool``, ``instance_type``,
     ``zone`` and ``capacity_type``; ``overlay`` is the NodeOverlay that set the price. They are empty for other nodes.
     ``other_types`` are types that serve the same pods, cheapest first, where the pool has ``minValues`` (R18).
+    ``labels`` are those of each node that are known before it is there, but for its own name.
     """
 
     template: str
@@ -172,6 +173,7 @@ class BoughtNodes(Model):
     capacity_type: str = ""
     overlay: str = ""
     other_types: tuple[str, ...] = ()
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class RemovedNode(Model, omit_defaults=False):

@@ -7,7 +7,7 @@ devices, in which order. Nodes that are bought are made from their NodeTemplates
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +19,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node, PodStatus
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.karpenter import InstanceType, Offering
+from ...models.kubernetes.karpenter import InstanceType, NodePool
 from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.node_templates import slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
@@ -32,6 +32,7 @@ from ...models.workload.unit_classes import UnitSet, UnitShape
 from ...models.workload.units import ClaimRef, Unit
 from .bounds import BoundQuestion, audited_bounds, node_of_template
 from .documents import LATE, CheckQuestion, Lines, line
+from .node_pools import pool_templates, starting_nodes
 from .payments import ZERO, stage_flaws, stage_form, value_annotation
 from .plans import plan_placements, plan_violations
 from .state import ExpressionTimeoutError
@@ -114,8 +115,9 @@ class PlanCheck:
         self._told_twice: list[str] = []
         # Victims wait in the queue, and are no units of the document.
         self._gone: list[ToldPlacement] = []
-        # Nodes that Karpenter would launch.
+        # Nodes that start, and those of pools that cannot be made here; and what is wrong with purchases of pools.
         self._pooled: set[str] = set()
+        self._refused: Mapping[str, Sequence[str]] = {}
         self._with_nodes = self._bought_nodes(read)
         # Running pods that the plan places are units, so that they wait in what is planned.
         self._cluster = self._lifted(self._with_nodes) if document.steps else self._with_nodes
@@ -125,12 +127,15 @@ class PlanCheck:
         self._order = [place for _, place in sorted(numbers)]
 
     def _bought_nodes(self, cluster: Cluster) -> Cluster:
-        pooled = {one.template for one in self._document.bought if one.pool}
+        pooled, self._refused = pool_templates(cluster, self._gates, self._document.bought)
+        templates = {**cluster.node_templates, **pooled}
+        of_pools = {one.template for one in self._document.bought if one.pool}
+        self._pooled |= starting_nodes(cluster) & {one.node for one in self._document.units if one.node is not None}
         nodes: list[Node] = []
         slices: list[ResourceSlice] = []
         for one in self._document.nodes:
-            template = cluster.node_templates.get(one.template) if one.new else None
-            if one.new and one.template in pooled:
+            template = templates.get(one.template) if one.new else None
+            if one.new and template is None and one.template in of_pools:
                 self._pooled.add(one.name)
             elif one.new and (template is None or one.name in cluster.nodes):
                 said = "is in the input already" if template else f"has no NodeTemplate {one.template}"
@@ -138,7 +143,8 @@ class PlanCheck:
             elif template is not None:
                 nodes.append(node_of_template(cluster, template, one.name))
                 slices += slices_from_template(template, one.name)
-        return cluster.with_nodes(nodes, slices) if nodes else cluster
+        made = cluster.with_nodes(nodes, slices) if nodes else cluster
+        return made.with_templates(templates) if pooled else made
 
     def _lifted(self, cluster: Cluster) -> Cluster:
         """The cluster in which running pods that are units of the plan wait, with nothing in claims of theirs alone.
@@ -251,29 +257,24 @@ class PlanCheck:
             yield line(f"node {gone.name}", f"goes, and costs {gone.price}", wrong, "its price is not in the document")
 
     def _pooled_line(self, one: BoughtNodes, new: int) -> CheckedLine:
-        """Check a purchase of nodes that Karpenter would launch: their number, sum, and list price."""
-        kind = self._read.objects(InstanceType).get(one.instance_type)
+        """Check a purchase of nodes that Karpenter would launch: their number, sum, labels and price."""
         wrong = [] if new == one.count else [f"{new} of the nodes are of it"]
         if Decimal(str(one.cost)) != Decimal(str(one.price)) * one.count:
             wrong.append(f"{one.count} at {one.price} cost {Decimal(str(one.price)) * one.count}")
-        prices = {
-            Decimal(str(offering.price))
-            for offering in (kind.spec.offerings if kind else None) or ()
-            if offering.price is not None and {one.zone, one.capacity_type} <= _values(offering) | {""}
-        }
-        if kind is None:
-            wrong.append(f"there is no InstanceType {one.instance_type}")
-        elif not one.overlay and Decimal(str(one.price)) not in prices:
-            wrong.append(f"it has no offering of this price in {one.zone}")
-        unchecked = "NodeOverlays are not applied here" if one.overlay else ""
+        wrong += self._refused.get(one.template, ())
+        types = self._read.objects(InstanceType)
+        wrong += [f"there is no InstanceType {name}" for name in one.other_types if name not in types]
+        unchecked = "" if one.template in self._refused else _POOLED
+        others = "that other types serve the same pods is not derived" if one.other_types else ""
         about = f"NodePool {one.pool}, {one.instance_type}"
-        return line(about, f"{one.count} bought for {one.cost}", wrong, unchecked)
+        return line(about, f"{one.count} bought for {one.cost}", wrong, unchecked or others)
 
     def placements(self) -> Lines:
         """Check each placed unit, in order, beside what those before it hold."""
         ask, cluster = self._question, self._cluster
         replay = Replay(cluster, self._gates, self._document.cel_errors, ask.constraints, False, True, ask.deadline)
-        there = [one for one in self.units if one.node is None or one.node in cluster.nodes]
+        known = cluster.nodes.keys() - self._pooled
+        there = [one for one in self.units if one.node is None or one.node in known]
         for one in self.units:
             if one.node in self._pooled:
                 yield line(_label(one), f"Placed on node {one.node}", [], _POOLED)
@@ -386,7 +387,9 @@ class PlanCheck:
         question, document = self._question, self._document
         nothing = [None for _ in document.objective]
         # Of pods that may move or lose their places the document names those that do.
-        if not document.duals or self._pooled or document.steps is not UNSET:
+        # And bounds count what NodeTemplates sell, not what pools do.
+        pools = self._read.objects(NodePool)
+        if not document.duals or pools or document.steps is not UNSET:
             return nothing
         asked = BoundQuestion(
             self._read,
@@ -449,12 +452,7 @@ class PlanCheck:
         return sum((form.units.get(shape.signature, ZERO) for shape in counted), ZERO)
 
 
-_POOLED = "its nodes are of NodePools, and are not made again here"
-
-
-def _values(offering: Offering) -> set[str]:
-    """The values that an offering's requirements allow."""
-    return {value for one in offering.requirements or () if one.operator == "In" for value in one.values or ()}
+_POOLED = "nodes that start are not read as they will be"
 
 
 def _rank(unit: PlannedUnit) -> tuple[bool, int]:
