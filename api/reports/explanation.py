@@ -60,7 +60,8 @@ _MOST_REASONS = 5
 def _group_lines(group: ExplainedGroup) -> Iterator[str]:
     """Tell of each state of the cluster whether the group can be scheduled in it, and why or after what."""
     now = next(one for one in group.trials if one.question == "now")
-    need = "all of them at once" if group.minimum is None else f"at least {group.minimum} at once"
+    part = "" if group.kind != "CompositePodGroup" else f" of its group{'s' if group.minimum != 1 else ''}"
+    need = "all of them at once" if group.minimum is None else f"at least {group.minimum}{part} at once"
     domain = f", in one domain of {group.domain}" if group.domain else ""
     there = f"{plural(now.wait, 'member')} wait{'s' if now.wait == 1 else ''}, {now.run} run"
     yield f"{group.kind} {group.namespace}/{group.name}: {there}; needs {need}{domain}"

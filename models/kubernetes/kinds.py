@@ -44,6 +44,7 @@ WorkloadObject = (
     | workloads.DaemonSet
     | workloads.ReplicationController
     | workloads.PodDisruptionBudget
+    | workloads.CompositePodGroup
     | operators.JobSet
     | operators.LeaderWorkerSet
     | operators.DisaggregatedSet
@@ -178,6 +179,7 @@ _WORKLOAD_KINDS = (
     Kind(workloads.DaemonSet, group="apps", versions=("v1",), namespaced=True),
     Kind(workloads.ReplicationController, group="", versions=("v1",), namespaced=True),
     Kind(workloads.PodDisruptionBudget, group="policy", versions=("v1",), namespaced=True),
+    Kind(workloads.CompositePodGroup, group=SCHEDULING_GROUP, versions=("v1alpha3",), namespaced=True),
     Kind(operators.JobSet, group="jobset.x-k8s.io", versions=("v1alpha2",), namespaced=True),
     Kind(operators.LeaderWorkerSet, group="leaderworkerset.x-k8s.io", versions=("v1",), namespaced=True),
     Kind(operators.DisaggregatedSet, group="disaggregatedset.x-k8s.io", versions=("v1",), namespaced=True),

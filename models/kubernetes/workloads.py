@@ -233,6 +233,17 @@ class SchedulingConstraints(Model):
     topology: tuple[TopologyConstraint, ...] | None = None
 
 
+class WorkloadTemplateReference(Model):
+    """The template of a Workload that a group was made from."""
+
+    workload_name: str = ""
+    template_name: str = ""
+
+
+def _topology_key(constraints: SchedulingConstraints | None) -> str | None:
+    return next((one.key for one in (constraints.topology if constraints else None) or ()), None)
+
+
 class WorkloadPodGroup(Model):
     """A group of pods in a Workload of v1alpha1."""
 
@@ -268,6 +279,7 @@ class PodGroupSpec(Model):
     # A word in Kubernetes 1.36, and an object with one of two keys from 1.37 on.
     disruption_mode: Any = None
     parent_composite_pod_group_name: str | None = None
+    workload_ref: WorkloadTemplateReference | None = None
 
 
 class PodGroupStatus(Model):
@@ -285,14 +297,49 @@ class PodGroup(KubernetesObject):
     @property
     def domain(self) -> str | None:
         """The node label of which the nodes of all its pods have one value."""
-        constraints = self.spec.scheduling_constraints
-        return next((one.key for one in (constraints.topology if constraints else None) or ()), None)
+        return _topology_key(self.spec.scheduling_constraints)
 
     @property
     def is_disrupted_whole(self) -> bool:
         """Whether all its pods go or stay together (EVT-8)."""
         mode = self.spec.disruption_mode
         return mode == "PodGroup" or (isinstance(mode, Mapping) and mode.get("all") is not None)
+
+
+class CompositeGangPolicy(Model):
+    """All or nothing: at least so many groups of the group."""
+
+    min_group_count: Int64 = 0
+
+
+class CompositeSchedulingPolicy(Model):
+    """A gang of groups; without one (``basic``) groups are placed one by one."""
+
+    gang: CompositeGangPolicy | None = None
+
+
+class CompositePodGroupSpec(Model):
+    """``spec`` of a CompositePodGroup."""
+
+    scheduling_policy: CompositeSchedulingPolicy = CompositeSchedulingPolicy()
+    scheduling_constraints: SchedulingConstraints | None = None
+    priority_class_name: str = ""
+    priority: Int64 | None = None
+    preemption_policy: str | None = None
+    disruption_mode: Any = None
+    parent_composite_pod_group_name: str | None = None
+    workload_ref: WorkloadTemplateReference | None = None
+
+
+class CompositePodGroup(KubernetesObject):
+    """PodGroups, or groups of them, that are scheduled together."""
+
+    spec: CompositePodGroupSpec = CompositePodGroupSpec()
+
+    @property
+    def domain(self) -> str | None:
+        """The node label of which the nodes of all pods below it have one value."""
+        return _topology_key(self.spec.scheduling_constraints)
 
 
 # Classes that every cluster has.
@@ -318,7 +365,9 @@ def may_preempt(spec: PodSpec | PodGroupSpec, classes: Mapping[str, PriorityClas
     return (spec.preemption_policy or (known.preemption_policy if known else "")) != "Never"
 
 
-def priority_of(spec: PodSpec | PodGroupSpec, classes: Mapping[str, PriorityClass], default: int) -> int:
+def priority_of(
+    spec: PodSpec | PodGroupSpec | CompositePodGroupSpec, classes: Mapping[str, PriorityClass], default: int
+) -> int:
     """The priority in a pod or PodGroup, as admission wrote it, else that of its class; one that is not there is 0."""
     if spec.priority is not None:
         return spec.priority

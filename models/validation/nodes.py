@@ -1,6 +1,6 @@
 """Nodes and pods: node selectors, the nodes that slices and devices are for (SLC-1), taints and tolerations.
 
-Node, Pod, Namespace, controllers, PriorityClass, Workload and PodGroup are checked lightly, as far as allocation and
+Node, Pod, Namespace, controllers and PriorityClass are checked lightly, as far as allocation and
 planning read them. ``skipNodeOperations`` belongs to slices and to results.
 """
 
@@ -176,7 +176,7 @@ def check_pod_spec(findings: Findings, path: Path, spec: core.PodSpec) -> None:
         where = (*path, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         check_node_selector(findings, where, required)
     check_pod_terms(findings, path, spec)
-    _check_claim_entries(findings, (*path, "resourceClaims"), spec.resource_claims or ())
+    check_claim_entries(findings, (*path, "resourceClaims"), spec.resource_claims or ())
     _check_containers(findings, (*path, "containers"), spec.containers or ())
     _check_containers(findings, (*path, "initContainers"), spec.init_containers or ())
     if spec.resources is not None:
@@ -217,7 +217,8 @@ def check_label_selector(findings: Findings, path: Path, selector: core.LabelSel
             findings.error(path, f"Invalid value: {error}", STRUCTURE)
 
 
-def _check_claim_entries(findings: Findings, path: Path, entries: Sequence[core.PodResourceClaim]) -> None:
+def check_claim_entries(findings: Findings, path: Path, entries: Sequence[core.PodResourceClaim]) -> None:
+    """Check the entries for claims of a pod or PodGroup."""
     """Check entries of claims; their names distinguish generated claims."""
     findings.unique(path, (entry.name for entry in entries), ("name",), STRUCTURE)
     for index, entry in enumerate(entries):
@@ -359,48 +360,6 @@ def check_runtime_class(findings: Findings, runtime: core.RuntimeClass) -> None:
     findings.check_metadata(runtime.metadata, namespaced=False)
     if runtime.overhead is not None:
         check_amounts(findings, ("overhead", "podFixed"), runtime.overhead.pod_fixed)
-
-
-def check_workload(findings: Findings, workload: workloads.Workload) -> None:
-    """Check a Workload: the names of its groups are unique."""
-    findings.check_metadata(workload.metadata, namespaced=True)
-    groups, path = workload.spec.pod_groups or (), (*_SPEC_PATH, "podGroups")
-    findings.unique(path, (group.name for group in groups), ("name",), STRUCTURE)
-    for index, group in enumerate(groups):
-        findings.check_label((*path, index, "name"), group.name)
-        _check_gang_policy(findings, (*path, index, "policy"), group.policy)
-
-
-def check_pod_group(findings: Findings, group: workloads.PodGroup) -> None:
-    """Check a PodGroup."""
-    findings.check_metadata(group.metadata, namespaced=True)
-    _check_gang_policy(findings, (*_SPEC_PATH, "schedulingPolicy"), group.spec.scheduling_policy)
-    entries, where = group.spec.resource_claims or (), (*_SPEC_PATH, "resourceClaims")
-    # PGC-1.
-    findings.at_most(where, entries, GROUP_CLAIMS_MAX)
-    _check_claim_entries(findings, where, entries)
-    if group.spec.priority is not None and group.spec.priority > GROUP_PRIORITY_MAX:
-        detail = f"must be less than or equal to {GROUP_PRIORITY_MAX}"
-        findings.invalid((*_SPEC_PATH, "priority"), group.spec.priority, detail)
-    if group.domain is not None:
-        where = (*_SPEC_PATH, "schedulingConstraints", "topology", 0, "key")
-        findings.each_invalid(where, group.domain, label_key_complaints(group.domain), STRUCTURE)
-    mode = group.spec.disruption_mode
-    if mode not in (None, *_DISRUPTION_MODES) and not isinstance(mode, dict):
-        detail = f"Invalid value: must be {' or '.join(_DISRUPTION_MODES)}, or an object"
-        findings.error((*_SPEC_PATH, "disruptionMode"), detail, STRUCTURE)
-
-
-# Of Kubernetes 1.36; later it is an object.
-_DISRUPTION_MODES = ("Pod", "PodGroup")
-GROUP_CLAIMS_MAX = 4
-GROUP_PRIORITY_MAX = 10**9
-
-
-def _check_gang_policy(findings: Findings, path: Path, policy: workloads.SchedulingPolicy) -> None:
-    if policy.gang is not None and policy.gang.min_count < 1:
-        where = (*path, "gang", "minCount")
-        findings.invalid(where, policy.gang.min_count, "must be greater than zero", STRUCTURE)
 
 
 TAINTS_MAX = 16

@@ -29,9 +29,9 @@ from ..kubernetes.meta import label_complaints
 from ..kubernetes.node_templates import NodeTemplate
 from ..kubernetes.provisioning import PodTemplate
 from ..kubernetes.slices import ResourceSlice
-from ..kubernetes.workloads import PodGroup, PriorityClass, Workload
+from ..kubernetes.workloads import CompositePodGroup, PodGroup, PriorityClass, Workload
 from ..manifests.reader import Manifest
-from . import nodes
+from . import groups, nodes
 from .claims import check_claim, check_class, check_template
 from .devices import has_list
 from .extensions import check_group, check_node_template, check_topology
@@ -53,9 +53,10 @@ _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
     DeviceTopology: check_topology,
     ConstraintGroup: check_group,
     PriorityClass: lambda findings, one: findings.check_metadata(one.metadata, namespaced=False),
-    Workload: nodes.check_workload,
-    PodGroup: nodes.check_pod_group,
+    Workload: groups.check_workload,
+    PodGroup: groups.check_pod_group,
     **dict.fromkeys(WORKLOAD_MODELS, nodes.check_controller),
+    CompositePodGroup: groups.check_composite_pod_group,
     **dict.fromkeys(INTEGRATION_MODELS, check_quota_object),
     PodTemplate: nodes.check_controller,
     LimitRange: nodes.check_limit_range,

@@ -14,6 +14,7 @@ from ..kubernetes.meta import key_of, matches_labels
 from ..kubernetes.serving import CoschedulingPodGroup, VolcanoPodGroup
 from ..kubernetes.workloads import PodGroup, PodGroupSpec, default_priority, priority_of
 from .expansion import UnitExpander
+from .group_trees import COMPOSITE, GroupTrees, ParentGroup
 from .pod_sets import KindGang
 from .unit_classes import Gang, GangKind, UnitSet, signature_of
 from .units import ClaimRef, Unit
@@ -98,6 +99,7 @@ class GangCollector:
         self._domains: dict[GangKey, str] = {}
         self._running_nodes: dict[GangKey, list[str]] = {}
         self._kind_gangs: dict[GangKey, KindGang] = {}
+        self._trees = GroupTrees(cluster, self._gates)
         self.has_foreign_groups = any(cluster.objects(model) for model in _FOREIGN_MODELS.values())
 
     def join(
@@ -181,12 +183,32 @@ class GangCollector:
             minimum, domain, problem = _GANG_TERMS[kind](self._cluster, namespace, name, self._gates)
         problem = problem or self._problems.get(key, "")
         domain = self._domains.get(key, domain)
-        if minimum == 0 and domain is None and not problem:
+        parents: tuple[ParentGroup, ...] = ()
+        if kind == "PodGroup" and not problem and self._gates.composite_pod_groups:
+            parents, problem = self._parents(namespace, name)
+        if minimum == 0 and domain is None and not problem and not parents:
             return None
         running = tuple(sorted(self._running_nodes.get(key, ())))
         if kind == "PodGroup" and domain is not None and not problem:
             problem = self._domain_problem(f"{kind} {namespace}/{name}", domain, running)
-        return Gang(kind, namespace, name, minimum, domain, running, problem)
+        if parents and minimum is not None:
+            # A group without a minimum needs one pod to count (WLG-16).
+            minimum = max(1, minimum)
+        return Gang(kind, namespace, name, minimum, domain, running, problem, None, parents)
+
+    def groups_below(self, key: GangKey) -> frozenset[GangKey]:
+        """The PodGroups below a CompositePodGroup, or the group itself."""
+        return self._trees.groups_below(key) if key[0] == COMPOSITE else frozenset((key,))
+
+    def _parents(self, namespace: str, name: str) -> tuple[tuple[ParentGroup, ...], str]:
+        """What is above a PodGroup, and why nobody of the tree is placed."""
+        parents, problem = self._trees.parents((namespace, name), self._running_nodes)
+        if parents and self._cluster.constraint_groups and not problem:
+            problem = f"{parents[-1].label}: groups of groups are not planned beside ConstraintGroups"
+        for one in parents:
+            if one.domain is not None and not problem:
+                problem = self._domain_problem(one.label, one.domain, one.running_nodes)
+        return parents, problem
 
     def _domain_problem(self, label: str, domain: str, running: Iterable[str]) -> str:
         """Nothing of a group is placed whose members run in several domains, or outside of any (WLG-13)."""
@@ -231,11 +253,8 @@ def _pod_group_terms(cluster: Cluster, namespace: str, name: str, gates: Feature
     group = cluster.pod_groups.get((namespace, name))
     if group is None:
         return 0, None, f"PodGroup {namespace}/{name} not found"
-    parent, problem = group.spec.parent_composite_pod_group_name, ""
-    if parent and gates.composite_pod_groups:
-        problem = f"PodGroup {namespace}/{name} is part of CompositePodGroup {parent}: groups of groups are not planned"
     gang = group.spec.scheduling_policy.gang if gates.gangs else None
-    return (gang.min_count if gang else 0), (group.domain if gates.pod_group_topology else None), problem
+    return (gang.min_count if gang else 0), (group.domain if gates.pod_group_topology else None), ""
 
 
 _COSCHEDULING, _VOLCANO = "PodGroup.scheduling.x-k8s.io", "PodGroup.scheduling.volcano.sh"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
@@ -38,9 +38,9 @@ class GroupSelection(NamedTuple):
     beside: frozenset[tuple[str, ObjectKey]] = frozenset()
     exactly: int | None = None
 
-    def has(self, one: unit_classes.UnitSet, gang: GangKey | None) -> bool:
-        """Whether a set with this gang is in it."""
-        return gang == self.key or (one.kind, (one.namespace, one.name)) in self.beside
+    def has(self, one: unit_classes.UnitSet, gang: GangKey | None, keys: Container[GangKey]) -> bool:
+        """Whether a set with this gang is in it, where the group consists of those with these keys."""
+        return gang in keys or (one.kind, (one.namespace, one.name)) in self.beside
 
     def limited(self, key: GangKey, gang: unit_classes.Gang | None) -> unit_classes.Gang | None:
         """The gang with this key, as large as it has to be."""
@@ -81,11 +81,15 @@ def read_queue(
 
 @dataclass(slots=True)
 class GroupMembers:
-    """The members of a group: how many wait, and which pods run. ``gang`` is None for a group that asks for nothing."""
+    """The members of a group: how many wait, and which pods run.
+
+    ``gang`` is None for a group that asks for nothing, and for one of groups, which ``is_tree`` says.
+    """
 
     waiting: int = 0
     running: list[ObjectKey] = field(default_factory=list)
     gang: unit_classes.Gang | None = None
+    is_tree: bool = False
 
 
 def read_groups(cluster: Cluster, gates: FeatureGates | None, *, natural_gangs: bool) -> Mapping[GangKey, GroupMembers]:
@@ -121,7 +125,11 @@ class _QueueReader:
 
     def sets(self, group: GroupSelection | None = None) -> list[unit_classes.UnitSet]:
         """All sets: those of DaemonSets first, which are part of their nodes, and the others in the order read."""
-        return self._with_gangs([pair for pair in self._joined_sets() if group is None or group.has(*pair)], group)
+        pairs = self._joined_sets()
+        if group is not None:
+            keys = self._gangs.groups_below(group.key)
+            pairs = [pair for pair in pairs if group.has(*pair, keys)]
+        return self._with_gangs(pairs, group)
 
     def groups(self) -> Mapping[GangKey, GroupMembers]:
         """All groups by their keys, in the order of the keys."""
@@ -132,10 +140,14 @@ class _QueueReader:
                 found[group].waiting += one.replicas
         for key, group in self._running_members():
             found[group].running.append(key)
-        return {
-            key: replace(members, gang=self._gangs.gang(key))
-            for key, members in sorted(found.items(), key=lambda pair: pair[0])
-        }
+        known = {key: replace(members, gang=self._gangs.gang(key)) for key, members in sorted(found.items())}
+        trees: dict[GangKey, GroupMembers] = defaultdict(GroupMembers)
+        for members in known.values():
+            for parent in members.gang.parents if members.gang else ():
+                trees[parent.key].is_tree = True
+                trees[parent.key].waiting += members.waiting
+                trees[parent.key].running += members.running
+        return {**known, **trees}
 
     def _running_members(self) -> Iterator[tuple[ObjectKey, GangKey]]:
         for key, pod in running_pods(self._cluster).items():

@@ -25,6 +25,7 @@ from ..kubernetes.meta import ObjectKey
 from ..kubernetes.workloads import PodGroupSpec, PodTemplateSpec, default_priority, priority_of
 from ..manifests.writer import is_allocated
 from . import units
+from .group_trees import ParentGroup
 from .pod_rules import PodRules, pod_rule_book
 from .requests import effective_requests, extended_claim_spec, is_extended_claim
 
@@ -104,7 +105,8 @@ class Gang:
     ``minimum`` is how many of them are enough, those on nodes already included; None: all of them, 0: any number.
     ``domain`` is a node label: the nodes of all members have one value of it. ``running_nodes`` are the nodes of
     members that run already. ``problem`` says why no member can be placed: the object that members name is not there.
-    ``most`` of the members that wait are placed at most, where a question asks for no more.
+    ``most`` of the members that wait are placed at most, where a question asks for no more. ``parents`` are the groups
+    of groups above it, from below.
     """
 
     kind: GangKind
@@ -115,6 +117,17 @@ class Gang:
     running_nodes: tuple[str, ...] = ()
     problem: str = ""
     most: int | None = None
+    parents: tuple[ParentGroup, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Kind, namespace and name."""
+        return self.kind, self.namespace, self.name
+
+    @property
+    def root(self) -> tuple[str, str, str]:
+        """The key of the highest group above it, else its own."""
+        return self.parents[-1].key if self.parents else self.key
 
     @property
     def label(self) -> str:

@@ -139,7 +139,7 @@ UNSUPPORTED_FIELDS: dict[str, str] = {
     "spec.preemptionPolicy": "pods that run are never removed",
     "spec.scheduling.resourceClaims": "each pod has claims of its own; in a PodGroup they are shared",
     "spec.podGroupTemplates": "PodGroups count, not what they are made of",
-    "spec.compositePodGroupTemplates": "PodGroups count, not groups of groups",
+    "spec.compositePodGroupTemplates": "CompositePodGroups count, not what they are made of",
 }
 # What plans keep.
 PLANNED_FIELDS = (

@@ -16,6 +16,7 @@ from ...models.kubernetes.extensions import (
 )
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
+from ...models.kubernetes.workloads import CompositePodGroup
 from ...models.results.common import Status
 from ...models.workload.groups import group_members
 from ...models.workload.unit_classes import Gang
@@ -85,7 +86,8 @@ def incomplete_gang_notices(
     has_domain = any(group.domain for group in cluster.pod_groups.values()) or any(
         GANG_DOMAIN_ANNOTATION in own for own in marks
     )
-    if None not in placed.values() and not has_domain:
+    trees = cluster.objects(CompositePodGroup)
+    if None not in placed.values() and not has_domain and not trees:
         return ()
     # Most questions need nothing of the queue.
     from ...models.workload.queue import read_queue
@@ -96,7 +98,14 @@ def incomplete_gang_notices(
             members.setdefault(one.gang, []).extend(
                 f"{one.namespace}/{one.unit_name(number)}" for number in one.numbers
             )
-    return tuple(line for gang, names in members.items() for line in _gang_lines(cluster, gang, names, placed))
+    found = [line for gang, names in members.items() for line in _gang_lines(cluster, gang, names, placed)]
+    if trees:
+        from ..verification.group_trees import tree_findings
+
+        there = [(gang, placed.get(name)) for gang, names in members.items() for name in names if gang.parents]
+        at = [((gang.namespace, gang.name), node) for gang, node in there if node is not None]
+        found += [f"{one.message}: plan places the tree whole" for one in tree_findings(cluster, gates, at)]
+    return tuple(found)
 
 
 def _gang_lines(cluster: Cluster, gang: Gang, names: Sequence[str], placed: Mapping[str, str | None]) -> Iterator[str]:

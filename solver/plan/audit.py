@@ -177,7 +177,7 @@ class _StageDualNames:
         for role, dual in zip(self.instance.roles, duals.units, strict=False):
             entries = role.unit_class.entries
             names = [f"{one.unit.namespace}/{one.unit.name}" for one in entries[0].units] if entries else []
-            domain = "=".join(role.domain) if role.domain else ""
+            domain = ",".join(map("=".join, role.domain or ()))
             yield from self._row("unit" if entries else "claim", names, self._worth(dual), domain)
         first = len(problem.rows)
         for number, (kind, row) in enumerate(zip(self.instance.row_kinds, problem.rows, strict=True)):

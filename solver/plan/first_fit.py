@@ -16,6 +16,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.group_trees import GroupKey, ParentGroup, torn_groups
 from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
 from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang
@@ -243,7 +244,11 @@ class SequentialScheduler:
                 waiting[gang] -= 1
                 if not waiting[gang]:
                     self._settle(gang, members[gang])
-        self._withdraw_stranded(members)
+        number = -1
+        while number != len(self._placed):
+            number = len(self._placed)
+            self._withdraw_torn_trees(members)
+            self._withdraw_stranded(members)
 
     def placements(self) -> Iterator[tuple[QueuedUnit, str, AllocationsOfUnit]]:
         """Yield each placed unit in order, with its node, and the allocations of claims that nobody before it has."""
@@ -320,6 +325,22 @@ class SequentialScheduler:
         if is_whole(gang, names, len(members) + len(earlier)) and in_one_domain(gang, names, nodes):
             return
         self.withdraw(queued for queued, _ in there)
+
+    def _withdraw_torn_trees(self, members: Mapping[Gang, Sequence[QueuedUnit]]) -> None:
+        """Remove groups below a group of groups that is not whole, or not in one domain."""
+        trees = {gang: units for gang, units in members.items() if gang.parents}
+        nodes, is_torn = self._context.session.cluster.nodes, bool(trees)
+        while is_torn:
+            placed: dict[tuple[GroupKey, tuple[ParentGroup, ...]], list[str]] = {}
+            for gang in {**trees, **{gang: () for gang in self._names if gang.parents}}:
+                own = (self._placed.get(id(one.unit)) for one in trees.get(gang, ()))
+                names = [self._node_states.node(found[1]).metadata.name for found in own if found is not None]
+                if names or self._names[gang]:
+                    placed[gang.key, gang.parents] = [*self._names[gang], *names]
+            torn = set(torn_groups(placed, nodes))
+            gone = [one for gang, units in trees.items() if gang.key in torn for one in units if self.is_placed(one)]
+            self.withdraw(gone)
+            is_torn = bool(gone)
 
     def _withdraw_stranded(self, members: Mapping[Gang, Sequence[QueuedUnit]]) -> None:
         """Remove units that needed others that are gone: those do not pass when all are placed again in their order."""

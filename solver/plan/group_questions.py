@@ -19,10 +19,12 @@ from msgspec import structs
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.kueue import ClusterQueue
+from ...models.kubernetes.workloads import CompositePodGroup
 from ...models.results.common import ClaimAnswer, ProofKind, Status, outcome_of
 from ...models.results.explanation import ExplainedGroup, ExplainedUnit, ExplanationDocument, GroupTrial
 from ...models.workload.evictions import emptied_cluster
 from ...models.workload.gangs import GangKey
+from ...models.workload.group_trees import COMPOSITE
 from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.queue import GroupMembers, GroupSelection, read_groups
 from ...models.workload.requested import dropped_fields
@@ -61,6 +63,9 @@ def explain_group(
     started, gates = monotonic(), gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
     key, natural_gangs = find_group(cluster, gates, group, namespace, natural_gangs)
+    asked_group = read_groups(cluster, gates, natural_gangs=natural_gangs)[key].gang
+    if asked_group is not None and asked_group.parents:
+        raise ValueError(f"{asked_group.label} is scheduled with others: ask about {asked_group.parents[-1].label}")
     notices = list(dropped)
     if cluster.objects(ClusterQueue):
         notices.append("quota of Kueue is not looked at where a group is explained")
@@ -71,7 +76,7 @@ def explain_group(
     deadline = None if time_limit is None else started + time_limit
     run = _GroupRun(cluster, gates, key, natural_gangs, ask, deadline, notices)
     interrupted = run.answer()
-    gang = run.members(cluster).gang
+    members = run.members(cluster)
     document = ExplanationDocument(
         outcome=outcome_of(_OUTCOMES[run.trials[1].answer]),
         units=(),
@@ -79,8 +84,8 @@ def explain_group(
             kind=key[0],
             namespace=key[1],
             name=key[2],
-            minimum=gang.minimum if gang else 1,
-            domain=(gang.domain if gang else None) or "",
+            minimum=_minimum(members, cluster, key),
+            domain=_domain(members, cluster, key),
             trials=tuple(run.trials),
         ),
         notices=tuple(dict.fromkeys(notices)),
@@ -91,6 +96,18 @@ def explain_group(
     if interrupted:
         raise SearchInterrupted(document)
     return document
+
+
+def _minimum(members: GroupMembers, cluster: Cluster, key: GangKey) -> int | None:
+    if key[0] == COMPOSITE:
+        gang = cluster.objects(CompositePodGroup)[key[1:]].spec.scheduling_policy.gang
+        return max(1, gang.min_group_count if gang else 1)
+    return members.gang.minimum if members.gang else 1
+
+
+def _domain(members: GroupMembers, cluster: Cluster, key: GangKey) -> str:
+    asking = cluster.objects(CompositePodGroup)[key[1:]] if key[0] == COMPOSITE else members.gang
+    return (asking.domain if asking else None) or ""
 
 
 _OUTCOMES = {"yes": Status.ALLOCATED, "no": Status.UNALLOCATABLE, "unknown": Status.UNKNOWN}
@@ -202,14 +219,19 @@ def _problem(members: GroupMembers) -> str:
 
 
 def _needed(members: GroupMembers) -> int:
-    """How many of the members that wait have to be placed at least; one counts where a group asks for no number."""
+    """How many of the members that wait have to be placed at least; one counts where a group asks for no number.
+
+    Of a group of groups nobody is placed unless enough are.
+    """
+    if members.is_tree:
+        return min(1, members.waiting)
     minimum = members.gang.minimum if members.gang else 0
     return members.waiting if minimum is None else max(1, minimum) - len(members.running)
 
 
 def _has_optional_members(members: GroupMembers) -> bool:
     """Whether fewer members than wait are enough."""
-    return 0 < _needed(members) < members.waiting
+    return not members.is_tree and 0 < _needed(members) < members.waiting
 
 
 def _unknown(question: _Question, members: GroupMembers) -> GroupTrial:

@@ -76,6 +76,8 @@ def refused_units(
         member = quota.member(planned) if quota else None
         if quota and member and quota.problems[member.workload]:
             reasons.append(Reason("quota", "", quota.problems[member.workload]))
+        if member and gang is not None and gang.parents:
+            reasons.append(Reason("gang", "", f"{gang.parents[-1].label} is not planned with quota of Kueue"))
         if reasons:
             found[place] = tuple(reasons)
     torn = {queue[place].unit_set.gang for place in found}

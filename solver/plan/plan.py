@@ -175,7 +175,6 @@ def plan(
     assignment = lifted.completed(assignment, moves) if lifted and moves else assignment
     time.lap("assign")
     last = time.last_first_fit([queue[place] for place in request.open_positions], len(cluster.nodes))
-    # First fit takes places of nobody, and places all members of a group that it can.
     if not is_past(last) and not (moves and moves.preempts) and not (group and group.exactly is not None):
         improve = early.better if early else better_plan
         solution, assignment = improve(request, instance, solution, assignment, replace(limits, deadline=last))
@@ -318,11 +317,11 @@ def _verified_part(
     strict = request.quota is not None and any(node.strict for node in request.quota.problem.nodes)
     nothing = assignment.bought or assignment.cluster.constraint_groups or strict or request.moves
     kept = [] if nothing else list(assignment.order[:verified])
-    ends: dict[Gang, tuple[int, int]] = {}
+    ends: dict[tuple[str, ...], tuple[int, int]] = {}
     for number, place in enumerate(assignment.order):
         gang = request.queue[place].unit_set.gang
         if gang is not None:
-            ends[gang] = ends.get(gang, (number, number))[0], number
+            ends[gang.root] = ends.get(gang.root, (number, number))[0], number
     # The later gangs begin, the less they pull with them.
     for first, last in sorted(ends.values(), reverse=True):
         if last >= len(kept):

@@ -241,6 +241,8 @@ class UnplacedExplainer:
             yield Reason(GANG, "", gang.problem)
         else:
             demands = [unit_demand(one, made, self._uncounted) for one in members] or [demand]
+            for one in gang.parents:
+                yield Reason(GANG, "", f"{one.label} needs {plural(one.minimum, 'group')} at once")
             yield from self._gang_reasons(gang, demand, demands, max(waiting, len(demands)), after)
 
     def _rule_reasons(self, forbidden: Mapping[str, str]) -> Iterator[Reason]:

@@ -31,6 +31,7 @@ from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, Unit
+from .group_trees import tree_findings
 from .nodes import NodeLoads
 from .payments import template_of, value_findings
 from .pod_rules import pod_rule_findings
@@ -70,6 +71,7 @@ def plan_violations(
     - PLAN-GANG: of a gang all members are placed, or as many as are enough together with those that run, or none;
       none of a gang whose group is not there.
     - PLAN-DOMAIN: the nodes of a gang's members, those that run included, have one value of the gang's label.
+    - PLAN-TREE: who is placed below a CompositePodGroup is there with enough of its groups, in its domain.
     - PLAN-PORT, PLAN-VOLUME, PLAN-ANTI-AFFINITY, PLAN-AFFINITY, PLAN-SPREAD: what pods say of one another holds for
       each unit when it is placed, in the order of the plan (``pod_rules``).
     - PLAN-LIMIT: no more nodes are bought than templates, limits of NodePools (R16) and reservations (R17) allow.
@@ -150,6 +152,10 @@ def _plan_findings(
     yield from purchase_findings(cluster)
     gangs = ((one.gang, unit.node) for unit, one in queue.known)
     yield from gang_findings(cluster, ((gang, node) for gang, node in gangs if gang is not None))
+    grouped = ((one.gang, unit.node) for unit, one in queue.known if one.gang is not None and one.gang.parents)
+    yield from tree_findings(
+        cluster, gates, (((gang.namespace, gang.name), node) for gang, node in grouped if node is not None)
+    )
     if queue.quota is not None:
         pairs = ((queue.quota.member_of_set(one), unit.node) for unit, one in queue.known)
         members = ((member, node) for member, node in pairs if member is not None)

@@ -39,7 +39,7 @@ FAMILIES = {
     "SEM": 8,
     "TOPO": 6,
     "SOFT": 3,
-    "WLG": 16,
+    "WLG": 19,
     "PGC": 9,
     "NAR": 11,
 }

@@ -186,7 +186,8 @@ class _PlanInstanceBuilder:
         bound = {*members, *(entry.gang for entry in entries if entry.gang)}
         gates, used = self._request.session.gates, self._request.earlier.nodes
         free = DomainChoices.of(objective, self._cluster, gates, nodes, used, gangs)
-        domains = sorted({*rules.keys, *free.labels.values(), *(gang.domain for gang in bound if gang.domain)})
+        labels = {own for gang in bound for own in (gang.domain, *(one.domain for one in gang.parents))}
+        domains = sorted({*rules.keys, *free.labels.values(), *filter(None, labels)})
         node_classes = self._node_classes(unit_classes, nodes, resources, domains)
         if admissions:
             admissions = replace(admissions, sizes=[resources.size(role, node_classes) for role in roles])

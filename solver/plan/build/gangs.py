@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ....models.kubernetes.core import Node
+from ....models.workload.group_trees import GroupKey, ParentGroup
 from ....models.workload.unit_classes import Gang
 from ...engines.copies import connected_groups
 from ..master_problem import (
@@ -83,11 +84,13 @@ def _merged_gang(gangs: Sequence[Gang], members: Mapping[Gang | None, int]) -> G
     domains = sorted({gang.domain for gang in gangs if gang.domain is not None})
     placed = tuple(sorted({name for gang in gangs for name in gang.running_nodes}))
     problem = next((said for gang in reversed(gangs) if (said := gang.too_small(members[gang]))), "")
+    if any(gang.parents for gang in gangs):
+        problem = "members share claims with others, and are in a group of groups: both together are not planned"
     if len(domains) > 1:
         together = " and ".join(domains)
         problem = f"members share claims with a gang of another domain: {together} together are not planned"
     domain = domains[0] if domains else None
-    return replace(gangs[0], minimum=None, domain=domain, running_nodes=placed, problem=problem)
+    return replace(gangs[0], minimum=None, domain=domain, running_nodes=placed, problem=problem, parents=())
 
 
 Member = tuple[UnitClass, ColocatedUnits]
@@ -115,6 +118,29 @@ class GangAlternative:
 
 
 @dataclass
+class _TreeLevel:
+    """A group of groups with its switches by domain, and those of the groups right below it."""
+
+    parent: ParentGroup
+    switches: Sequence[tuple[Domain | None, int]]
+    children: dict[GroupKey, Sequence[tuple[Domain | None, int]]] = field(default_factory=dict)
+
+    def rows(self) -> Iterator[CouplingRow]:
+        """Groups are placed with the one above them, in a part of its domain, and enough of them at once (WLG-16)."""
+        if len(self.switches) > 1:
+            yield CouplingRow(Terms(gangs={number: 1 for _, number in self.switches}), upper=1)
+        for place, switch in self.switches:
+            wanted, counted = frozenset(place or ()), list[int]()
+            for key, own in self.children.items():
+                near = [number for domain, number in own if wanted <= frozenset(domain or ())]
+                if near:
+                    yield CouplingRow(Terms(gangs={**dict.fromkeys(near, 1), switch: -1}), upper=0)
+                counted += [] if key in self.parent.satisfied else near
+            if self.parent.needed > 0:
+                yield CouplingRow(Terms(gangs={**dict.fromkeys(counted, 1), switch: -self.parent.needed}), lower=0)
+
+
+@dataclass
 class GangBuilder:
     """Collects gang classes and their rows."""
 
@@ -125,6 +151,7 @@ class GangBuilder:
     alternatives: list[GangAlternative] = field(default_factory=list)
     rows: list[CouplingRow] = field(default_factory=list)
     unplaceable: dict[int, str] = field(default_factory=dict)
+    _trees: dict[GroupKey, _TreeLevel] = field(default_factory=dict)
 
     def build(self, gangs: Mapping[Gang, Sequence[MemberAlternatives]]) -> None:
         """Add all gangs of the queue with their members that are to be placed."""
@@ -137,11 +164,18 @@ class GangBuilder:
             problem = gang.problem or gang.too_small(units)
             if problem:
                 self.unplaceable.update((position, problem) for _, entry in members for position in entry.positions)
+            elif gang.parents:
+                places = self._places(gang.domain, gang.running_nodes, gang.parents)
+                switches = self._partial(gang, (gang.minimum or units) - running, places, choices)
+                self._below(gang.parents, gang.key, list(zip(places, switches, strict=True)))
             elif gang.minimum is None or gang.minimum == units + running:
                 counts = tuple(sorted(Counter(unit_class.index for unit_class, _ in members).items()))
                 whole[gang.domain, domains, counts].append(members)
             else:
-                self._partial(gang, gang.minimum - running, domains, choices)
+                values = list(_domain_values(gang.domain, domains))
+                self._partial(gang, gang.minimum - running, values, choices)
+        for level in self._trees.values():
+            self.rows += level.rows()
         for (label, domains, _), sets in whole.items():
             self._whole(label, domains, sets)
 
@@ -168,10 +202,46 @@ class GangBuilder:
         if len(numbers) > 1:
             self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(numbers, 1)), upper=len(sets)))
 
-    def _partial(
-        self, gang: Gang, enough: int, domains: tuple[str, ...] | None, choices: Sequence[MemberAlternatives]
+    def _places(self, label: str | None, running: Sequence[str], parents: Sequence[ParentGroup]) -> list[Domain | None]:
+        """The values of the labels of a group and of all above it that nodes have together; None alone for no label."""
+        levels = [(label, running), *((one.domain, one.running_nodes) for one in parents)]
+        labels = sorted({own for own, _ in levels if own is not None})
+        if not labels:
+            return [None]
+        fixed = {
+            own: (self.by_name[name].metadata.labels or {}).get(own)
+            for own, names in levels
+            for name in names
+            if own is not None and name in self.by_name
+        }
+        found: set[Domain] = set()
+        for node in self.nodes:
+            values = {own: (node.metadata.labels or {}).get(own) for own in labels}
+            if all(value is not None and fixed.get(own, value) == value for own, value in values.items()):
+                found.add(tuple((own, value) for own, value in values.items() if value is not None))
+        return list[Domain | None](sorted(found))
+
+    def _below(
+        self, parents: Sequence[ParentGroup], child: GroupKey, switches: Sequence[tuple[Domain | None, int]]
     ) -> None:
-        """A switch says whether the gang is placed, and each of its members is a choice of its own."""
+        """Tie a group to the one above it, which gets switches of its own at the first group."""
+        parent, above = parents[0], parents[1:]
+        level = self._trees.get(parent.key)
+        if level is None:
+            places = self._places(parent.domain, parent.running_nodes, above)
+            own = [(place, self.add(MasterGangClass((), 1), GangAlternative(None, {}))) for place in places]
+            level = self._trees[parent.key] = _TreeLevel(parent, own)
+            if above:
+                self._below(above, parent.key, own)
+        level.children[child] = switches
+
+    def _partial(
+        self, gang: Gang, enough: int, values: Sequence[Domain | None], choices: Sequence[MemberAlternatives]
+    ) -> list[int]:
+        """A switch says whether the gang is placed, and each of its members is a choice of its own.
+
+        There is one for each domain, in their order.
+        """
         singles: dict[UnitClass, list[tuple[Member, ...]]] = defaultdict(list)
         ways: list[list[tuple[UnitClass, GangSets]]] = []
         for choice in choices:
@@ -180,10 +250,10 @@ class GangBuilder:
             else:
                 ways.append([(unit_class, (((unit_class, entry),),)) for unit_class, entry in choice])
         ways += [[(unit_class, tuple(sets))] for unit_class, sets in singles.items()]
-        values = _domain_values(gang.domain, domains)
         switches = [self._switch(ways, enough, domain, gang.most) for domain in values]
         if len(switches) > 1:
             self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(switches, 1)), upper=1))
+        return switches
 
     def _switch(
         self,
@@ -232,11 +302,11 @@ def _domain_values(label: str | None, domains: tuple[str, ...] | None) -> Iterat
     if label is None or domains is None:
         yield None
         return
-    yield from ((label, value) for value in domains)
+    yield from (((label, value),) for value in domains)
 
 
-Domain = tuple[str, str]
-"""A node label and one of its values."""
+Domain = tuple[tuple[str, str], ...]
+"""Node labels, each with one of its values."""
 Cell = tuple[tuple[str, str | None], ...]
 """Node labels with values, None where a node has none."""
 

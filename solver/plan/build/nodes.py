@@ -88,7 +88,7 @@ class PlanNodeClass:
             return False
         if any(self.labels.get(key) != value for key, value in role.cell):
             return False
-        return role.domain is None or self.labels.get(role.domain[0]) == role.domain[1]
+        return all(self.labels.get(key) == value for key, value in role.domain or ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,8 +161,8 @@ def test_what_groups_ask_for_counts_while_its_gates_are_on(version, switches, ex
     assert (gang and (gang.minimum, gang.domain)) == expected
 
 
-def test_members_of_a_composite_group_are_not_planned():
-    """WLG-16 is not modelled, and said so; without the gate the group stands alone."""
+def test_members_of_a_composite_group_that_is_not_there_wait():
+    """WLG-17; without the gate the group stands alone."""
     made = cluster(
         obj(
             "PodGroup",
@@ -171,7 +171,7 @@ def test_members_of_a_composite_group_are_not_planned():
         ),
         pod("p", spec=in_group()),
     )
-    said = "PodGroup default/g is part of CompositePodGroup top: groups of groups are not planned"
+    said = "PodGroup default/g: CompositePodGroup default/top not found"
     assert read_queue(made)[0].gang.problem == said
     off = FeatureGates.all_on().with_({"CompositePodGroup": False})
     assert read_queue(made, gates=off)[0].gang.problem == ""
