@@ -16,7 +16,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.group_trees import GroupKey, ParentGroup, torn_groups
+from ...models.workload.group_trees import torn_groups
 from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
 from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang
@@ -318,29 +318,29 @@ class SequentialScheduler:
 
     def _settle(self, gang: Gang, members: Sequence[QueuedUnit]) -> None:
         """Remove the members of a gang that is not whole."""
-        there = [placed for one in members if (placed := self._placed.get(id(one.unit))) is not None]
-        earlier = self._names[gang]
-        names = [*earlier, *(self._node_states.node(position).metadata.name for _, position in there)]
-        nodes = self._context.session.cluster.nodes
-        if is_whole(gang, names, len(members) + len(earlier)) and in_one_domain(gang, names, nodes):
-            return
-        self.withdraw(queued for queued, _ in there)
+        names, nodes = self._nodes_of(gang, members), self._context.session.cluster.nodes
+        whole = len(members) + len(self._names.get(gang, ()))
+        if not (is_whole(gang, names, whole) and in_one_domain(gang, names, nodes)):
+            self.withdraw([one for one in members if self.is_placed(one)])
 
     def _withdraw_torn_trees(self, members: Mapping[Gang, Sequence[QueuedUnit]]) -> None:
         """Remove groups below a group of groups that is not whole, or not in one domain."""
         trees = {gang: units for gang, units in members.items() if gang.parents}
-        nodes, is_torn = self._context.session.cluster.nodes, bool(trees)
-        while is_torn:
-            placed: dict[tuple[GroupKey, tuple[ParentGroup, ...]], list[str]] = {}
-            for gang in {**trees, **{gang: () for gang in self._names if gang.parents}}:
-                own = (self._placed.get(id(one.unit)) for one in trees.get(gang, ()))
-                names = [self._node_states.node(found[1]).metadata.name for found in own if found is not None]
-                if names or self._names[gang]:
-                    placed[gang.key, gang.parents] = [*self._names[gang], *names]
-            torn = set(torn_groups(placed, nodes))
-            gone = [one for gang, units in trees.items() if gang.key in torn for one in units if self.is_placed(one)]
-            self.withdraw(gone)
-            is_torn = bool(gone)
+        gone = list(trees)
+        while gone:
+            gangs = [gang for gang in dict.fromkeys((*trees, *self._names)) if gang.parents]
+            there = {
+                (gang.key, gang.parents): own for gang in gangs if (own := self._nodes_of(gang, trees.get(gang, ())))
+            }
+            torn = set(torn_groups(there, self._context.session.cluster.nodes))
+            gone = [gang for gang in trees if gang.key in torn and any(map(self.is_placed, trees[gang]))]
+            self.withdraw(one for gang in gone for one in trees[gang] if self.is_placed(one))
+
+    def _nodes_of(self, gang: Gang, members: Iterable[QueuedUnit]) -> list[str]:
+        """The nodes of members of a gang that were placed before, and of these members."""
+        there = (self._placed.get(id(one.unit)) for one in members)
+        new = (self._node_states.node(found[1]).metadata.name for found in there if found is not None)
+        return [*self._names.get(gang, ()), *new]
 
     def _withdraw_stranded(self, members: Mapping[Gang, Sequence[QueuedUnit]]) -> None:
         """Remove units that needed others that are gone: those do not pass when all are placed again in their order."""
