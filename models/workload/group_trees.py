@@ -157,11 +157,12 @@ class GroupTrees:
 
 
 PlacedGroups = Mapping[tuple[GroupKey, tuple[ParentGroup, ...]], Sequence[str]]
-"""The nodes of the members that are placed, by PodGroup with what is above it; each group has enough of them."""
+"""The nodes of the members that are placed, by PodGroup with what is above it: enough of them, or none."""
 
 
 def torn_groups(placed: PlacedGroups, nodes: Mapping[str, Node]) -> Iterator[GroupKey]:
     """Yield the PodGroups below a CompositePodGroup that has too few groups, or members in several domains."""
+    placed = {key: names for key, names in placed.items() if names}
     parents = {one.key: one for _, above in placed for one in above}
     children: dict[GroupKey, set[GroupKey]] = {key: set(one.satisfied) for key, one in parents.items()}
     there: dict[GroupKey, list[str]] = {key: list(one.running_nodes) for key, one in parents.items()}

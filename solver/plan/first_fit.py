@@ -329,18 +329,15 @@ class SequentialScheduler:
         gone = list(trees)
         while gone:
             gangs = [gang for gang in dict.fromkeys((*trees, *self._names)) if gang.parents]
-            there = {
-                (gang.key, gang.parents): own for gang in gangs if (own := self._nodes_of(gang, trees.get(gang, ())))
-            }
+            there = {(one.key, one.parents): self._nodes_of(one, trees.get(one, ())) for one in gangs}
             torn = set(torn_groups(there, self._context.session.cluster.nodes))
             gone = [gang for gang in trees if gang.key in torn and any(map(self.is_placed, trees[gang]))]
             self.withdraw(one for gang in gone for one in trees[gang] if self.is_placed(one))
 
     def _nodes_of(self, gang: Gang, members: Iterable[QueuedUnit]) -> list[str]:
         """The nodes of members of a gang that were placed before, and of these members."""
-        there = (self._placed.get(id(one.unit)) for one in members)
-        new = (self._node_states.node(found[1]).metadata.name for found in there if found is not None)
-        return [*self._names.get(gang, ()), *new]
+        there = (self._placed[id(one.unit)][1] for one in members if self.is_placed(one))
+        return [*self._names.get(gang, ()), *(self._node_states.node(at).metadata.name for at in there)]
 
     def _withdraw_stranded(self, members: Mapping[Gang, Sequence[QueuedUnit]]) -> None:
         """Remove units that needed others that are gone: those do not pass when all are placed again in their order."""
