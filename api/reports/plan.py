@@ -194,7 +194,7 @@ def command_lines(document: PlanDocument) -> Iterator[str]:
     Pods are evicted, so that PodDisruptionBudgets hold. While a pod leaves a node, the node takes no others. The
     scheduler chooses where the next pod goes: comments say where the plan has it.
     """
-    cordoned: set[str] = set()
+    cordoned, gone = set[str](), set[tuple[str, str]]()
     yield "set -eu"
     for number, one in enumerate(document.steps or (), 1):
         name, node = shlex.quote(one.name), shlex.quote(one.node)
@@ -211,6 +211,10 @@ def command_lines(document: PlanDocument) -> Iterator[str]:
             yield f"kubectl delete node/{name}"
             cordoned.discard(one.name)
             continue
+        if one.source and (one.namespace, one.name) in gone:
+            yield f"# {one.name} moves again: unless a StatefulSet made it, the pod on {one.source} has another name"
+        if one.source:
+            gone.add((one.namespace, one.name))
         if one.source and one.source not in cordoned:
             cordoned.add(one.source)
             yield f"kubectl cordon {shlex.quote(one.source)}"

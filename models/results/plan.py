@@ -236,6 +236,7 @@ class PlanStep(Model, kw_only=True, omit_defaults=False):
     - ``place``: a unit that waits goes to ``node``.
     - ``move``: a running pod is evicted from ``source``, and the one that its controller makes goes to ``node``. With
       ``overlap`` both have room at once, so that the new one may start first.
+      A pod may move twice, first to a temporary place, which the note says.
     - ``evict``: a running pod is evicted from ``source``, and waits until a later step places it, if one does.
     - ``remove``: a node on which nothing is left goes.
 

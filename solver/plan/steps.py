@@ -1,8 +1,9 @@
 """An order in which a plan can be carried out: what moves, what waits, nodes that join and nodes that go.
 
 After each step everything that runs has room and devices of its own. A pod moves when there is room for it where it
-goes, at best while it still runs where it was. Where pods wait for each other's places, the one that is cheapest to
-evict waits without a place until the others have moved. Pods of a PodDisruptionBudget move one after the other, so that
+goes, at best while it still runs where it was. Where pods wait for each other's places, the cheapest one with a
+temporary place goes there first, which takes one more move. If there is none, the one that is cheapest to evict waits
+without a place until the others have moved. Pods of a PodDisruptionBudget move one after the other, so that
 no more of them are away than it allows (MOV-4, MOV-5).
 
 Devices whose capacity or counters several units share are looked at as a whole: a pod arrives there once all that leave
@@ -27,10 +28,13 @@ from ...models.results.common import ClaimAnswer
 from ...models.results.plan import PlanStep, PlanVictim, StepAction
 from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
 from ...models.workload.requests import Requests, effective_requests
-from ...models.workload.running import DisruptionBudgets, RunningPod
+from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
 from ..allocate.check import VerificationError
 from ..verification.steps import step_violations
 from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
+from .temporary_places import TemporaryPlaces
+
+_TEMPORARY = "a temporary place: pods wait for each other's places, and it goes on once its own is free"
 
 
 def ordered_steps(cluster: Cluster, answer: PlanOutcome) -> PlanOutcome:
@@ -39,7 +43,8 @@ def ordered_steps(cluster: Cluster, answer: PlanOutcome) -> PlanOutcome:
     Raises ``VerificationError`` if a state between two steps breaks a rule; that is a defect of drasat.
     """
     bought = [node.metadata.name for nodes in answer.bought.values() for node in nodes]
-    order = _StepOrder(cluster, answer.gates, answer.moves, answer.victims)
+    places = TemporaryPlaces(cluster, answer.gates, answer.cel_errors)
+    order = _StepOrder(cluster, answer.gates, answer.moves, places, answer.victims)
     placed = {move.running.key for move in answer.moves}
     waiting = [answer.units[place] for place in answer.order]
     steps = [
@@ -89,9 +94,15 @@ class _StepOrder:
     """Carries out moves one by one, and notes what is free by then."""
 
     def __init__(
-        self, cluster: Cluster, gates: FeatureGates, moves: Sequence[PlannedMove], victims: Sequence[PlanVictim] = ()
+        self,
+        cluster: Cluster,
+        gates: FeatureGates,
+        moves: Sequence[PlannedMove],
+        places: TemporaryPlaces,
+        victims: Sequence[PlanVictim] = (),
     ) -> None:
         self._victims = victims
+        self._places = places
         budgets = DisruptionBudgets(cluster)
         keys = [(one.namespace, one.name) for one in victims]
         self._budgets_of = {key: budgets.of(cluster.pods[key]) for key in keys}
@@ -131,6 +142,10 @@ class _StepOrder:
             if not self._left:
                 # What remains fits beside everything that has arrived: that is the plan.
                 raise AssertionError("the pods that are left have no room")
+            step = self._by_temporary_place()
+            if step is not None:
+                yield step
+                continue
             one = self._to_evict()
             self._left.remove(one)
             self._evicted.append(one)
@@ -138,7 +153,38 @@ class _StepOrder:
             note = self._reason(one)
             if one.pod.budget:
                 self._away[one.pod.budget].add(one.pod.key)
+            self._places.note(one.pod, None)
             yield _step("evict", one, note=note)
+
+    def _by_temporary_place(self) -> PlanStep | None:
+        """Let the cheapest pod that is in the way of another one live elsewhere meanwhile; None: there is no place."""
+        for one in self._left:
+            if not self._may_leave(one) or not self._helps(one):
+                continue
+            others = [other for other in (*self._left, *self._evicted) if other is not one]
+            devices = {device for other in others for device in other.gets}
+            pools = {device[:2] for device in devices} & self._joint
+            found = self._places.find(one.pod, {other.node for other in others}, devices, pools)
+            if found is None:
+                continue
+            node, made = found
+            self._leave(one)
+            held = tuple(OwnedClaim(ref, allocation) for ref, allocation in made)
+            there = replace(one.move, running=replace(one.pod, node=node, held=held))
+            between = replace(one, move=there, has=_devices(allocation for _, allocation in made))
+            self._left[self._left.index(one)] = between
+            self._come_back(between)
+            self._places.note(one.pod, node, made)
+            at = replace(one.move.unit, node=node, allocations=made)
+            return _step("move", replace(one, move=replace(one.move, unit=at)), note=_TEMPORARY)
+        return None
+
+    def _helps(self, one: _Arrival) -> bool:
+        """Whether another pod can move once this one has left."""
+        self._leave(one)
+        helps = any(self._has_room(other) for other in self._left if other is not one)
+        self._come_back(one)
+        return helps
 
     def _evictions(self) -> Iterator[PlanStep]:
         """Those that lose their places go first; the note says where a budget does not allow it."""
@@ -177,10 +223,7 @@ class _StepOrder:
     def _to_evict(self) -> _Arrival:
         """The cheapest pod whose eviction lets another one move, or the cheapest of all; budgets count before."""
         for one in sorted(self._left, key=lambda one: not self._may_leave(one)):
-            self._leave(one)
-            helps = any(self._has_room(other) for other in self._left if other is not one)
-            self._come_back(one)
-            if helps:
+            if self._helps(one):
                 return one
         return min(self._left, key=lambda one: not self._may_leave(one))
 
@@ -194,7 +237,7 @@ class _StepOrder:
         )
         needed = " and ".join(f"{plural(number, 'free device')} of class {name}" for name, number in wanted.items())
         said = "pods wait for each other's places: it waits until its own is free"
-        said += f"; a swap without that needs {needed or 'free room'} elsewhere"
+        said += f"; a swap without that needs {needed or 'free room'} elsewhere, which is not there"
         return said if self._may_leave(one) else f"{said}; its PodDisruptionBudget is exceeded meanwhile"
 
     def _has_room(self, one: _Arrival) -> bool:
@@ -217,6 +260,7 @@ class _StepOrder:
     def _arrive(self, one: _Arrival) -> None:
         subtract_requests(self._room.get(one.node), one.requests)
         self._holders.update(one.gets)
+        self._places.note(one.pod, one.node, one.move.unit.allocations)
         if one.pod.budget:
             self._away[one.pod.budget].discard(one.pod.key)
 

@@ -5,7 +5,9 @@ from msgspec import structs
 from support.moving import holder, moving
 from support.plan_building import classes, cluster, entry, holding, nodes, obj, of, pod, template, user
 
+import drasat
 from drasat.models.results.plan import PlanStep
+from drasat.reports.plan import command_lines
 from drasat.solver.verification.steps import step_violations
 
 WEB = {"labels": {"app": "web"}}
@@ -43,7 +45,47 @@ def test_pods_that_change_places_wait_for_each_other():
     evicted, moved, back, last = found.steps
     assert (evicted.name, moved.name, last.name) == (back.name, {"a": "b", "b": "a"}[back.name], "w")
     assert "wait for each other's places" in evicted.note
-    assert "a swap without that needs 1 free device of class gpu elsewhere" in evicted.note
+    assert "a swap without that needs 1 free device of class gpu elsewhere, which is not there" in evicted.note
+
+
+def test_a_circle_is_broken_by_a_temporary_place():
+    """MOV-5: the third node is to be free in the end, and one of the two pods lives there meanwhile."""
+    there = [*exchange(), *nodes("n3", devices=1, cpu="1")]
+    found = moving(*there, objective="admitted,fewest-nodes,move-cost,moves")
+    assert {move.running.key[1]: move.unit.node for move in found.moves} == {"a": "n1", "b": "n2"}
+    first, second, last, placed = found.steps
+    assert [(one.action, one.name, one.source, one.node) for one in found.steps] == [
+        ("move", "a", "n2", "n3"),
+        ("move", "b", "n1", "n2"),
+        ("move", "a", "n3", "n1"),
+        ("place", "w", "", "n1"),
+    ]
+    assert ("a temporary place" in first.note, second.note, last.note, placed.note) == (True, "", "", "")
+    assert len(found.moves) == 2
+    check = found.units, found.gates, found.cel_errors
+    assert step_violations(cluster(*classes(), *there), found.steps, *check) == []
+    crowded = cluster(*classes(), *exchange(), *nodes("n3", devices=0, cpu="1"))
+    assert step_violations(crowded, found.steps, *check) != []
+
+
+def test_commands_say_that_a_pod_that_moves_again_may_have_another_name():
+    there = cluster(*classes(), *exchange(), *nodes("n3", devices=1, cpu="1"))
+    found = drasat.plan(there, moves="any", objective="admitted,fewest-nodes,move-cost,moves")
+    lines = list(command_lines(found.document))
+    assert [line for line in lines if "moves again" in line] == [
+        "# a moves again: unless a StatefulSet made it, the pod on n3 has another name"
+    ]
+    assert [line for line in lines if line.startswith("kubectl cordon")] == [
+        f"kubectl cordon {name}" for name in ("n2", "n1", "n3")
+    ]
+
+
+def test_a_temporary_place_is_none_that_a_budget_forbids():
+    """One pod of the budget may be away, so that they move one by one."""
+    there = [*exchange(), *nodes("n3", devices=1, cpu="1"), budget(1)]
+    found = moving(*there, objective="admitted,fewest-nodes,move-cost,moves")
+    assert [step.action for step in found.steps] == ["move", "move", "move", "place"]
+    assert not any("exceeded" in step.note for step in found.steps)
 
 
 @pytest.mark.parametrize(("allowed", "exceeded"), [(1, True), (2, False)])
