@@ -93,7 +93,8 @@ class DualRow(Model, kw_only=True):
 
     The value is what one more is worth, in the stage's unit.
 
-    - ``unit``: a place for units like those named, in a gang's ``domain`` where it is bound to one.
+    - ``unit``: a place for units like those named, in a gang's ``domain`` where it is bound to one. With quota,
+      ``choice`` is the number of the flavors that the units have.
     - ``node``: a node like the one named.
     - ``device``: a device that several nodes reach, any of those named (driver/pool/device).
     - ``counter``, ``capacity``: one whole unit of what several nodes reach (driver/pool, counter set, counter; or
@@ -101,12 +102,14 @@ class DualRow(Model, kw_only=True):
     - ``stage``: one less of the earlier stage of this name. ``budget``: a unit of money.
     - ``limit``: one more in a limit that templates share.
     - ``gang``, ``quota``, ``claim``, ``home``, ``row``: other rows, about gangs, quota of Kueue, claims that several
-      units name, running pods that stay, and choices. No bound of an audit rests on them.
+      units name, running pods that stay, and choices. No bound of an audit rests on them. An audit finds prices of
+      quota by itself.
     """
 
     kind: DualKind
     names: tuple[str, ...] = ()
     domain: str = ""
+    choice: int = 0
     value: Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,100}(/[1-9][0-9]{0,99})?$")]
 
 

@@ -26,6 +26,7 @@ from ..verification.plans import plan_placements
 from ..verification.verify import Placement, Violation
 from .build import PlanInstance, PlanRequest
 from .build.objectives import Goal
+from .build.units import ColocatedUnits
 from .master_problem import CouplingRow, PlanSolution, StageResult
 from .outcome import PlanOutcome
 from .why_not import MOST_UNIT_CLASSES, OUTBID
@@ -80,6 +81,7 @@ class PlanAudit:
             request.only_new,
             request.budget,
             daemons,
+            request.quota.problem if request.quota else None,
         )
         bounds = audited_bounds(question, answer.objective, answer.duals or (), deadline)
         pairs = zip(answer.objective, bounds, strict=True)
@@ -178,7 +180,8 @@ class _StageDualNames:
             entries = role.unit_class.entries
             names = [f"{one.unit.namespace}/{one.unit.name}" for one in entries[0].units] if entries else []
             domain = ",".join(map("=".join, role.domain or ()))
-            yield from self._row("unit" if entries else "claim", names, self._worth(dual), domain)
+            choice = self._choice(entries[0]) if entries else 0
+            yield from self._row("unit" if entries else "claim", names, self._worth(dual), domain, choice)
         first = len(problem.rows)
         for number, (kind, row) in enumerate(zip(self.instance.row_kinds, problem.rows, strict=True)):
             yield from self._named(kind, number, row, self._worth(duals.rows[number]))
@@ -190,9 +193,26 @@ class _StageDualNames:
         """A dual in the stage's own unit."""
         return Fraction(dual).limit_denominator(_LARGEST_DENOMINATOR) / self.goal.scale
 
-    def _row(self, kind: DualKind, names: Sequence[str], value: Fraction, domain: str = "") -> Iterator[DualRow]:
+    def _choice(self, entry: ColocatedUnits) -> int:
+        """The number of the flavors that units of a workload have; 0 for others."""
+        quota, own = self.request.quota, entry.units[0].unit_set
+        member = quota.member_of_set(own) if quota else None
+        if quota is None or member is None:
+            return 0
+        queued = self.request.queue[entry.positions[0]]
+        choices = quota.problem.workloads[member.workload].pod_sets[member.pod_set].choices
+        like = (
+            n
+            for n in range(len(choices))
+            if quota.restricted(queued, n).unit_set.shape.signature == own.shape.signature
+        )
+        return next(like, 0)
+
+    def _row(
+        self, kind: DualKind, names: Sequence[str], value: Fraction, domain: str = "", choice: int = 0
+    ) -> Iterator[DualRow]:
         if value:
-            yield DualRow(kind=kind, names=tuple(names), domain=domain, value=str(value))
+            yield DualRow(kind=kind, names=tuple(names), domain=domain, choice=choice, value=str(value))
 
     def _named(self, kind: DualKind, number: int, row: CouplingRow, worth: Fraction) -> Iterator[DualRow]:
         if kind == "device":

@@ -231,8 +231,8 @@ def plan(
         check(cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
     time.lap("verify")
     interrupted = solution.interrupted
-    # What flavors of quota and moves of running pods do to units is not read by the audit.
-    if audit is not None and not interrupted and charged is None and moves is None:
+    # Moves of running pods are not read by the audit, nor flavors that are left out of the plan.
+    if audit is not None and not interrupted and moves is None and (quota is None or quota.complete):
         from .audit import PlanAudit
 
         judge = PlanAudit(request, cluster, usable, namespace, selector, natural_gangs)

@@ -3,8 +3,9 @@
 Any numbers are a bound: where each unit is paid for its place and each node takes what it is paid most for, no plan is
 worth more than all payments together (Lagrangian relaxation). The duals of the planner's linear program are good ones.
 The queue and the nodes are read from the manifests, and what a node takes at most is decided by ``bundles``. Gangs are
-paid whole, in their best domain. What an earlier stage reached is a row with its own dual. Quota, ConstraintGroups,
-claims that several units name, and limits that NodePools have are left aside: they could only make less possible.
+paid whole, in their best domain. What an earlier stage reached is a row with its own dual. Quota has rows with prices
+of their own (``quota_bounds``). ConstraintGroups, claims that several units name, and limits that NodePools have are
+left aside: they could only make less possible.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from dataclasses import replace as replace_record
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import count
@@ -34,7 +36,9 @@ from ...models.results.plan import DualRow, PlanStage, StageDuals
 from ...models.workload.controller_kinds import daemon_specs
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import read_queue
-from ...models.workload.unit_classes import Gang, UnitShape
+from ...models.workload.quota import QuotaProblem, QuotaQueue
+from ...models.workload.unit_classes import Gang, UnitSet, UnitShape, signature_of
+from ...models.workload.units import Unit
 from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from .devices import CounterStock
 from .payments import (
@@ -50,6 +54,8 @@ from .payments import (
 )
 from .pod_amounts import pod_takes, whole_amounts
 from .published import PoolView, nano
+from .quota import chosen_pod
+from .quota_bounds import ChargedUnits, QuotaBounds
 from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
 
@@ -59,7 +65,7 @@ class BoundQuestion:
     """What a plan was asked, as its bounds need it.
 
     ``cluster`` is what was read, without nodes that are bought. ``before`` are units that have their place whatever is
-    planned, such as pods of DaemonSets.
+    planned, such as pods of DaemonSets. ``quota`` is what workloads of the queue need to be admitted.
     """
 
     cluster: Cluster
@@ -73,6 +79,7 @@ class BoundQuestion:
     only_new: bool = False
     budget: Fraction | None = None
     before: Sequence[Placement] = ()
+    quota: QuotaProblem | None = None
 
 
 def audited_bounds(
@@ -142,9 +149,12 @@ class _PlanBounds:
         bundles = partial(
             NodeBundles, replay.context, replay.loads, caller_constraints=question.caller_constraints, deadline=deadline
         )
-        self._kinds, self._gangs, self._names = self._queue()
-        total = sum(kind.units for kind in self._kinds.values())
-        self._total = total
+        self._kinds: dict[bytes, _QueuedKind] = {}
+        self._gangs: dict[Gang, Counter[bytes]] = defaultdict(Counter)
+        self._names: dict[tuple[str, int], bytes] = {}
+        self._labels: set[str] = set()
+        self._charged: QuotaBounds | None = None
+        self._total = total = self._read_queue()
         self._nodes = [_NodeKind(bundles(node), 1, opens=node.metadata.name not in busy) for node in there]
         for template, node in offers:
             limit = template.spec.limit
@@ -152,10 +162,10 @@ class _PlanBounds:
             self._nodes.append(_NodeKind(bundles(node), number, Fraction(str(template.spec.price or 0)), opens=True))
         self._known: dict[tuple[NodeFace, tuple[Fraction, ...]], Fraction | None] = {}
 
-    def _queue(self) -> tuple[dict[bytes, _QueuedKind], list[tuple[Gang, Counter[bytes]]], dict[str, bytes]]:
-        """The kinds of units by signature, the gangs with what they have of each, and the signatures by unit."""
+    def _read_queue(self) -> int:
+        """Read the kinds of units, with their names, the gangs, and the workloads; return how many units there are."""
         question = self._question
-        sets = read_queue(
+        sets: Sequence[UnitSet] = read_queue(
             question.cluster,
             namespace=question.namespace,
             selector=question.selector,
@@ -163,36 +173,46 @@ class _PlanBounds:
             value=self._value,
             natural_gangs=question.natural_gangs,
         )
+        quota = None if question.quota is None else QuotaQueue(question.quota, sets)
+        charged = None if quota is None else ChargedUnits(quota)
         expander = UnitExpander(question.cluster, question.gates)
-        kinds: dict[bytes, UnitKind] = {}
-        shapes: dict[bytes, UnitShape] = {}
-        units, free, names = Counter[bytes](), Counter[bytes](), dict[str, bytes]()
-        gangs: dict[Gang, Counter[bytes]] = defaultdict(Counter)
-        for one in sets:
+        total = 0
+        for one in sets if quota is None else quota.sets:
             if not one.numbers or one.shape.problems:
                 continue
-            signature = one.shape.signature
-            if signature not in kinds:
-                unit = expander.unit(one, one.numbers[0])
-                if unit.problems:
-                    continue
-                shared = {claim.key for claim in one.shape.claims if claim.key is not None and not claim.allocated}
-                kinds[signature] = UnitKind(
-                    unit.pod,
-                    tuple(
-                        ref.claim for ref in unit.claims if ref.claim and not ref.allocated and ref.key not in shared
-                    ),
-                    tuple(unit.existing_allocations()),
-                )
-                shapes[signature] = one.shape
-            units[signature] += one.replicas
-            names.update((f"{one.namespace}/{one.unit_name(number)}", signature) for number in one.numbers)
-            if one.gang is None:
-                free[signature] += one.replicas
-            else:
-                gangs[one.gang][signature] += one.replicas
-        found = {key: _QueuedKind(kind, shapes[key], units[key], free[key]) for key, kind in kinds.items()}
-        return found, list(gangs.items()), names
+            choices = charged.choices(one) if charged else None
+            unit = expander.unit(one, one.numbers[0]) if choices != 0 else None
+            if unit is None or unit.problems:
+                continue
+            total += one.replicas
+            if one.gang is not None and one.gang.domain is not None:
+                self._labels.add(one.gang.domain)
+            if quota is None or charged is None or choices is None:
+                self._add(one.shape.signature, one, unit, 0)
+                if one.gang is not None:
+                    self._gangs[one.gang][one.shape.signature] += one.replicas
+                continue
+            for choice in range(choices):
+                pod = chosen_pod(quota, one, unit.pod, choice)
+                spec = pod.spec if pod else None
+                added = (sorted((spec.node_selector or {}).items()), spec.tolerations) if spec else ()
+                key = signature_of(one.shape.signature, repr(added))
+                self._add(key, one, replace_record(unit, pod=pod), choice)
+                charged.add(one, choice, key)
+        self._charged = charged.bounds() if charged else None
+        return total
+
+    def _add(self, key: bytes, one: UnitSet, unit: Unit, choice: int) -> None:
+        """Add the units of a set to a kind."""
+        known = self._kinds.get(key)
+        if known is None:
+            shared = {claim.key for claim in one.shape.claims if claim.key is not None and not claim.allocated}
+            claims = (ref.claim for ref in unit.claims if ref.claim and not ref.allocated and ref.key not in shared)
+            kind = UnitKind(unit.pod, tuple(claims), tuple(unit.existing_allocations()))
+            known = _QueuedKind(kind, one.shape, 0, 0)
+        free = one.replicas if one.gang is None else 0
+        self._kinds[key] = replace_record(known, units=known.units + one.replicas, free=known.free + free)
+        self._names.update(((f"{one.namespace}/{one.unit_name(number)}", choice), key) for number in one.numbers)
 
     def bound(
         self, stage: PlanStage, earlier: Sequence[tuple[PlanStage, Fraction | None]], rows: Sequence[DualRow]
@@ -275,12 +295,19 @@ class _PlanBounds:
         total = ZERO
         for key, one in self._kinds.items():
             total += one.free * max(ZERO, whole.units.get(key, ZERO) - payments.places.get((key, ""), ZERO))
-        for gang, members in self._gangs:
+        for gang, members in self._gangs.items():
             if gang.problem or gang.too_small(members.total()):
                 continue
             domains = self._domains.get(gang.domain, ()) if gang.domain is not None else ("",)
             worths = (self._gang_worth(gang, members, domain, whole, payments) for domain in domains)
             total += max(worths, default=ZERO)
+        if self._charged is not None:
+            paid = payments.places
+
+            def margin(key: bytes, domain: str) -> Fraction:
+                return whole.units.get(key, ZERO) - paid.get((key, domain), ZERO)
+
+            total += self._charged.least_worth(margin, self._domains, self._deadline)
         return total
 
     @staticmethod
@@ -301,8 +328,7 @@ class _PlanBounds:
     @cached_property
     def _domains(self) -> Mapping[str, Sequence[str]]:
         """The values of each label that a gang is bound to, as payments name them."""
-        labels = {gang.domain for gang, _ in self._gangs if gang.domain is not None}
-        found: dict[str, dict[str, None]] = {label: {} for label in labels}
+        found: dict[str, dict[str, None]] = {label: {} for label in self._labels}
         for node in self._nodes:
             for domain in self._domains_of(node.bundles.node):
                 found[domain.partition("=")[0]][domain] = None
@@ -310,8 +336,7 @@ class _PlanBounds:
 
     def _domains_of(self, node: Node) -> list[str]:
         labels = node.metadata.labels or {}
-        own = dict.fromkeys(gang.domain for gang, _ in self._gangs if gang.domain is not None)
-        return [f"{label}={labels[label]}" for label in own if label in labels]
+        return [f"{label}={labels[label]}" for label in sorted(self._labels) if label in labels]
 
     def _by_kind(self, stage: PlanStage, form: StageForm) -> Fraction | None:
         """Bound a stage about units by how many of each kind fit all nodes if nothing else is there."""
@@ -328,13 +353,13 @@ class _PlanBounds:
         total = sum(
             (min(most[key], Fraction(self._kinds[key].free)) * weight for key, weight in form.units.items()), ZERO
         )
-        for gang, members in self._gangs:
+        for gang, members in self._gangs.items():
             missing = gang.minimum is None and any(most[key] < number for key, number in members.items())
             if not (missing or gang.problem or gang.too_small(members.total())):
                 total += sum(
                     (min(most[key], Fraction(n)) * form.units.get(key, ZERO) for key, n in members.items()), ZERO
                 )
-        return total
+        return total if self._charged is None else total + self._charged.most_placed(form.units, most)
 
     def _nodes_worth(self, whole: StageForm, payments: Payments) -> Fraction | None:
         """What all nodes take at most; no more of them than there are units."""

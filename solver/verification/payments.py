@@ -98,7 +98,7 @@ class SharedPrices:
 class Payments:
     """Duals by what they are paid for; those that could not be a payment are left out."""
 
-    names: Mapping[str, bytes]
+    names: Mapping[tuple[str, int], bytes]
     unpriced: frozenset[PoolId]
     places: dict[Role, Fraction] = field(default_factory=dict)
     stages: dict[str, Fraction] = field(default_factory=dict)
@@ -112,7 +112,8 @@ class Payments:
             return
         if row.kind == "unit":
             # Units that go together share the payment for their place.
-            roles = [(self.names[name], row.domain) for name in row.names if name in self.names]
+            own = [(name, row.choice) for name in row.names]
+            roles = [(self.names[name], row.domain) for name in own if name in self.names]
             self.places.update(
                 (role, value / len(row.names)) for role in roles if len(roles) == 1 or role not in self.places
             )

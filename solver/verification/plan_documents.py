@@ -386,10 +386,11 @@ class PlanCheck:
     def _bounds(self) -> Sequence[Fraction | None]:
         question, document = self._question, self._document
         nothing = [None for _ in document.objective]
-        # Of pods that may move or lose their places the document names those that do.
+        # Of pods that may move or lose their places the document names those that do; flavors are not told of bounds.
         # And bounds count what NodeTemplates sell, not what pools do.
+        moved = document.steps is not UNSET or document.workloads is not UNSET
         pools = self._read.objects(NodePool)
-        if not document.duals or pools or document.steps is not UNSET:
+        if not document.duals or pools or moved:
             return nothing
         asked = BoundQuestion(
             self._read,

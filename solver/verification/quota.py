@@ -33,10 +33,17 @@ def admitted_pod(quota: QuotaQueue, admissions: Admissions, planned: UnitSet, po
     """The pod of a unit of a set with what its flavors add: node labels to the selector, and tolerations."""
     member = quota.member_of_set(planned)
     pod_sets = admissions.get(member.workload) if member else None
-    if pod is None or member is None or pod_sets is None:
+    return (
+        pod if member is None or pod_sets is None else chosen_pod(quota, planned, pod, pod_sets[member.pod_set].choice)
+    )
+
+
+def chosen_pod(quota: QuotaQueue, planned: UnitSet, pod: Pod | None, number: int) -> Pod | None:
+    """The pod of a unit of a set with what a choice of flavors adds."""
+    member = quota.member_of_set(planned)
+    if pod is None or member is None:
         return pod
     choices = quota.problem.workloads[member.workload].pod_sets[member.pod_set].choices
-    number = pod_sets[member.pod_set].choice
     if not 0 <= number < len(choices):
         return pod
     selector = dict(pod.spec.node_selector or {})
@@ -188,6 +195,20 @@ class QuotaReplay:
         most = kept[place] + self.potential(parent, pair)
         borrowing = self._nodes[place].borrowing_limit.get(pair, UNLIMITED)
         return min(most, quota[place] + borrowing) if borrowing < UNLIMITED else most
+
+    def room(self, x: int, pair: FlavorResource) -> int:
+        """What can be charged at most within a ClusterQueue or cohort: what it may take, and what is kept below it.
+
+        Each charge takes what its queue keeps and does not use, then what the cohort above keeps, and so on up to
+        here, and the rest of what is available here.
+        """
+        (_, kept), used = self._quotas_of(pair), self._usages_of(pair)
+        total, below = max(0, self._available(x, pair)), list(self._children[x])
+        while below:
+            place = below.pop()
+            total += max(0, kept[place] - used[place])
+            below += self._children[place]
+        return total
 
     def _quotas_of(self, pair: FlavorResource) -> tuple[list[int], list[int]]:
         """S: nominal, and for a cohort also what its children do not keep; L: what is beyond the lending limit."""

@@ -1,0 +1,140 @@
+"""Answers with their audits: ``audits.py [full] [hard] [plans] [check]``, all of them without any.
+
+``full``: the random full nodes; ``hard``: questions about one node; ``plans``: openb and a fleet with an audit;
+``check``: the document of a large fleet. Times are CPU seconds of this process; only limits are by the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
+from time import process_time
+from typing import Any
+
+from measuring import GATES, share
+from tables import machine, show
+
+import drasat
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.results.common import Status
+from drasat.reports.comparison import display_duration
+from drasat.scenarios.full_nodes import full_node
+from drasat.scenarios.lattices import SHAPE_QUESTIONS
+from drasat.scenarios.objects import Mapped
+from drasat.scenarios.one_node import QUESTIONS
+from drasat.scenarios.openb import manifests, openb
+from drasat.scenarios.queues import fleet
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load
+from drasat.solver.plan.plan import plan
+
+FULL_NODES = 120
+FLEET_NODES = 1_000
+CHECKED_NODES = 10_000
+OPENB_OBJECTIVES = ("admitted",)
+OPENB_GAP = 0.002
+# What is aimed at, in seconds.
+MOST_OF_ANSWER = 5.0
+MOST_OF_PLAN = 600.0
+MOST_OF_CHECK = 60.0
+QUESTION_COLUMNS = ("questions", "number", "refused", "audited", f"in {MOST_OF_ANSWER:g} s", "median", "95 %", "most")
+PLAN_COLUMNS = ("plan", "stage", "value", "bound", "proof", "CPU", "at most")
+CHECK_COLUMNS = ("document", "nodes", "units", "lines", "hold", "fail", "unchecked", "plan", "check", "at most")
+
+
+def question_row(name: str, clusters: Iterable[Cluster], limit: float) -> tuple[str, ...]:
+    """Answer questions with an audit of each no, so long at most: how many are audited, and how many soon."""
+    seconds: list[float] = []
+    refused = audited = soon = 0
+    for cluster in clusters:
+        started = process_time()
+        answer = allocate(cluster, feature_gates=GATES, audit=limit, time_limit=None)
+        seconds.append(process_time() - started)
+        nos = [one for one in answer.units if one.outcome is not Status.ALLOCATED]
+        certain = all(one.audited for one in nos)
+        refused += bool(nos)
+        audited += bool(nos) and certain
+        soon += certain and seconds[-1] <= MOST_OF_ANSWER
+    times = (median(seconds), share(seconds, 0.95), max(seconds))
+    counts = (len(seconds), refused, audited)
+    return name, *map(str, counts), f"{soon / len(seconds):.0%}", *map(display_duration, times)
+
+
+def plan_rows(name: str, objects: Sequence[Mapped], limit: float, **options: Any) -> Iterator[tuple[str, ...]]:
+    """Plan with an audit, and say what each stage rests on."""
+    cluster = load(objects)
+    started = process_time()
+    found = plan(cluster, audit=limit, time_limit=None, **options)
+    used = process_time() - started
+    for number, stage in enumerate(found.objective):
+        bound = "none" if stage.bound is None else f"{stage.bound:,}"
+        times = ("", "") if number else (display_duration(used), display_duration(MOST_OF_PLAN))
+        yield name, stage.stage, f"{stage.value:,}", bound, str(stage.proof or "none"), *times
+
+
+def check_row(nodes: int) -> tuple[str, ...]:
+    """Check the document of a plan with its duals."""
+    cluster = load(fleet(nodes))
+    started = process_time()
+    found = drasat.plan(cluster, duals=True)
+    planned = process_time()
+    answer = drasat.check(found, cluster)
+    used = process_time() - planned
+    verdicts = Counter(one.verdict for one in answer.lines)
+    counts = (len(answer.lines), *(verdicts[name] for name in ("holds", "fails", "unchecked")))
+    times = (planned - started, used, MOST_OF_CHECK)
+    return "plan", f"{nodes:,}", f"{len(found.units):,}", *(f"{one:,}" for one in counts), *map(display_duration, times)
+
+
+def full(limit: float) -> Iterator[tuple[str, ...]]:
+    """The random full nodes."""
+    yield QUESTION_COLUMNS
+    yield question_row("full nodes", (load(full_node(seed).objects) for seed in range(FULL_NODES)), limit)
+
+
+def hard(limit: float) -> Iterator[tuple[str, ...]]:
+    """The hard questions about one node, and those about shapes."""
+    yield QUESTION_COLUMNS
+    yield question_row("hard questions", (load(one.objects()) for one in QUESTIONS.values()), limit)
+    yield question_row("shapes", (load(one.objects()) for one in SHAPE_QUESTIONS.values()), limit)
+
+
+def plans(limit: float) -> Iterator[tuple[str, ...]]:
+    """Plans of openb and of a fleet."""
+    yield PLAN_COLUMNS
+    yield from plan_rows(
+        "openb, 110 %", manifests(openb("plain", 1.1)), limit, objective=OPENB_OBJECTIVES, gap=OPENB_GAP
+    )
+    yield from plan_rows(f"fleet of {FLEET_NODES:,} nodes", fleet(FLEET_NODES), limit)
+
+
+def checks(_: float) -> Iterator[tuple[str, ...]]:
+    """The document of a large fleet."""
+    yield CHECK_COLUMNS
+    yield check_row(CHECKED_NODES)
+
+
+SECTIONS: Mapping[str, Callable[[float], Iterator[tuple[str, ...]]]] = {
+    "full": full,
+    "hard": hard,
+    "plans": plans,
+    "check": checks,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
+    parser.add_argument("--limit", type=float, default=MOST_OF_PLAN, help="seconds for each audit")
+    options = parser.parse_args(arguments)
+    print(machine())
+    for name, section in SECTIONS.items():
+        if name in (options.sections or SECTIONS):
+            show(section(options.limit))
+
+
+if __name__ == "__main__":
+    main()
