@@ -12,6 +12,7 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.errors import InputError, InputProblem, Source, Unreadable, plural
+from ..models.formats.gc import gc_young_only
 from ..models.formats.json import read_documents
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.manifests.sources import open_sources
@@ -146,7 +147,8 @@ def check(
         None if time_limit is None else began + time_limit,
         audit,
     )
-    lines = tuple(kind.lines(read, gates, question))
+    with gc_young_only():
+        lines = tuple(kind.lines(read, gates, question))
     verdicts = [one.verdict for one in lines]
     failing = verdicts.count("fails")
     document_ = CheckDocument(
