@@ -203,7 +203,7 @@ class QuotaReplay:
         here, and the rest of what is available here.
         """
         (_, kept), used = self._quotas_of(pair), self._usages_of(pair)
-        total, below = max(0, self._available(x, pair)), list(self._children[x])
+        total, below = max(0, self.available(x, pair)), list(self._children[x])
         while below:
             place = below.pop()
             total += max(0, kept[place] - used[place])

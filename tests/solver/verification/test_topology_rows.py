@@ -23,7 +23,7 @@ GATES = FeatureGates.all_on()
 @pytest.fixture(name="cuts", autouse=True)
 def _cuts(monkeypatch):
     """How often a choice that the rows allow was refused by the rules of finished allocations."""
-    judged = NodeAudit._refused
+    judged = NodeAudit.refused
     cuts = []
 
     def refused(self, rows, taken):
@@ -31,7 +31,7 @@ def _cuts(monkeypatch):
         cuts.extend([] if found is None else [found])
         return found
 
-    monkeypatch.setattr(NodeAudit, "_refused", refused)
+    monkeypatch.setattr(NodeAudit, "refused", refused)
     return cuts
 
 
