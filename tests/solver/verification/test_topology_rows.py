@@ -36,7 +36,7 @@ def _cuts(monkeypatch):
 
 
 def verdict(cluster, claims, where="n1"):
-    ((found,),) = audit(cluster, [Refusal((cluster.node(where),), tuple(claims))], GATES)
+    (found,) = audit(cluster, [Refusal((cluster.node(where),), tuple(claims))], GATES)[0].nodes
     return found
 
 
