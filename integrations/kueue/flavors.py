@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ...models.cluster.node_fit import pod_fits, tolerates
 from ...models.kubernetes.core import Affinity, Node, NodeAffinity, NodeSelector, NodeSelectorTerm, PodSpec
@@ -83,8 +84,7 @@ class FlavorChoice:
     tried: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class FlavorAttempt:
+class FlavorAttempt(NamedTuple):
     """A flavor that was looked at and does not just fit, with the reasons."""
 
     flavor: str
@@ -114,24 +114,22 @@ class PodSetChoice:
             return AssignmentMode.FIT
         if not self.flavors:
             return AssignmentMode.NO_FIT
-        fits = all(choice.mode is FlavorMode.FIT for choice in self.flavors.values())
-        return AssignmentMode.FIT if fits else AssignmentMode.PREEMPT
+        for choice in self.flavors.values():
+            if choice.mode is not FlavorMode.FIT:
+                return AssignmentMode.PREEMPT
+        return AssignmentMode.FIT
 
 
 @dataclass(slots=True)
 class Assignment:
-    """The flavors of all pod sets that were looked at, and what they use together."""
+    """The flavors of all pod sets that were looked at, what they use together, and their worst mode."""
 
     pod_sets: list[PodSetChoice] = field(default_factory=list)
     usage: dict[FlavorResource, int] = field(default_factory=dict)
     borrow_level: int = 0
     blocker: Blocker = Blocker.NONE
     tried: list[dict[str, int]] = field(default_factory=list)
-
-    @property
-    def mode(self) -> AssignmentMode:
-        """The worst mode of the pod sets."""
-        return min((one.mode for one in self.pod_sets), default=AssignmentMode.NO_FIT)
+    mode: AssignmentMode = AssignmentMode.NO_FIT
 
     @property
     def message(self) -> str:
@@ -164,8 +162,7 @@ class Assignment:
         return [{name: choice.flavor for name, choice in one.flavors.items()} for one in self.pod_sets]
 
 
-@dataclass(slots=True)
-class _GroupChoice:
+class _GroupChoice(NamedTuple):
     """What came of the flavors of one resource group."""
 
     flavors: dict[str, FlavorChoice] | None
@@ -219,19 +216,20 @@ class FlavorAssigner:
         choice: Assignment,
     ) -> bool:
         """Choose flavors for pod sets that are decided together; False if there is none for a resource."""
-        requests = {index: dict(charges[index].requests) for index in members}
+        requests = {index: charges[index].requests for index in members}
         if PODS in queue.group_of:
-            for index in members:
-                requests[index][PODS] = charges[index].count
-        total: dict[str, int] = {}
-        for one in requests.values():
-            for resource, amount in one.items():
-                total[resource] = total.get(resource, 0) + amount
+            requests = {index: {**one, PODS: charges[index].count} for index, one in requests.items()}
+        total = requests[members[0]]
+        if len(members) > 1:
+            total = Counter[str]()
+            for one in requests.values():
+                total.update(one)
         flavors: dict[str, FlavorChoice] = {}
         reasons: list[str] = []
         attempts: list[FlavorAttempt] = []
         failed, blocker = False, Blocker.NONE
-        for resource in visiting_order(tuple(total)):
+        order = visiting_order(tuple(total))
+        for resource in order:
             group = queue.group_of.get(resource)
             if resource in flavors or (group is None and (total[resource] == 0 or self._ignore_undeclared)):
                 continue
@@ -240,7 +238,8 @@ class FlavorAssigner:
                     blocker = Blocker.NoMatchingFlavor
                 flavors, reasons, failed = {}, [f"resource {resource} unavailable in ClusterQueue"], True
                 break
-            found = self._try_flavors(workload, queue, group, resource, members, total, nominated, choice.usage)
+            wanted = [name for name in order if name in group.resources]
+            found = self._try_flavors(workload, queue, group, wanted, resource, members, total, nominated, choice.usage)
             blocker = max(blocker, found.blocker)
             if found.flavors is None:
                 flavors, reasons, failed = {}, found.reasons, True
@@ -264,7 +263,9 @@ class FlavorAssigner:
         reasons: list[str],
     ) -> None:
         own = {resource: flavors[resource] for resource in requests if resource in flavors}
-        choice.pod_sets.append(PodSetChoice(charge.name, charge.count, requests, own, list(reasons)))
+        found = PodSetChoice(charge.name, charge.count, requests, own, list(reasons))
+        choice.mode = min(choice.mode, found.mode) if choice.pod_sets else found.mode
+        choice.pod_sets.append(found)
         for resource, chosen in own.items():
             pair = chosen.flavor, resource
             choice.usage[pair] = choice.usage.get(pair, 0) + requests[resource]
@@ -276,6 +277,7 @@ class FlavorAssigner:
         workload: WorkloadState,
         queue: ClusterQueueState,
         group: ResourceGroup,
+        wanted: Sequence[str],
         resource: str,
         members: Sequence[int],
         total: Mapping[str, int],
@@ -283,7 +285,6 @@ class FlavorAssigner:
         used: Mapping[FlavorResource, int],
     ) -> _GroupChoice:
         """Walk the flavors of the group, from the one after that tried last."""
-        wanted = [name for name in visiting_order(tuple(total)) if name in group.resources]
         start = workload.tried.next_index(members[0], resource) if workload.tried is not None else 0
         best: dict[str, FlavorChoice] | None = None
         best_mode = (FlavorMode.NO_FIT, 0)
@@ -307,7 +308,10 @@ class FlavorAssigner:
                 blocker = max(blocker, blocks)
                 if text:
                     reasons.append(text)
-                if _better(mode, (one, level), queue):
+                if one is FlavorMode.FIT and mode[0] is FlavorMode.FIT:
+                    if level > mode[1]:
+                        mode = one, level
+                elif _better(mode, (one, level), queue):
                     mode = one, level
                 choices[name] = FlavorChoice(flavor, one, level)
             if mode[0] is not FlavorMode.FIT:
@@ -353,17 +357,17 @@ class FlavorAssigner:
         """The mode, borrow level, reason and blocker of one pair."""
         flavor, resource = pair
         amount = used + asked
-        node = queue.node
-        most = node.potential(pair)
+        quota = queue.node.by_pair[pair]
+        most = queue.node.potential(pair) if quota.potential is None else quota.potential
         if amount > most:
-            before, now, limit = (written_amount(resource, one) for one in (used, asked, most))
+            before, now, limit = [written_amount(resource, one) for one in (used, asked, most)]
             text = (
                 f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
                 f"({before}) + current podset request ({now}) > maximum capacity ({limit})"
             )
             return FlavorMode.NO_FIT, 0, text, Blocker.ExceedsMaxQuota
-        level, may_reclaim = node.height_that_holds(pair, amount)
-        available = max(0, node.available(pair))
+        level, may_reclaim = quota.height_that_holds(amount)
+        available = max(0, quota.available())
         if amount <= available:
             return FlavorMode.FIT, level, "", Blocker.NONE
         more = written_amount(resource, amount - available)
@@ -372,7 +376,7 @@ class FlavorAssigner:
         while_borrowing = preemption.borrow_within_cohort.policy != "Never" or (
             self._fair_sharing and preemption.reclaim_within_cohort != "Never"
         )
-        if amount <= node.nominal(pair) or may_reclaim or while_borrowing:
+        if amount <= quota.nominal or may_reclaim or while_borrowing:
             mode, level = self._oracle.simulate(workload, queue, pair, amount)
             return mode, level, text, Blocker.WaitingForQuota
         return FlavorMode.NO_FIT, level, text, Blocker.WaitingForQuota

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from enum import Enum
 from heapq import merge
-from itertools import dropwhile, repeat, takewhile
+from itertools import dropwhile, pairwise, repeat, takewhile
 from math import inf
+from typing import NamedTuple
 
-from .queues import ClusterQueueState
+from .queues import ClusterQueueState, held_below
 from .quota_tree import FlavorResource, QuotaNode, Usage
 from .workload_state import EVICTED, WorkloadState
 
@@ -24,8 +24,7 @@ _REASON_TEXTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Victim:
+class Victim(NamedTuple):
     """A workload that has to go, and the reason of its condition Preempted."""
 
     workload: WorkloadState
@@ -33,8 +32,7 @@ class Victim:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionRequest:
+class PreemptionRequest(NamedTuple):
     """Who asks, for what, and for which pairs someone has to go."""
 
     workload: WorkloadState
@@ -58,8 +56,7 @@ class _CandidateKind(Enum):
         return WHILE_BORROWING if self is _CandidateKind.WHILE_BORROWING else IN_COHORT
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidates:
+class _Candidates(NamedTuple):
     """Candidates of one queue in order; the lowest cohort above both queues, None in the preemptor's queue."""
 
     workloads: Sequence[WorkloadState]
@@ -71,8 +68,7 @@ class _Candidates:
         return _CandidateKind.OWN_QUEUE if self.common is None else _kind(request, workload, self.advantage)
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(NamedTuple):
     """A cohort above the preemptor's queue, but for the part from which the way leads up.
 
     With the advantage the quota of a subtree below holds the request.
@@ -104,8 +100,11 @@ def may_preempt(policy: str, preemptor: WorkloadState, candidate: WorkloadState)
 
 def priority_limit(policy: str, workload: WorkloadState) -> float:
     """No workload of this priority, or a higher one, is a candidate by the policy."""
-    limits = {"Never": -inf, "Any": inf, "LowerPriority": workload.priority}
-    return limits.get(policy, workload.priority + 1)
+    if policy == "Never":
+        return -inf
+    if policy == "Any":
+        return inf
+    return workload.priority + (policy != "LowerPriority")
 
 
 class CandidateLists:
@@ -118,7 +117,8 @@ class CandidateLists:
         self._of_queue: dict[object, Sequence[WorkloadState]] = {}
         self._borrowers: dict[object, Mapping[QuotaNode, ClusterQueueState]] = {}
         self._held: dict[object, int] = {}
-        self._under: dict[object, int] = {}
+        self._under: dict[object, dict[int, int]] = {}
+        self._around: dict[object, dict[int, int]] = {}
 
     def of_queue(self, request: PreemptionRequest, queue: ClusterQueueState, policy: str) -> Sequence[WorkloadState]:
         """The candidates of a queue that the policy allows, in the order in which they go."""
@@ -177,33 +177,62 @@ class CandidateLists:
         below: float,
     ) -> int:
         """What ``held`` says of the ``borrowers`` of a cohort, added up part by part."""
-        total = self._held_under(cohort, contested, pair, below)
-        return total - self._held_in(skip, contested, pair, below) if total else 0
+        total = held_below(self._held_under(cohort, contested, pair), below)
+        return total - held_below(self._held_in(skip, contested, pair), below) if total else 0
+
+    def held_around(
+        self, queue: QuotaNode, contested: AbstractSet[FlavorResource], pair: FlavorResource, below: float
+    ) -> int:
+        """What ``held_by_borrowers`` says of all cohorts above a queue together, each but for the way up."""
+        parent = queue.parent
+        if parent is None:
+            return 0
+        key = parent, contested, pair
+        found = self._around.get(key)
+        if found is None:
+            found = self._around[key] = dict(self._held_under(parent, contested, pair))
+            for above, part in pairwise(parent.from_root):
+                _add_held(found, self._held_under(above, contested, pair), 1)
+                _add_held(found, self._held_in(part, contested, pair), -1)
+        total = held_below(found, below)
+        return total - held_below(self._held_in(queue, contested, pair), below) if total else 0
 
     def _held_under(
-        self, cohort: QuotaNode, contested: AbstractSet[FlavorResource], pair: FlavorResource, below: float
-    ) -> int:
-        asked = contested, pair, below
+        self, cohort: QuotaNode, contested: AbstractSet[FlavorResource], pair: FlavorResource
+    ) -> Mapping[int, int]:
+        """What borrowers below a cohort hold of a pair, by priority."""
+        asked = contested, pair
+        found = self._under.get((cohort, *asked))
         # Without recursion, for trees may be deep: a cohort is added up after all those below it.
-        waiting = [] if (cohort, *asked) in self._under else [cohort]
+        waiting = [cohort] if found is None else []
         while waiting:
             at = waiting[-1]
             lower = [one for one in at.cohorts if (one, *asked) not in self._under and not one.within_quota(contested)]
             if lower:
                 waiting += lower
-            else:
-                parts = (*at.queues, *at.cohorts)
-                self._under[waiting.pop(), *asked] = sum([self._held_in(part, *asked) for part in parts])
-        return self._under[cohort, *asked]
+                continue
+            found = self._under[waiting.pop(), *asked] = {}
+            for part in (*at.queues, *at.cohorts):
+                _add_held(found, self._held_in(part, *asked), 1)
+        assert found is not None
+        return found
 
     def _held_in(
-        self, part: QuotaNode, contested: AbstractSet[FlavorResource], pair: FlavorResource, below: float
-    ) -> int:
+        self, part: QuotaNode, contested: AbstractSet[FlavorResource], pair: FlavorResource
+    ) -> Mapping[int, int]:
         if part.within_quota(contested):
-            return 0
+            return _NOTHING
         if part.is_queue:
-            return self.queues[part.name].reserved.held(pair, below)
-        return self._held_under(part, contested, pair, below)
+            return self.queues[part.name].reserved.held_by_priority(pair)
+        return self._held_under(part, contested, pair)
+
+
+_NOTHING: Mapping[int, int] = {}
+
+
+def _add_held(total: dict[int, int], held: Mapping[int, int], sign: int) -> None:
+    for priority, amount in held.items():
+        total[priority] = total.get(priority, 0) + sign * amount
 
 
 def _allowed(request: PreemptionRequest, policy: str) -> tuple[object, ...]:
@@ -221,7 +250,7 @@ def could_fit(request: PreemptionRequest, pair: FlavorResource, own: int, others
 
     False is certain: no node on the way to the root gets back more.
     """
-    return request.usage.get(pair, 0) <= max(0, request.queue.node.available(pair, own, own + others))
+    return request.usage.get(pair, 0) <= max(0, request.queue.node.by_pair[pair].available(own, own + others))
 
 
 class ClassicalPreemption:
@@ -232,11 +261,15 @@ class ClassicalPreemption:
 
     def victims(self, request: PreemptionRequest) -> list[Victim]:
         """The workloads that have to go so that the request fits; none if that cannot be reached."""
+        rules = request.queue.spec.preemption
+        limit = priority_limit(rules.reclaim_within_cohort, request.workload)
+        held = self._held_by_own(request)
+        if not self._could_fit(request, held, limit):
+            return []
         levels = list(_levels(request))
-        hopeful = self._hopeful(request, levels)
+        hopeful = list(self._hopeful(request, levels, held, limit))
         if not hopeful:
             return []
-        rules = request.queue.spec.preemption
         own = _Candidates(self._candidates.of_queue(request, request.queue, rules.within_cluster_queue), request.queue)
         hierarchical: list[_Candidates] = []
         by_priority: list[_Candidates] = []
@@ -251,32 +284,38 @@ class ClassicalPreemption:
                 return victims
         return []
 
-    def _hopeful(self, request: PreemptionRequest, levels: Sequence[_Level]) -> list[bool]:
+    @staticmethod
+    def _held_by_own(request: PreemptionRequest) -> Usage:
+        """What candidates of the own queue hold at most, of each pair that is asked for."""
+        queue = request.queue
+        limit = priority_limit(queue.spec.preemption.within_cluster_queue, request.workload)
+        return {pair: queue.reserved.held(pair, limit) for pair in request.usage}
+
+    def _could_fit(self, request: PreemptionRequest, own: Usage, limit: float) -> bool:
+        """Whether the request might fit after all workloads that policies allow are gone; False is certain."""
+        node, contested, others = request.queue.node, request.contested, self._candidates.held_around
+        for pair in contested:
+            held = 0 if limit == -inf else others(node, contested, pair, limit)
+            if not could_fit(request, pair, own[pair], held):
+                return False
+        return True
+
+    def _hopeful(
+        self, request: PreemptionRequest, levels: Sequence[_Level], own: Usage, limit: float
+    ) -> Iterator[bool]:
         """The attempts, with borrowing or without, that might succeed; that others cannot is certain.
 
-        Candidates hold no more than all workloads of the priorities that the policies allow.
+        Without borrowing nobody is passed over, so that ``_could_fit`` has said enough.
         """
-        rules, workload, queue = request.queue.spec.preemption, request.workload, request.queue
-        own_limit = priority_limit(rules.within_cluster_queue, workload)
-        limit = priority_limit(rules.reclaim_within_cohort, workload)
-        own = {pair: queue.reserved.held(pair, own_limit) for pair in {*request.usage, *request.contested}}
-        limits = {False: dict.fromkeys(levels, limit), True: {one: limit for one in levels if one.advantage}}
+        queue, counted = request.queue, [(one, limit) for one in levels if one.advantage]
         if _may_borrow(queue):
-            lower = min(limit, workload.priority)
-            limits[True] |= {one: lower for one in levels if not one.advantage}
-        hopeful = []
-        for borrowing in (True, False):
-            if not borrowing and any(
-                queue.node.borrows(pair, amount - own[pair]) for pair, amount in request.usage.items()
-            ):
-                continue
-            counted = limits[borrowing].items()
-            if all(
-                could_fit(request, pair, own[pair], self._held_by_others(request, pair, counted))
-                for pair in request.contested
-            ):
-                hopeful.append(borrowing)
-        return hopeful
+            lower = min(limit, request.workload.priority)
+            counted += [(one, lower) for one in levels if not one.advantage]
+        contested = request.contested
+        if all(could_fit(request, pair, own[pair], self._held_by_others(request, pair, counted)) for pair in contested):
+            yield True
+        if not any(queue.node.borrows(pair, amount - own[pair]) for pair, amount in request.usage.items()):
+            yield False
 
     def _held_by_others(
         self, request: PreemptionRequest, pair: FlavorResource, counted: Iterable[tuple[_Level, float]]
@@ -364,9 +403,10 @@ def _held_by(node: QuotaNode, usage: Usage) -> tuple[bool, dict[FlavorResource, 
     """Whether the quota of the subtree holds the amounts, and what is left for the nodes above."""
     holds, left = True, {}
     for pair, amount in usage.items():
-        quota = node.at(pair)
+        quota = node.by_pair[pair]
         holds = holds and quota.usage + amount <= quota.subtree
-        left[pair] = amount - quota.unused
+        unused = quota.kept - quota.usage
+        left[pair] = amount - unused if unused > 0 else amount
     return holds, left
 
 

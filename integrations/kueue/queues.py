@@ -168,14 +168,15 @@ class ReservedWorkloads:
 
     def held(self, pair: FlavorResource, below: float) -> int:
         """What those of a priority below a limit hold of a pair."""
+        return held_below(self.held_by_priority(pair), below)
+
+    def held_by_priority(self, pair: FlavorResource) -> Mapping[int, int]:
+        """What is held of a pair, by priority; read only, and as it is now."""
         if self._held is None:
             self._held = {}
             for workload in self._workloads.values():
                 self._count(workload)
-        found = self._held.get(pair)
-        if not found:
-            return 0
-        return sum([amount for priority, amount in found.items() if priority < below])
+        return self._held.get(pair, _NOTHING)
 
     def _count(self, workload: WorkloadState) -> None:
         if self._held is None:
@@ -192,6 +193,18 @@ class ReservedWorkloads:
         priority, held = self._counted.pop(key)
         for pair, amount in held.items():
             self._held[pair][priority] -= max(0, amount)
+
+
+_NOTHING: Mapping[int, int] = {}
+
+
+def held_below(held: Mapping[int, int], below: float) -> int:
+    """Add up amounts by priority, up to a limit."""
+    total = 0
+    for priority, amount in held.items():
+        if priority < below:
+            total += amount
+    return total
 
 
 def _checks(described: ClusterQueue) -> Sequence[AdmissionCheckRule]:

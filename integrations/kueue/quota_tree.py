@@ -92,6 +92,54 @@ class PairQuota:
         if after > quota or before > quota:
             self.node.borrow(self.pair[1], int(max(after, quota) - max(before, quota)))
 
+    def available(self, given_back: int = 0, given_back_above: int = 0) -> int:
+        """See ``QuotaNode.available``."""
+        # On the way up: what there is is ``own`` and the less of ``most`` and what there is above.
+        own, most = 0, inf
+        one, used = self, -given_back
+        while (parent := one.parent) is not None:
+            used += one.usage
+            kept = one.kept
+            if kept > used:
+                own += kept - used
+                most -= kept - used
+            if one.borrowing is not None:
+                most = min(most, one.subtree - max(kept, used) + one.borrowing)
+            one, used = parent, -given_back_above
+        left = one.subtree - one.usage - used
+        return own + (left if left <= most else int(most))
+
+    def height_that_holds(self, amount: int) -> tuple[int, bool]:
+        """See ``QuotaNode.height_that_holds``."""
+        one, parent = self, self.parent
+        if parent is None or self.usage + amount <= (self.nominal if self.node.is_queue else self.subtree):
+            return 0, parent is not None
+        left = amount
+        while parent is not None:
+            if one.kept > one.usage:
+                left -= one.kept - one.usage
+            one, parent = parent, parent.parent
+            if one.usage + left <= one.subtree:
+                return one.node.height, parent is not None
+        return one.node.height, False
+
+
+class _PairQuotas(dict[FlavorResource, PairQuota]):
+    """Quota and usage of a node by pair, there once they are asked for."""
+
+    def __init__(self, node: QuotaNode) -> None:
+        super().__init__()
+        self._node = node
+
+    def __missing__(self, pair: FlavorResource) -> PairQuota:
+        missing = [self._node]
+        while (parent := missing[-1].parent) is not None and pair not in parent.by_pair:
+            missing.append(parent)
+        above = parent.by_pair[pair] if parent is not None else None
+        for node in reversed(missing):
+            above = node.by_pair[pair] = PairQuota(node, pair, above)
+        return self[pair]
+
 
 class QuotaNode:
     """A queue or cohort in the tree, with the usage at it."""
@@ -106,7 +154,7 @@ class QuotaNode:
         self.cohorts: list[QuotaNode] = []
         self.queues: list[QuotaNode] = []
         self.height = 0
-        self.by_pair: dict[FlavorResource, PairQuota] = {}
+        self.by_pair = _PairQuotas(self)
         # What is used beyond the quota of the subtree, by resource.
         self._borrowed: Counter[str] = Counter()
         self._lendable: dict[str, int] | None = None
@@ -164,15 +212,6 @@ class QuotaNode:
 
     def at(self, pair: FlavorResource) -> PairQuota:
         """Quota and usage of a pair."""
-        return self.by_pair.get(pair) or self._quota_of(pair)
-
-    def _quota_of(self, pair: FlavorResource) -> PairQuota:
-        missing = [self]
-        while (parent := missing[-1].parent) is not None and pair not in parent.by_pair:
-            missing.append(parent)
-        above = parent.by_pair[pair] if parent is not None else None
-        for node in reversed(missing):
-            above = node.by_pair[pair] = PairQuota(node, pair, above)
         return self.by_pair[pair]
 
     def nominal(self, pair: FlavorResource) -> int:
@@ -185,23 +224,13 @@ class QuotaNode:
 
         With amounts: what it would be with so much less usage at this node, and at each one above.
         """
-        # On the way up: what there is is ``own`` and the less of ``most`` and what there is above.
-        own, most = 0, inf
-        one, used = self.at(pair), -given_back
-        while one.parent is not None:
-            used += one.usage
-            unused = one.kept - used
-            if unused > 0:
-                own += unused
-                most -= unused
-            if one.borrowing is not None:
-                most = min(most, one.subtree - max(one.kept, used) + one.borrowing)
-            one, used = one.parent, -given_back_above
-        return own + int(min(most, one.subtree - one.usage - used))
+        return self.by_pair[pair].available(given_back, given_back_above)
 
     def potential(self, pair: FlavorResource) -> int:
         """What could be used at this node if nobody used anything."""
-        unknown = [self.at(pair)]
+        unknown = [self.by_pair[pair]]
+        if unknown[0].potential is not None:
+            return unknown[0].potential
         while unknown[-1].potential is None and (parent := unknown[-1].parent) is not None:
             unknown.append(parent)
         found = unknown[-1].potential
@@ -222,41 +251,32 @@ class QuotaNode:
 
     def borrows(self, pair: FlavorResource, more: int = 0) -> bool:
         """Whether usage with ``more`` is above the quota: of the queue alone, or of the cohort's subtree."""
-        one = self.at(pair)
+        one = self.by_pair[pair]
         return one.usage + more > (one.nominal if self.is_queue else one.subtree)
 
     def within_quota(self, pairs: Iterable[FlavorResource]) -> bool:
         """Whether usage is within the quota of the subtree for each of the pairs."""
         for pair in pairs:
-            one = self.at(pair)
+            one = self.by_pair[pair]
             if one.usage > one.subtree:
                 return False
         return True
 
     def fits(self, usage: Usage) -> bool:
         """Whether each amount is available."""
-        return all(amount <= max(0, self.available(pair)) for pair, amount in usage.items())
+        return all(amount <= max(0, self.by_pair[pair].available()) for pair, amount in usage.items())
 
     def height_that_holds(self, pair: FlavorResource, amount: int) -> tuple[int, bool]:
         """The height of the lowest subtree whose quota holds the amount, and whether it is less than the whole tree.
 
         Where none holds it the height is that of the root. A queue within its quota has height 0 (kueue-dra 4.3).
         """
-        one = self.at(pair)
-        if one.parent is None or one.usage + amount <= (one.nominal if self.is_queue else one.subtree):
-            return 0, one.parent is not None
-        left = amount - one.unused
-        while one.parent is not None:
-            one = one.parent
-            if one.usage + left <= one.subtree:
-                return one.node.height, one.parent is not None
-            left -= one.unused
-        return one.node.height, False
+        return self.by_pair[pair].height_that_holds(amount)
 
     def add(self, usage: Usage) -> None:
         """Use more; what is not kept for the node is used at its parent as well."""
         for pair, amount in usage.items():
-            one: PairQuota | None = self.at(pair)
+            one: PairQuota | None = self.by_pair[pair]
             while one is not None:
                 kept = one.kept - one.usage
                 one.change(amount)
@@ -269,7 +289,7 @@ class QuotaNode:
     def remove(self, usage: Usage) -> None:
         """Use less: the opposite of ``add``."""
         for pair, amount in usage.items():
-            one: PairQuota | None = self.at(pair)
+            one: PairQuota | None = self.by_pair[pair]
             while one is not None:
                 shared = one.usage - one.kept
                 one.change(-amount)

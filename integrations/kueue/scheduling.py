@@ -92,7 +92,6 @@ class SchedulingCycle:
         stops: Callable[[], bool] = lambda: False,
     ) -> None:
         self._queues = queues
-        self._flavors = flavors
         self._namespaces = namespaces
         self._rules = rules
         self._now = now
@@ -101,6 +100,9 @@ class SchedulingCycle:
         # Victims, and what their conditions will say, by their keys.
         self._preempted: dict[str, tuple[Victim, str]] = {}
         self._candidates = CandidateLists(queues)
+        self._assigner = FlavorAssigner(
+            flavors, self, fair_sharing=rules.strategies is not None, ignore_undeclared=rules.ignore_undeclared
+        )
 
     def run(self, heads: Iterable[tuple[WorkloadState, ClusterQueueState]]) -> list[QueueHead]:
         """Handle the heads; usage of those that are admitted is added, that of victims stays."""
@@ -149,17 +151,16 @@ class SchedulingCycle:
         tried = head.workload.tried
         if tried is not None and head.queue.generation > tried.generation and tried.cycle < self._number - 1:
             head.workload.tried = None
-        assigner = self._assigner()
-        full = assigner.assign(head.workload, head.queue)
+        full = self._assigner.assign(head.workload, head.queue)
         head.assignment, head.victims = full, self._victims(head, full)
         if full.mode is not AssignmentMode.FIT and not head.victims:
-            part = self._reduced(head, assigner)
+            part = self._reduced(head)
             if part is not None:
                 head.assignment, head.victims = part
         head.message, head.reason = head.assignment.message, head.assignment.blocker.reason
         head.workload.tried = tried_flavors(head.assignment, head.queue, self._number)
 
-    def _reduced(self, head: QueueHead, assigner: FlavorAssigner) -> tuple[Assignment, list[Victim]] | None:
+    def _reduced(self, head: QueueHead) -> tuple[Assignment, list[Victim]] | None:
         """The largest number of pods that fits, or that has victims, by a binary search over the pods left out."""
         sets = head.workload.pod_sets
         spare = [one.count - (one.count if one.min_count is None else one.min_count) for one in sets]
@@ -168,7 +169,7 @@ class SchedulingCycle:
 
         def fits(left_out: int) -> bool:
             counts = [one.count - most * left_out // total for one, most in zip(sets, spare, strict=True)]
-            assignment = assigner.assign(head.workload, head.queue, counts)
+            assignment = self._assigner.assign(head.workload, head.queue, counts)
             victims = self._victims(head, assignment)
             if assignment.mode is AssignmentMode.FIT or victims:
                 found[left_out] = assignment, victims
@@ -213,7 +214,7 @@ class SchedulingCycle:
         head.workload.tried = None
         self._candidates = CandidateLists(self._queues, self._preempted.keys())
         with self._without(self.preempted):
-            assignment = self._assigner().assign(head.workload, head.queue, None, head.assignment.nominated)
+            assignment = self._assigner.assign(head.workload, head.queue, None, head.assignment.nominated)
             head.assignment, head.victims = assignment, self._victims(head, assignment)
         head.message, head.reason = assignment.message, assignment.blocker.reason
         head.workload.tried = tried_flavors(assignment, head.queue, self._number)
@@ -241,9 +242,12 @@ class SchedulingCycle:
         return [victim for victim, _ in self._preempted.values()]
 
     def _fits(self, head: QueueHead) -> bool:
-        gone = {victim.workload.key: victim for victim in [*self.preempted, *head.victims]}
+        node = head.queue.node
+        every = [*self.preempted, *head.victims]
+        # Trees do not touch each other.
+        gone = {victim.workload.key: victim for victim in every if victim.queue.node.root is node.root}
         with self._without(gone.values()):
-            return head.queue.node.fits(head.usage)
+            return node.fits(head.usage)
 
     @contextmanager
     def _without(self, victims: Iterable[Victim]) -> Iterator[None]:
@@ -255,14 +259,6 @@ class SchedulingCycle:
         finally:
             for one in reversed(gone):
                 one.queue.node.add(one.workload.held)
-
-    def _assigner(self) -> FlavorAssigner:
-        return FlavorAssigner(
-            self._flavors,
-            self,
-            fair_sharing=self._rules.strategies is not None,
-            ignore_undeclared=self._rules.ignore_undeclared,
-        )
 
     def _victims(self, head: QueueHead, assignment: Assignment) -> list[Victim]:
         if assignment.mode is not AssignmentMode.PREEMPT:

@@ -352,10 +352,11 @@ def _kueue_workload(made: KueueWorkload, reader: ControllerContext) -> Parts:
     finished = {one.name: one.count for one in made.status.reclaimable_pods or ()}
     admitted = made.status.admission.pod_set_assignments if made.status.admission else None
     counts = {one.name: one.count for one in admitted or () if one.count is not None}
+    maker = maker_of(made)
     for one in made.spec.pod_sets or ():
         count = counts.get(one.name, one.count) - finished.get(one.name, 0)
         numbers = reader.counted(made, max(0, count))
-        yield PodSet(maker_of(made), one.template, numbers, f"{name}-{one.name}", labels={POD_SET_LABEL: one.name})
+        yield PodSet(maker, one.template, numbers, f"{name}-{one.name}", labels={POD_SET_LABEL: one.name})
 
 
 _JOB_CONTROLLER, _JOB_SET_CONTROLLER = "kubernetes.io/job-controller", "jobset.sigs.k8s.io/jobset-controller"

@@ -72,14 +72,15 @@ class ControllerReader:
         self._has_queues = bool(cluster.objects(ClusterQueue))
         self.cluster = cluster
         self.natural_gangs = natural_gangs
+        kinds = ((kind_of(model).group_kind, model) for model in CONTROLLERS)
         self._controllers: dict[Maker, KubernetesObject] = {
-            Maker(kind_of(model).group_kind, *key): made
-            for model in CONTROLLERS
-            for key, made in cluster.objects(model).items()
+            Maker(kind, *key): made for kind, model in kinds for key, made in cluster.objects(model).items()
         }
         self._kind_names = {kind_of(model).name: kind_of(model).group_kind for model in CONTROLLERS}
         self._owned: dict[Maker, list[Maker]] = defaultdict(list)
         for maker, made in self._controllers.items():
+            if not made.metadata.owner_references:
+                continue
             for owner in self._owners(maker.namespace, made.metadata.owner_references):
                 self._owned[owner].append(maker)
         self._adopted: set[Maker] = set()
@@ -107,12 +108,13 @@ class ControllerReader:
         for model, key in self.cluster.in_read_order(self._keys_of(roots)):
             maker = Maker(kind_of(model).group_kind, *key)
             sets = roots[maker]
-            left = [
-                one._replace(numbers=taken[id(one)], template=complete(key[0], one.template, of_pods=True))
-                for one in sets
-                if taken[id(one)]
-            ]
-            named = tuple(self._with_own_prefix(one, kind_of(model).name, prefixes) for one in left)
+            left = []
+            for one in sets:
+                if numbers := taken[id(one)]:
+                    template = complete(key[0], one.template, of_pods=True)
+                    plain = numbers is one.numbers and template is one.template
+                    left.append(one if plain else one._replace(numbers=numbers, template=template))
+            named = tuple([self._with_own_prefix(one, kind_of(model).name, prefixes) for one in left])
             if named:
                 found.missing[model, key] = MissingPods(model, key, named, len(sets) == 1 and sets[0].is_numbered)
         for domain in self.cluster.objects(ComputeDomain).values():
@@ -156,12 +158,15 @@ class ControllerReader:
         marks = made.metadata.annotations or {}
         for part in row.make(made, self):
             if isinstance(part, PodSet):
-                yield part._replace(annotations={**marks, **part.annotations}, gang=gang or part.gang)
+                plain = not marks and gang is None
+                yield (
+                    part if plain else part._replace(annotations={**marks, **part.annotations}, gang=gang or part.gang)
+                )
                 continue
             below = self._adopt(maker, part)
             child = self._controllers.get(below, part.made)
             for one in self._expand(below, child, gang or part.gang, is_queued=is_queued):
-                yield one._replace(annotations={**marks, **one.annotations})
+                yield one._replace(annotations={**marks, **one.annotations}) if marks else one
 
     def _adopt(self, parent: Maker, child: Child) -> Maker:
         """The object of the input that the parent made for this child, or the child that is still to be made."""
@@ -185,10 +190,10 @@ class ControllerReader:
             return one
         namespace = one.maker.namespace
         known = self._numbers_in_names().get((namespace, one.prefix), ())
-        there = (namespace, one.prefix) in prefixes or any(number in one.numbers for number in known)
+        there = (namespace, one.prefix) in prefixes or (known and any(number in one.numbers for number in known))
         prefix = f"{one.prefix}-{kind.lower()}" if there else one.prefix
         prefixes.add((namespace, prefix))
-        return one._replace(prefix=prefix)
+        return one if prefix == one.prefix else one._replace(prefix=prefix)
 
     def _numbers_in_names(self) -> Mapping[tuple[str, str], Sequence[int]]:
         """The numbers behind the names of pods, by namespace and the rest of the name."""
@@ -196,15 +201,20 @@ class ControllerReader:
 
     def _is_left_to_owner(self, maker: Maker) -> bool:
         """Whether some owner above plans the pods of such objects itself, as a Deployment does for ReplicaSets."""
-        model = type(self._controllers[maker])
+        made = self._controllers[maker]
+        if not made.metadata.owner_references:
+            return False
         return any(
-            model in self._rows[type(self._controllers[above])].adopts
-            for above in self._ancestors(maker.namespace, self._controllers[maker])
+            type(made) in self._rows[type(self._controllers[above])].adopts
+            for above in self._ancestors(maker.namespace, made)
             if above in self._controllers
         )
 
     def _depth(self, maker: Maker) -> int:
-        return sum(one in self._controllers for one in self._ancestors(maker.namespace, self._controllers[maker]))
+        made = self._controllers[maker]
+        if not made.metadata.owner_references:
+            return 0
+        return sum(one in self._controllers for one in self._ancestors(maker.namespace, made))
 
     def _ancestors(self, namespace: str, made: KubernetesObject) -> Iterator[Maker]:
         """The owners of an object, their owners, and so on, those that are not in the input included."""
@@ -314,7 +324,7 @@ def _less(sets: Sequence[PodSet], pods: Mapping[ObjectKey, Pod]) -> Iterator[tup
         if place is not None:
             members[place[0]].append(place[1])
     for index, one in enumerate(sets):
-        there = members[index]
+        there = members.get(index, ())
         left = one.numbers
         if there:
             known = {number for number in there if number is not None}

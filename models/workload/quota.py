@@ -208,7 +208,9 @@ class QuotaQueue:
         self._members: dict[_SetKey, QuotaMember] = {}
         self._shapes: dict[tuple[bytes, int], UnitShape] = {}
         self.sets = tuple(self._with_workload(one) for one in self._joined(list(sets)))
-        self._restricted = UnitRestriction()
+        self._restriction = UnitRestriction()
+        # By the identity of a unit, which is kept with it, and the position of its choice.
+        self._restricted: dict[tuple[int, int], tuple[QueuedUnit, Unit]] = {}
 
     def member(self, planned: QueuedUnit) -> QuotaMember | None:
         """The workload and pod set of a unit; None: it needs no quota."""
@@ -220,9 +222,13 @@ class QuotaQueue:
 
     def restricted(self, planned: QueuedUnit, choice: int) -> QueuedUnit:
         """A unit of a workload as it is with a flavor choice of its pod set."""
-        member = self._members[_set_key(planned.unit_set)]
-        choices = self.problem.workloads[member.workload].pod_sets[member.pod_set].choices
-        return self._restricted.of(planned, choices[choice])
+        key = id(planned.unit), choice
+        known = self._restricted.get(key)
+        if known is None:
+            member = self._members[_set_key(planned.unit_set)]
+            choices = self.problem.workloads[member.workload].pod_sets[member.pod_set].choices
+            known = self._restricted[key] = self._restriction.of(planned, choices[choice]), planned.unit
+        return known[0]
 
     def admitted_queue(self, queue: Sequence[QueuedUnit], admissions: Admissions) -> list[QueuedUnit]:
         """The queue with the units of admitted workloads as they are with their flavors."""
@@ -350,7 +356,7 @@ class _RestrictedUnitMaker:
 
     def unit(self, _planned: UnitSet, _number: int) -> Unit:
         pod = self.of.pod
-        return self.of if pod is None else replace(self.of, pod=replace_fields(pod, spec=self.spec))
+        return self.of if pod is None else self.of.with_pod(replace_fields(pod, spec=self.spec))
 
 
 class UnitRestriction:

@@ -263,10 +263,14 @@ class Unit:
     namespace: str
     name: str
 
+    def with_pod(self, pod: Pod | None) -> Unit:
+        """The unit with another pod, and the same claims."""
+        return Unit(pod, self.claims, self.namespace, self.name)
+
     @property
     def requested_claims(self) -> tuple[ClaimRef, ...]:
         """The claims without an allocation."""
-        return tuple(ref for ref in self.claims if ref.claim is not None and not ref.allocated)
+        return tuple([ref for ref in self.claims if ref.claim is not None and not ref.allocated])
 
     @property
     def claims_to_allocate(self) -> tuple[ResourceClaim, ...]:

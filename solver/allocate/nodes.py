@@ -212,6 +212,8 @@ class FailedNodes:
         self._classes: dict[_FailureKey, _FailureClass] = {}
         self._erring: set[int] = set()
         self._undecided: set[int] = set()
+        # Equal nodes, which come one after the other, share an attempt.
+        self._latest: tuple[NodeResult, _FailureClass] | None = None
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._found)
@@ -224,10 +226,14 @@ class FailedNodes:
 
     def add(self, position: int, attempt: NodeResult) -> None:
         """Add a node that was not there."""
-        key = _FailureKey(attempt.message, attempt.rejections, attempt.witness, attempt.proof_kind)
-        found = self._classes.get(key)
-        if found is None:
-            found = self._classes[key] = _FailureClass(key, attempt.proof)
+        latest = self._latest
+        if latest is None or latest[0] is not attempt:
+            key = _FailureKey(attempt.message, attempt.rejections, attempt.witness, attempt.proof_kind)
+            own = self._classes.get(key)
+            if own is None:
+                own = self._classes[key] = _FailureClass(key, attempt.proof)
+            latest = self._latest = attempt, own
+        found = latest[1]
         found.add(position, self._names[position], attempt.counted)
         self._found[position] = attempt, found
         if attempt.error:
@@ -237,6 +243,7 @@ class FailedNodes:
 
     def remove(self, position: int) -> None:
         """Take a node away that is there."""
+        self._latest = None
         _, found = self._found.pop(position)
         found.remove(position)
         if not found.positions:

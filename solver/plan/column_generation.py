@@ -182,7 +182,8 @@ class _GenerationRun:
         bound = pricing.bound([one.bound for one in priced]) if has_all else None
         if bound is not None and (self.bound is None or bound * self.scale < self.bound * pricing.scale):
             self.bound, self.scale, self.center = bound, pricing.scale, self.tried
-        exact = self.generator.stage_pricing(self.stage, relaxation.duals)
+        same = self.tried is relaxation.duals
+        exact = pricing if same else self.generator.stage_pricing(self.stage, relaxation.duals)
         least = _REDUCED_COST_TOLERANCE * max(1.0, abs(relaxation.value)) * exact.scale
         is_new = False
         for column in (column for one in priced for column in one.columns):
@@ -244,9 +245,11 @@ class StagePricing:
         self._terms = _rounded_up(combined_terms(pairs))
         self._most_nodes = instance.most_nodes([stage], rows)
         units = [min(max(0, round(dual * self.scale)), _LARGEST_DUAL) for dual in duals.units]
-        members = {unit for gang in instance.gangs for unit, _ in gang.members}
-        # Rows that cost nothing count, too.
-        named = members.union(stage.terms.units, *(row.terms.units for row in rows)) if floor else set[int]()
+        named = set[int]()
+        if floor:
+            # Rows that cost nothing count, too.
+            members = {unit for gang in instance.gangs for unit, _ in gang.members}
+            named = members.union(stage.terms.units, *(row.terms.units for row in rows))
         self.prices = Prices(
             tuple(max(floor, price) if unit in named else price for unit, price in enumerate(self._capped(units))),
             tuple(self._terms.usage.get(m, 0) for m in range(instance.meters)),
@@ -295,11 +298,14 @@ class StagePricing:
     def _capped(self, units: list[int]) -> tuple[int, ...]:
         """Lower prices to what a stage or a gang gains by a unit: that never makes the bound worse."""
         caps = [max(0, self._terms.units.get(index, 0)) for index in range(len(units))]
-        for index, gang in enumerate(self._instance.gangs):
-            gain = self._terms.gangs.get(index, 0)
-            for unit, size in gang.members:
-                caps[unit] = max(caps[unit], -(-gain // size))
-        return tuple(min(price, cap) for price, cap in zip(units, caps, strict=True))
+        gangs = self._instance.gangs
+        for index, gain in self._terms.gangs.items():
+            # Less than nothing gains nothing.
+            for unit, size in gangs[index].members if gain > 0 else ():
+                cap = -(-gain // size)
+                if cap > caps[unit]:
+                    caps[unit] = cap
+        return tuple(map(min, units, caps))
 
     def constant(self, node_class: int) -> int:
         """The coefficient of a node of the class when it is in use."""
@@ -322,9 +328,15 @@ class StagePricing:
             total, left = total + taken * worth, left - taken
         for unit in self._instance.units:
             total += unit.demand * max(0, self._terms.units.get(unit.index, 0) - self.prices.units[unit.index])
-        for index, gang in enumerate(self._instance.gangs):
-            paid = sum(size * self.prices.units[unit] for unit, size in gang.members)
-            total += gang.demand * max(0, self._terms.gangs.get(index, 0) - paid)
+        prices = self.prices.units
+        for index, gain in self._terms.gangs.items():
+            # Prices are not below zero.
+            if gain > 0:
+                gang = self._instance.gangs[index]
+                for unit, size in gang.members:
+                    gain -= size * prices[unit]
+                if gain > 0:
+                    total += gang.demand * gain
         paid_for_rows = 0
         for row, price in zip(self._rows, self._row_prices, strict=True):
             limit = row.upper if price > 0 else row.lower

@@ -167,7 +167,7 @@ class LinearMaster:
             try:
                 if self._solver is None:
                     self._solver = self._make_solver(self._model, mathopt.SolverType.GLOP)
-                return self._solver.solve(params=mathopt.SolveParameters(time_limit=left))
+                return self._solver.solve(params=mathopt.SolveParameters(time_limit=left), model_params=_WITHOUT_ZEROS)
             except _SOLVER_ERRORS:
                 self._solver = None
         return None
@@ -179,20 +179,28 @@ class LinearMaster:
             return None
         goal = self._goal_step
         sign = goal if self._model.objective.is_maximize else -goal
-        gangs = zip(found.variable_values(self._gangs), self._steps, strict=True)
-        rows = zip(found.dual_values(self._row_limits), self._row_steps, strict=True)
+        # By number: variables and rows are slow to compare.
+        values = {variable.id: value for variable, value in found.variable_values().items()}
+        duals = {limit.id: dual for limit, dual in found.dual_values().items()}
+        gangs, rows = zip(self._gangs, self._steps, strict=True), zip(self._row_limits, self._row_steps, strict=True)
         return MasterRelaxation(
             goal * found.objective_value(),
-            tuple(found.variable_values(self._amounts)),
-            tuple(amount * step for amount, step in gangs),
-            tuple(sign * dual for dual in found.dual_values(self._limits)),
+            tuple([values.get(one.id, 0.0) for one in self._amounts]),
+            tuple([values.get(one.id, 0.0) * step for one, step in gangs]),
+            tuple([sign * duals.get(one.id, 0.0) for one in self._limits]),
             master_problem.Duals(
-                tuple(-sign * dual for dual in found.dual_values(self._cover)),
-                tuple(sign * dual / step for dual, step in rows),
+                tuple([-sign * duals.get(one.id, 0.0) for one in self._cover]),
+                tuple([sign * duals.get(one.id, 0.0) / step for one, step in rows]),
             ),
         )
 
 
+# Most numbers of an answer are zero, and reduced costs are not asked for.
+_WITHOUT_ZEROS = mathopt.ModelSolveParameters(
+    variable_values_filter=mathopt.VariableFilter(skip_zero_values=True),
+    dual_values_filter=mathopt.LinearConstraintFilter(skip_zero_values=True),
+    reduced_costs_filter=mathopt.VariableFilter(filtered_items=()),
+)
 # Numbers up to this are left as they are.
 _LARGEST_UNSCALED = 1 << 10
 

@@ -125,7 +125,7 @@ class NodeScreening:
         """Look at these nodes. Raises ``SelectorError``."""
         found = ScreeningResult()
         split: dict[bool, list[int]] = {False: [], True: []}
-        lacks = self._lacks(demand, state)
+        lacks = self.lacks(demand, state)
         for position in among:
             split[lacks(position)].append(position)
         for lacks_room, kept in ((False, found.with_room), (True, found.without_room)):
@@ -134,7 +134,7 @@ class NodeScreening:
             found.is_truncated |= len(groups) > MOST_NODE_CLASSES or any(kind.is_undecided for kind in kept)
         return found
 
-    def _lacks(self, demand: UnitDemand, state: RemainingResources) -> Callable[[int], bool]:
+    def lacks(self, demand: UnitDemand, state: RemainingResources) -> Callable[[int], bool]:
         """Tell whether a node has too little room for a demand; equal nodes are looked at once."""
         known: dict[Hashable, bool] = {}
 
@@ -154,7 +154,7 @@ class NodeScreening:
         found = state.open.get(demand.key)
         if found is None:
             suitable = self.suitable_nodes(demand)[1]
-            lacks = self._lacks(demand, state)
+            lacks = self.lacks(demand, state)
             with_room = (node for node in suitable if not lacks(node))
             groups = self.node_classes(demand, state, with_room)
             attempts = ((own, self.attempt(demand, state, own[0])) for own in groups[:MOST_NODE_CLASSES])

@@ -31,6 +31,7 @@ class QuotaLedger:
         self.problem = problem
         self._quota: dict[FlavorResource, tuple[list[int], list[int]]] = {}
         self.usage: dict[FlavorResource, list[int]] = {}
+        self._paths: dict[int, list[int]] = {}
         held: dict[FlavorResource, Counter[int]] = defaultdict(Counter)
         for place, node in enumerate(problem.nodes):
             for pair, amount in node.held.items():
@@ -126,14 +127,18 @@ class QuotaLedger:
     def add(self, workload: QuotaWorkload, usage: Mapping[FlavorResource, int], times: int = 1) -> None:
         """Charge a queue; with negative ``times`` its usage is given back."""
         for pair, amount in usage.items():
-            self.used(pair)
+            if pair not in self.usage:
+                self.used(pair)
             if workload.queue is not None and amount:
                 self._change(workload.queue, pair, amount * times)
 
     def _change(self, node: int, pair: FlavorResource, amount: int) -> None:
         _, keeps = self.quota(pair)
         used = self.usage[pair]
-        for place in self.problem.path(node):
+        path = self._paths.get(node)
+        if path is None:
+            path = self._paths[node] = self.problem.path(node)
+        for place in path:
             before = max(0, used[place] - keeps[place])
             used[place] += amount
             amount = max(0, used[place] - keeps[place]) - before

@@ -113,12 +113,11 @@ class UnplacedRelaxationSearch:
 
     def _other_pod(self) -> str | None:
         """Change what keeps the pod from nodes that have all it needs, the cheapest change first."""
-        name_of, requests = self.screening.name, self.demand.requests
+        lacks = self.screening.lacks(self.demand, self.state)
         misfits = [
             (position, misfit)
             for position, misfit in self.screening.suitable_nodes(self.demand)[0].misfits
-            if misfit.id in _RELAXABLE_MISFITS and position in self.among
-            if not self.state.lacks(name_of(position), requests)
+            if misfit.id in _RELAXABLE_MISFITS and position in self.among and not lacks(position)
         ]
         if not misfits:
             return None
@@ -133,7 +132,7 @@ class UnplacedRelaxationSearch:
                 if self.screening.fits(self.demand, self.state, nodes[0]):
                     changes = pod_changes(self._what_if, self.screening.nodes[nodes[0]])
                     said = "; ".join(change.message for change in changes)
-                    return f"it fits node {name_of(nodes[0])}: {said}"
+                    return f"it fits node {self.screening.name(nodes[0])}: {said}"
         return None
 
     def _fits(self, demand: UnitDemand, state: RemainingResources, screened: ScreenedNodes) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace as replace_fields
 from functools import partial
 from types import MappingProxyType
 from typing import Protocol
@@ -310,7 +309,7 @@ class Queue:
                     expected = self._expander.unit(requested, unit.replica)
                     if self.quota is not None:
                         pod = admitted_pod(self.quota, self.admissions, requested, expected.pod)
-                        expected = replace_fields(expected, pod=pod)
+                        expected = expected if pod is expected.pod else expected.with_pod(pod)
                     yield from _differences(unit, expected)
                 elif (unit.unit.namespace, unit.unit.name) != (unit.namespace, requested.unit_name(unit.replica)):
                     yield _another(unit)

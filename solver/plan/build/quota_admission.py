@@ -101,6 +101,8 @@ class _GreedyAdmission:
         self._stages = stages
         self._wished = wished
         self._ledger = QuotaLedger(admissions.problem)
+        # Where admissions are given, nobody asks what is left of quota.
+        self._limited = admissions.problem.limited
         self._found: dict[int, int] = {}
 
     def chosen(self) -> dict[int, int]:
@@ -112,14 +114,15 @@ class _GreedyAdmission:
         for one in sorted(classes, key=lambda one: -one.entries[0].workload):
             if one.like.queue in strict and not one.like.grant:
                 waiting.setdefault(one.like.queue or 0, []).append(one)
-        free = [one for one in sorted(classes, key=self._key) if one.like.queue not in waiting or one.like.grant]
+        ordered = sorted(classes, key=self._key)
+        free = [one for one in ordered if one.like.queue not in waiting or one.like.grant]
         left = {id(one): len(one.entries) for one in free}
         if self._wished:
             left = {id(one): len(one.entries) - self._take_wished(one) for one in free}
             for own in waiting.values():
                 while own and self._take_wished(own[-1]):
                     own.pop()
-        for one in sorted(classes, key=self._key):
+        for one in ordered:
             if id(one) in left:
                 self._take(one, left[id(one)])
                 continue
@@ -223,12 +226,15 @@ class _GreedyAdmission:
         """How often a way fits, by room and quota."""
         for role, size in self._admissions.gangs[way.gang].members:
             most = min(most, self._room[role] // size)
-        return self._ledger.most(one.like, one.usage(group, way), most) if most > 0 else 0
+        if most <= 0 or not self._limited:
+            return max(0, most)
+        return self._ledger.most(one.like, one.usage(group, way), most)
 
     def _charge(self, one: AdmissionClass, group: int, way: FlavorWay, times: int) -> None:
         if not times:
             return
-        self._ledger.add(one.like, one.usage(group, way), times)
+        if self._limited:
+            self._ledger.add(one.like, one.usage(group, way), times)
         for role, size in self._admissions.gangs[way.gang].members:
             self._room[role] -= size * times
         self._found[way.gang] += times
@@ -256,7 +262,8 @@ class _GreedyAdmission:
     def _charge_pods(self, one: AdmissionClass, way: FlavorWay, counts: Mapping[int, int], sign: int) -> None:
         places = {gang: place for place, own in way.counts.items() for gang in own.values()}
         for gang, number in counts.items():
-            self._ledger.add(one.like, one.pod_usage(places[gang], way), number * sign)
+            if self._limited:
+                self._ledger.add(one.like, one.pod_usage(places[gang], way), number * sign)
             role, _ = self._admissions.gangs[gang].members[0]
             self._room[role] -= number * sign
             self._found[gang] += number * sign
