@@ -333,8 +333,8 @@ class StagePricing:
             # Prices are not below zero.
             if gain > 0:
                 gang = self._instance.gangs[index]
-                for unit, size in gang.members:
-                    gain -= size * prices[unit]
+                for number, size in gang.members:
+                    gain -= size * prices[number]
                 if gain > 0:
                     total += gang.demand * gain
         paid_for_rows = 0
