@@ -14,6 +14,7 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
+from ..models.formats.gc import gc_young_only
 from ..models.kubernetes import karpenter
 from ..models.kubernetes.core import Node
 from ..models.kubernetes.extensions import Predicate
@@ -357,6 +358,7 @@ def _decimal_budget(budget: Decimal | float | str) -> Decimal:
     return amount
 
 
+@gc_young_only()
 def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False) -> PlanDocument:
     """The document of a ``plan``; the cluster knows what nodes cost."""
     from ..solver.plan.outcome import planned_units
