@@ -52,13 +52,24 @@ class LabelSelector(Model):
         )
 
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_AFFINITY_FIELDS = {
+    "required": "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferred": "preferredDuringSchedulingIgnoredDuringExecution",
+}
 
 
-class NodeAffinity(Model, rename={"required": _REQUIRED}):
+class PreferredNodeTerm(Model):
+    """A term that a node of a pod had better match, and what that counts, from 1 to 100."""
+
+    weight: Int64 = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Model, rename=_AFFINITY_FIELDS):
     """A pod's wishes about nodes; only the required part restricts."""
 
     required: NodeSelector | None = None
+    preferred: tuple[PreferredNodeTerm, ...] | None = None
 
 
 class PodAffinityTerm(Model):
@@ -72,10 +83,18 @@ class PodAffinityTerm(Model):
     mismatch_label_keys: tuple[str, ...] | None = None
 
 
-class PodAffinity(Model, rename={"required": _REQUIRED}):
+class PreferredPodTerm(Model):
+    """A term about other pods that had better hold, and what each of these pods counts, from 1 to 100."""
+
+    weight: Int64 = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Model, rename=_AFFINITY_FIELDS):
     """The pods near which a pod goes, or from which it stays away; all required terms must hold."""
 
     required: tuple[PodAffinityTerm, ...] | None = None
+    preferred: tuple[PreferredPodTerm, ...] | None = None
 
 
 class Affinity(Model):

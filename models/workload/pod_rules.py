@@ -146,25 +146,19 @@ class _OwnRules:
     spread: list[SpreadRule] = field(default_factory=list)
 
 
-class PodRuleBook:
-    """The rules of all pods of a cluster that have not finished, and of those that controllers are to make.
+class PodTermReader:
+    """Reads terms and constraints about other pods; ``terms`` and ``spreads`` are all that were read, by name.
 
     Raises ``ValueError``, one line, for a label selector that cannot be read.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._volumes = VolumeRules(cluster)
-        self._terms: dict[str, PodTerm] = {}
-        self._spreads: dict[str, SpreadRule] = {}
-        self._own: dict[Hashable, _OwnRules] = {}
-        self._known: dict[Hashable, PodRules | None] = {}
-        self._rules: dict[bytes, PodRules] = {}
-        for pod in self._pods():
-            if _has_pod_terms(pod.spec):
-                self._own_rules(pod)
+        self.terms: dict[str, PodTerm] = {}
+        self.spreads: dict[str, SpreadRule] = {}
 
-    def _pods(self) -> Iterator[Pod]:
+    def pods(self) -> Iterator[Pod]:
+        """All pods that have not finished, and one of each set that controllers are to make."""
         yield from (pod for pod in self._cluster.pods.values() if not has_finished(pod))
         for missing in read_controllers(self._cluster).missing.values():
             yield from (one.pod() for one in missing.sets)
@@ -172,15 +166,77 @@ class PodRuleBook:
     @cached_property
     def _namespaces(self) -> Mapping[str, Mapping[str, str]]:
         """All namespaces of the input, with their labels."""
-        names = dict.fromkeys([*self._cluster.namespaces, *(key_of(pod.metadata)[0] for pod in self._pods())])
+        names = dict.fromkeys([*self._cluster.namespaces, *(key_of(pod.metadata)[0] for pod in self.pods())])
         given = self._cluster.namespaces
         labels = {name: (given.get(name) or Namespace()).metadata.labels or {} for name in names}
         return {name: {_NAMESPACE_LABEL: name, **own} for name, own in labels.items()}
 
+    def about(self, namespace: str, labels: Mapping[str, str]) -> tuple[list[PodTerm], list[SpreadRule]]:
+        """The terms that select a pod, and the constraints that count it."""
+        terms = [one for one in self.terms.values() if one.selection.selects(namespace, labels)]
+        return terms, [one for one in self.spreads.values() if one.selection.selects(namespace, labels)]
+
+    def term(self, written: PodAffinityTerm, namespace: str, labels: Mapping[str, str]) -> PodTerm:
+        """Read a term of a pod with these labels."""
+        namespaces = set(written.namespaces or ())
+        everywhere = False
+        if written.namespace_selector is not None:
+            tests = _checked(written.namespace_selector, "namespaceSelector")
+            everywhere = not tests
+            namespaces |= {name for name, own in self._namespaces.items() if matches_labels(tests, own)}
+        elif not namespaces:
+            namespaces = {namespace}
+        more = [Requirement(key, "In", (labels[key],)) for key in written.match_label_keys or () if key in labels]
+        apart = (key for key in written.mismatch_label_keys or () if key in labels)
+        more += [Requirement(key, "NotIn", (labels[key],)) for key in apart]
+        selection = _selection(written.label_selector, None if everywhere else frozenset(namespaces), more)
+        name = repr((written.topology_key, *selection.content))
+        return self.terms.setdefault(name, PodTerm(name, written.topology_key, selection))
+
+    def spread_rules(
+        self, spec: PodSpec, namespace: str, labels: Mapping[str, str], when_unsatisfiable: str
+    ) -> list[SpreadRule]:
+        """Read the constraints of a pod with these labels that must hold, or those that had better hold."""
+        own = [one for one in spec.topology_spread_constraints or () if one.when_unsatisfiable == when_unsatisfiable]
+        keys = tuple(sorted({one.topology_key for one in own}))
+        return [self._spread_rule(one, keys, spec, namespace, labels) for one in own]
+
+    def _spread_rule(
+        self,
+        written: TopologySpreadConstraint,
+        keys: tuple[str, ...],
+        spec: PodSpec,
+        namespace: str,
+        labels: Mapping[str, str],
+    ) -> SpreadRule:
+        more = [Requirement(key, "In", (labels[key],)) for key in written.match_label_keys or () if key in labels]
+        selection = _selection(written.label_selector, frozenset([namespace]), more)
+        skew, domains, admission = written.max_skew, written.min_domains or 1, _admission(spec, written)
+        name = repr((written.topology_key, *selection.content, skew, domains, keys, _encode(admission)))
+        rule = SpreadRule(name, written.topology_key, selection, skew, domains, keys, admission)
+        return self.spreads.setdefault(name, rule)
+
+
+class PodRuleBook:
+    """The rules of all pods of a cluster that have not finished, and of those that controllers are to make.
+
+    Raises ``ValueError``, one line, for a label selector that cannot be read.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._volumes = VolumeRules(cluster)
+        self._reader = PodTermReader(cluster)
+        self._own: dict[Hashable, _OwnRules] = {}
+        self._known: dict[Hashable, PodRules | None] = {}
+        self._rules: dict[bytes, PodRules] = {}
+        for pod in self._reader.pods():
+            if _has_pod_terms(pod.spec):
+                self._own_rules(pod)
+
     @property
     def is_empty(self) -> bool:
         """Whether no pod has terms or constraints about others."""
-        return not (self._terms or self._spreads)
+        return not (self._reader.terms or self._reader.spreads)
 
     def rules(self, pod: Pod) -> PodRules | None:
         """The rules of a pod and about it; None where there are none."""
@@ -201,8 +257,7 @@ class PodRuleBook:
     def _made(self, pod: Pod, ports: tuple[HostPort, ...], volumes: VolumeRestriction) -> PodRules | None:
         own = self._own_rules(pod) if _has_pod_terms(pod.spec) else _OwnRules()
         namespace, labels = key_of(pod.metadata)[0], pod.metadata.labels or {}
-        terms = [one for one in self._terms.values() if one.selection.selects(namespace, labels)]
-        spreads = [one for one in self._spreads.values() if one.selection.selects(namespace, labels)]
+        terms, spreads = self._reader.about(namespace, labels)
         parts = [[one.name for one in given] for given in (own.affinity, own.anti_affinity, own.spread)]
         about = sorted(one.name for one in terms), sorted(one.name for one in spreads)
         if not (any(parts) or ports or volumes != NO_VOLUMES or any(about)):
@@ -238,42 +293,9 @@ class PodRuleBook:
         near, away = (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity) if spec.affinity else (None, None)
         for affinity, terms in ((near, found.affinity), (away, found.anti_affinity)):
             written = affinity.required if affinity is not None else None
-            terms += [self._term(one, namespace, labels) for one in written or ()]
-        spread = [one for one in spec.topology_spread_constraints or () if one.when_unsatisfiable == "DoNotSchedule"]
-        keys = tuple(sorted({one.topology_key for one in spread}))
-        found.spread += [self._spread(one, keys, spec, namespace, labels) for one in spread]
+            terms += [self._reader.term(one, namespace, labels) for one in written or ()]
+        found.spread += self._reader.spread_rules(spec, namespace, labels, "DoNotSchedule")
         return found
-
-    def _term(self, written: PodAffinityTerm, namespace: str, labels: Mapping[str, str]) -> PodTerm:
-        namespaces = set(written.namespaces or ())
-        everywhere = False
-        if written.namespace_selector is not None:
-            tests = _checked(written.namespace_selector, "namespaceSelector")
-            everywhere = not tests
-            namespaces |= {name for name, own in self._namespaces.items() if matches_labels(tests, own)}
-        elif not namespaces:
-            namespaces = {namespace}
-        more = [Requirement(key, "In", (labels[key],)) for key in written.match_label_keys or () if key in labels]
-        apart = (key for key in written.mismatch_label_keys or () if key in labels)
-        more += [Requirement(key, "NotIn", (labels[key],)) for key in apart]
-        selection = _selection(written.label_selector, None if everywhere else frozenset(namespaces), more)
-        name = repr((written.topology_key, *selection.content))
-        return self._terms.setdefault(name, PodTerm(name, written.topology_key, selection))
-
-    def _spread(
-        self,
-        written: TopologySpreadConstraint,
-        keys: tuple[str, ...],
-        spec: PodSpec,
-        namespace: str,
-        labels: Mapping[str, str],
-    ) -> SpreadRule:
-        more = [Requirement(key, "In", (labels[key],)) for key in written.match_label_keys or () if key in labels]
-        selection = _selection(written.label_selector, frozenset([namespace]), more)
-        skew, domains, admission = written.max_skew, written.min_domains or 1, _admission(spec, written)
-        name = repr((written.topology_key, *selection.content, skew, domains, keys, _encode(admission)))
-        rule = SpreadRule(name, written.topology_key, selection, skew, domains, keys, admission)
-        return self._spreads.setdefault(name, rule)
 
 
 def _admission(spec: PodSpec, written: TopologySpreadConstraint) -> PodSpec:

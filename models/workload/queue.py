@@ -59,18 +59,20 @@ def read_queue(
     value: str = extensions.VALUE_ANNOTATION,
     natural_gangs: bool = False,
     group: GroupSelection | None = None,
+    prefers: bool = False,
 ) -> tuple[unit_classes.UnitSet, ...]:
     """Everything that waits: pods of DaemonSets, then pods, pods that other controllers lack, and loose claims.
 
     Pods that run are given (``running_pods``). ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, its
     template or the loose claim) narrow it. ``gates`` decides whether classes back extended resources. ``value`` names
     the annotation that holds the weight of a unit; without it a unit weighs 1. With ``natural_gangs`` pods that are of
-    no use alone are a gang. With a ``group`` only what it names is there.
+    no use alone are a gang. With a ``group`` only what it names is there. With ``prefers`` units differ by what they
+    prefer.
     Raises ``ValueError``, one line, for a bad selector, an annotation that cannot be read (objects made in Python, or
     one of the caller's own), members of a gang that contradict each other, and more units than ``MOST_UNITS``.
     """
     with gc_young_only():
-        found = _QueueReader(cluster, gates, value, natural_gangs).sets(group)
+        found = _QueueReader(cluster, gates, value, natural_gangs, prefers).sets(group)
         if namespace is not None or selector:
             requirements = parse_label_selector(selector)
             near = ((one, one.pod or one.claim) for one in found if namespace in (None, one.namespace))
@@ -105,7 +107,9 @@ _JoinedSet = tuple[unit_classes.UnitSet, GangKey | None]
 class _QueueReader:
     """Reads the objects of a cluster into sets."""
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates | None, value: str, natural_gangs: bool) -> None:
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates | None, value: str, natural_gangs: bool, prefers: bool
+    ) -> None:
         self._cluster = cluster
         self._value = value
         self._keys = (
@@ -119,7 +123,7 @@ class _QueueReader:
         self._controllers = read_controllers(cluster, natural_gangs=natural_gangs)
         self._gangs = GangCollector(cluster, gates)
         self._shapes = unit_classes.UnitShapes(
-            cluster, backed_resources(cluster, gates), device_resources(cluster, gates)
+            cluster, backed_resources(cluster, gates), device_resources(cluster, gates), prefers=prefers
         )
         self._claims = unit_classes.ClaimShapeResolver(cluster, self._shapes.claims, self._copies())
 

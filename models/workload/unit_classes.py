@@ -27,6 +27,7 @@ from ..manifests.writer import is_allocated
 from . import units
 from .group_trees import ParentGroup
 from .pod_rules import PodRules, pod_rule_book
+from .preferences import PodPreferences, preference_book
 from .requests import effective_requests, extended_claim_spec, is_extended_claim
 
 ControllerKind = Literal[
@@ -82,6 +83,7 @@ class UnitShape:
     ``requests`` is what it takes of a node's allocatable (``pod_requests``), nothing for a loose claim. ``node_name``
     is the node it is on already. ``priority`` is that of its PriorityClass, ``value`` its weight. ``claims`` is in the
     order of the pod, that for extended resources is the last. ``rules`` are those of the pod and of others about it.
+    ``preferences`` are there where a stage counts them.
     """
 
     signature: bytes
@@ -91,6 +93,7 @@ class UnitShape:
     node_name: str | None
     claims: tuple[ClaimShape, ...]
     rules: PodRules | None = None
+    preferences: PodPreferences | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -233,9 +236,14 @@ class ClaimShapes:
 
 
 class UnitShapes:
-    """Shapes of pods and of loose claims; ``uncounted`` are resources that pods have as devices on all nodes."""
+    """Shapes of pods and of loose claims; ``uncounted`` are resources that pods have as devices on all nodes.
 
-    def __init__(self, cluster: Cluster, backing: Mapping[str, str], uncounted: Collection[str]) -> None:
+    With ``prefers`` pods differ by what they prefer, too.
+    """
+
+    def __init__(
+        self, cluster: Cluster, backing: Mapping[str, str], uncounted: Collection[str], *, prefers: bool = False
+    ) -> None:
         self.claims = ClaimShapes()
         self._cluster = cluster
         self._backing = backing
@@ -243,6 +251,7 @@ class UnitShapes:
         self._classes = cluster.priority_classes
         self._default = default_priority(cluster.priority_classes)
         self._book = pod_rule_book(cluster)
+        self._wishes = preference_book(cluster) if prefers else None
         self._known: dict[Hashable, UnitShape] = {}
         self._by_signature: dict[bytes, UnitShape] = {}
 
@@ -267,7 +276,8 @@ class UnitShapes:
             spec.host_network,
         )
         rules = None if self._book.is_empty and not spec.volumes else self._book.rules(pod)
-        key = _encode(parts), claims, value, has_extended_claim, priority, rules
+        wishes = self._wishes.preferences(pod) if self._wishes else None
+        key = _encode(parts), claims, value, has_extended_claim, priority, rules, wishes
         known = self._known.get(key)
         if known is None:
             own = self.priority(spec) if priority is None else priority
@@ -293,7 +303,8 @@ class UnitShapes:
         if extended is not None:
             claims = (*claims, self.claims.number(extended))
         requests = effective_requests(spec, self._uncounted)
-        return self._shape_of(requests, priority, value, claims, spec, self._book.rules(pod))
+        wishes = self._wishes.preferences(pod) if self._wishes else None
+        return self._shape_of(requests, priority, value, claims, spec, self._book.rules(pod), wishes)
 
     def _shape_of(
         self,
@@ -303,6 +314,7 @@ class UnitShapes:
         claims: tuple[int, ...],
         spec: PodSpec,
         pod_rules: PodRules | None = None,
+        preferences: PodPreferences | None = None,
     ) -> UnitShape:
         shapes = tuple(self.claims.shapes[number] for number in claims)
         parts = [(one.spec, one.constraints, one.key, one.allocated, one.problem) for one in shapes]
@@ -310,11 +322,13 @@ class UnitShapes:
         tolerations = tuple(replace(one, toleration_seconds=None) for one in spec.tolerations or ())
         # All that decides which nodes the pod fits, in one spelling.
         rules = spec.node_name or None, spec.node_selector or None, affinity and affinity.required, tolerations
-        about = (pod_rules.signature,) if pod_rules else ()
+        about = tuple(one.signature for one in (pod_rules, preferences) if one)
         signature = signature_of(requests, priority, f"{value:f}", parts, *rules, *about)
         known = self._by_signature.get(signature)
         if known is None:
-            known = UnitShape(signature, requests, priority, value, spec.node_name or None, shapes, pod_rules)
+            known = UnitShape(
+                signature, requests, priority, value, spec.node_name or None, shapes, pod_rules, preferences
+            )
             self._by_signature[signature] = known
         return known
 

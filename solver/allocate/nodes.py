@@ -31,7 +31,9 @@ encode_key = msgspec.msgpack.Encoder().encode
 
 def pod_suitability_key(spec: PodSpec | None, earlier: Iterable[AllocationResult]) -> bytes:
     """Equal for pods, and claims that are allocated ``earlier``, that the same nodes suit."""
-    rules = spec and (spec.node_name, spec.node_selector, spec.affinity, spec.tolerations)
+    affinity = spec.affinity.node_affinity if spec and spec.affinity else None
+    required = affinity.required if affinity else None
+    rules = spec and (spec.node_name, spec.node_selector, required, spec.tolerations)
     return encode_key((rules, [allocation.node_selector for allocation in earlier]))
 
 

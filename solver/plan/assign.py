@@ -20,6 +20,7 @@ from ...models.results.common import ProofKind
 from ...models.results.plan import PlanStage, plan_stage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import plugin_classes
+from ...models.workload.preferences import preference_score
 from ...models.workload.quota import Admissions
 from ...models.workload.units import ClaimRef
 from ...problem.requests import ResolvedRequest
@@ -29,6 +30,7 @@ from .build import PlanInstance, PlanRequest
 from .build.departures import Home
 from .build.nodes import PlanNodeClass, with_bought_nodes
 from .build.objectives import Goal, display_number
+from .build.preferences import PREFERENCES, placed_pods, soft_rules
 from .build.quota_admission import pod_sets_by_workload
 from .build.units import ColocatedUnits, UnitClass
 from .build.weights import WeightFunction
@@ -337,7 +339,10 @@ def build_plan_outcome(
 
     ``relaxed_bounds`` hold for all plans, in the order of the stages, where those of a narrowed instance do not.
     """
-    results = [_spread_with_earlier_units(request, assignment, result) for result in solution.stages]
+    results = [
+        _counted_again(request, assignment, goal, result)
+        for goal, result in zip(instance.goals, solution.stages, strict=False)
+    ]
     pairs = zip(instance.goals, results, chain(relaxed_bounds, repeat(None)), strict=False)
     stages = tuple(
         _stage_outcome(instance, request, assignment, goal, result, bound, gap) for goal, result, bound in pairs
@@ -375,13 +380,21 @@ def build_plan_outcome(
     )
 
 
-def _spread_with_earlier_units(request: PlanRequest, assignment: PlanAssignment, result: StageResult) -> StageResult:
-    """The value of a stage with earlier placements, where it is not the sum of both."""
+def _counted_again(request: PlanRequest, assignment: PlanAssignment, goal: Goal, result: StageResult) -> StageResult:
+    """The value of a stage of which the search knows a part only, or with earlier placements."""
+    if result.name == PREFERENCES:
+        return replace(result, value=counted_preferences(request, assignment) - goal.earlier)
     if result.name != SPREAD.id or not request.earlier.assigned:
         return result
     own = (node for place, (node, _) in assignment.assigned.items() if place not in request.earlier.daemons)
     units = Counter(node.metadata.name for node in own)
     return replace(result, value=sum(number**2 for number in units.values()))
+
+
+def counted_preferences(request: PlanRequest, assignment: PlanAssignment) -> int:
+    """What the units that are placed count in the stage ``preferences``."""
+    placed = ((request.queue[place], node.metadata.name) for place, (node, _) in assignment.assigned.items())
+    return preference_score(assignment.cluster, placed_pods(placed), soft_rules(request.queue))
 
 
 def planned_weight(request: PlanRequest, assigned: Iterable[int], weigh: WeightFunction) -> Fraction:
@@ -399,7 +412,7 @@ def bought_cost(assignment: PlanAssignment) -> Fraction:
 
 def _stage_value(request: PlanRequest, assignment: PlanAssignment, goal: Goal, result: StageResult) -> float:
     """The value of a stage in its own unit; it is counted again where the instance rounds."""
-    if not goal.rounding:
+    if not goal.rounding or result.name == PREFERENCES:
         return goal.display_value(result.value)
     weigh = goal.weigh
     exact = bought_cost(assignment) if weigh is None else planned_weight(request, assignment.assigned, weigh)

@@ -29,7 +29,6 @@ from .master_problem import (
     StageResult,
     is_past,
     ordered_columns,
-    with_free_domains,
 )
 from .move_search import search_moves
 from .price_and_branch import solve_stages
@@ -205,7 +204,7 @@ def plan_of_assignment(instance: PlanInstance, request: PlanRequest, assignment:
     for column, number in columns.items():
         placed.update({unit: amount * number for unit, amount in column.counts})
     units = tuple(placed[unit.index] for unit in instance.problem.units)
-    plan = with_free_domains(instance.problem, replace(start, columns=ordered_columns(columns), units=units))
+    plan = instance.problem.followed(replace(start, columns=ordered_columns(columns), units=units))
     return plan if plan.is_feasible(instance.problem, instance.problem.rows) else None
 
 

@@ -356,7 +356,7 @@ def plan_from_columns(
     for index in _gain_order(stages, [stage.terms.units for stage in stages]):
         units[index] = min(instance.units[index].demand, room[index])
     plan = master_problem.IntegerPlan(taken, tuple(units), tuple(gangs))
-    return master_problem.with_free_domains(instance, plan)
+    return instance.followed(plan)
 
 
 def _gain_order(stages: Sequence[master_problem.ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:

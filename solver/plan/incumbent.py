@@ -22,7 +22,7 @@ from ...problem.problem import Problem
 from ...problem.shapes import NodeView
 from ..engines.engine import Pick
 from ..engines.engines import NodeCompiler
-from .assign import PlanAssignment, assign_plan, bought_cost, planned_weight
+from .assign import PlanAssignment, assign_plan, bought_cost, counted_preferences, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
 from .build.objectives import (
     COMPACT,
@@ -36,6 +36,7 @@ from .build.objectives import (
     MOVE_STAGES,
     Goal,
 )
+from .build.preferences import PREFERENCES
 from .build.quota_stages import QUOTA_STAGES
 from .build.weights import WeightFunction
 from .first_fit import AllocationsOfUnit, FirstFit, first_fit, first_fit_placed, remaining_beside
@@ -277,6 +278,8 @@ class PlanValues:
             return int(bought_cost(self._assignment) * goal.scale)
         if name == FEWEST_NODES:
             return len(self._nodes.keys() - self._instance.busy) - goal.earlier
+        if name == PREFERENCES:
+            return counted_preferences(self._request, self._assignment) - goal.earlier
         if name == SPREAD.id:
             return sum(number**2 for number in self._nodes.values())
         return self._consumption() if name == LEAST_CONSUMPTION else self._sum_of_copies(name)

@@ -219,6 +219,13 @@ class PlanCompletion(Protocol):
         """
 
 
+class GangFollowers(Protocol):
+    """Gangs without members whose best numbers follow from the units that are placed."""
+
+    def settled(self, units: Sequence[int], gangs: Sequence[int]) -> tuple[int, ...]:
+        """The gangs of a plan, where these are as good as rows allow."""
+
+
 @dataclass(frozen=True, slots=True)
 class FreeDomain:
     """A gang class without members that says whether no node of these classes has a column."""
@@ -234,7 +241,8 @@ class MasterProblem:
     ``sizes`` says by meter, roughly, by how much one more unit may raise the usage of a column; without it by 1.
 
     Rows must hold for the plan where planning ``start``s; without one they must hold for the empty plan. ``completion``
-    chooses among gangs where rows keep most choices from being plans. ``domains`` follow from what nodes have.
+    chooses among gangs where rows keep most choices from being plans. ``domains`` follow from what nodes have, and
+    ``followers`` from the units that are placed.
     """
 
     units: tuple[MasterUnitClass, ...]
@@ -246,6 +254,17 @@ class MasterProblem:
     completion: PlanCompletion | None = None
     start: IntegerPlan | None = None
     domains: tuple[FreeDomain, ...] = ()
+    followers: GangFollowers | None = None
+
+    def followed(self, plan: IntegerPlan) -> IntegerPlan:
+        """The plan with those gangs as good as they can be that follow from what it has: domains are free or not."""
+        if not (self.domains or self.followers):
+            return plan
+        used = {column.node_class for column, number in plan.columns if number}
+        gangs = list(self.followers.settled(plan.units, plan.gangs) if self.followers else plan.gangs)
+        for domain in self.domains:
+            gangs[domain.choice] = int(used.isdisjoint(domain.node_classes))
+        return replace(plan, gangs=tuple(gangs))
 
     def demands(self) -> tuple[int, ...]:
         """How many units of each class are queued, those of gangs included."""
@@ -417,16 +436,6 @@ def covered_units(instance: MasterProblem, columns: Sequence[tuple[Column, int]]
 def empty_plan(instance: MasterProblem) -> IntegerPlan:
     """The plan that places nothing."""
     return IntegerPlan((), (0,) * len(instance.units), (0,) * len(instance.gangs))
-
-
-def with_free_domains(instance: MasterProblem, plan: IntegerPlan) -> IntegerPlan:
-    """The plan, where those domains are free of which no node has a column."""
-    if not instance.domains:
-        return plan
-    used, gangs = {column.node_class for column, number in plan.columns if number}, list(plan.gangs)
-    for domain in instance.domains:
-        gangs[domain.choice] = int(used.isdisjoint(domain.node_classes))
-    return replace(plan, gangs=tuple(gangs))
 
 
 def ordered_columns(columns: Mapping[Column, int]) -> tuple[tuple[Column, int], ...]:

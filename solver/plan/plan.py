@@ -43,17 +43,16 @@ from .build.nodes import build_node_catalogue
 from .build.objectives import (
     FRAGMENTATION,
     LEAST_CONSUMPTION,
-    LOSS_STAGES,
-    MOVE_STAGES,
+    check_stages,
     last_stages,
     parse_objective,
     value_annotation,
 )
-from .build.quota_stages import QUOTA_STAGES
+from .build.preferences import PREFERENCES
 from .build.weights import spendable
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
-from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units, with_free_domains
+from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
 from .outcome import PlanOutcome, ReasonsByUnit, check_plan, refused_units
 from .price_and_branch import solve_stages, stage_bounds
 from .time_budget import PlanTimeBudget, most_placed
@@ -114,14 +113,12 @@ def plan(
     check_policy(cel_errors)
     stages = parse_objective(objective, buy, few_nodes=bool(cluster.objects(NodePool)), alternatives=alternatives)
     _check_options(gap, buy, only_new, budget)
-    if quota is None and (named := next((name for name in stages if name in QUOTA_STAGES), None)):
-        raise ValueError(f"the stage {named} makes sense with quota alone: there are no ClusterQueues that count")
-    if named := next((name for name in stages if name in MOVE_STAGES and not (lifted and lifted.options.moves)), None):
-        raise ValueError(f"the stage {named} makes sense where running pods may move alone")
-    if named := next(
-        (name for name in stages if name in LOSS_STAGES and not (lifted and lifted.options.preempts)), None
-    ):
-        raise ValueError(f"the stage {named} makes sense where running pods may lose their places alone")
+    check_stages(
+        stages,
+        quota=quota is not None,
+        moves=bool(lifted and lifted.options.moves),
+        preempts=bool(lifted and lifted.options.preempts),
+    )
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
     policy = effective_policy("cp-sat", cel_errors)
@@ -129,7 +126,7 @@ def plan(
     value = value_annotation(stages) or VALUE_ANNOTATION
     group = group._replace(beside=lifted.keys) if group and lifted else group
     read = partial(read_queue, cluster, namespace=namespace, selector=selector, natural_gangs=natural_gangs)
-    sets = read(gates=gates, value=value, group=group)
+    sets = read(gates=gates, value=value, group=group, prefers=PREFERENCES in stages)
     charged = None if quota is None else QuotaQueue(quota, sets)
     sets = sets if charged is None else charged.sets
     queue = list(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
@@ -459,7 +456,7 @@ def _solve_instance(
         instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=watch and tell
     )
     plan = remove_slack(instance.problem, solution.plan, instance.pricer)
-    plan = with_free_domains(instance.problem, instance.losses.put_back(plan) if instance.losses else plan)
+    plan = instance.problem.followed(instance.losses.put_back(plan) if instance.losses else plan)
     pairs = zip(solution.stages, stages, strict=False)
     # Later stages may have made earlier ones better, and less room than a column has costs less.
     reached = tuple(replace(result, value=plan.value(stage.terms)) for result, stage in pairs)

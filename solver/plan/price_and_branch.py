@@ -338,8 +338,7 @@ class _StageSolver:
 
     def _settled(self, plan: master_problem.IntegerPlan) -> master_problem.IntegerPlan:
         completion = self._instance.completion
-        settled = replace(plan, gangs=completion.settled(plan.gangs)) if completion else plan
-        return master_problem.with_free_domains(self._instance, settled)
+        return self._instance.followed(replace(plan, gangs=completion.settled(plan.gangs)) if completion else plan)
 
     def _integers(
         self, stage: master_problem.ObjectiveStage, generated: column_generation.GenerationResult, bound: int | None

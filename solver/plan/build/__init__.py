@@ -43,6 +43,7 @@ from .nodes import (
 )
 from .objectives import COMPACT, FRAGMENTATION, LEAST_CONSUMPTION, SOFT, Goal, ObjectiveBuilder
 from .pod_rules import read_pod_rules
+from .preferences import PREFERENCES, PreferencePlan
 from .questions import BundleQuestionBuilder
 from .quota import QuotaEntries, quota_entries
 from .quota_admission import PlannedAdmissions, build_admissions
@@ -140,6 +141,7 @@ class _PlanInstanceBuilder:
         self._rows: list[CouplingRow] = []
         self._entries: list[QuotaEntries] = []
         self._refused: dict[int, str] = {}
+        self._wishes: PreferencePlan | None = None
         self._narrowed = bool(request.earlier.coupled) or request.node_names is not None
         self._narrowed |= request.quota is not None and not request.quota.problem.complete
         offers = request.catalogue.offers if request.catalogue else {}
@@ -168,12 +170,15 @@ class _PlanInstanceBuilder:
         nodes = self._nodes()
         gangs = GangBuilder(self._roles, nodes, self._cluster.nodes)
         gangs.build(members)
-        earlier = [(self._request.queue[place], name) for place, (name, _) in self._request.earlier.assigned.items()]
+        moves, catalogue, queue = self._request.moves, self._request.catalogue, self._request.queue
+        earlier = [(queue[place], name) for place, (name, _) in self._request.earlier.assigned.items()]
         # Running pods that may move, and room for a mix, are about roles as they are.
-        moves, is_buying = self._request.moves, self._request.catalogue is not None
         splits = moves is None and FRAGMENTATION not in self._request.objective
         places = {place: home.node for place, home in moves.homes.items()} if moves else {}
-        rules = read_pod_rules(gangs, unit_classes, self._cluster, earlier, places, splits, is_buying)
+        offers = catalogue.offers if catalogue else ()
+        if PREFERENCES in self._request.objective:
+            self._wishes = PreferencePlan(self._cluster, nodes, offers, unit_classes, queue, earlier)
+        rules = read_pod_rules(gangs, unit_classes, self._cluster, earlier, places, splits, bool(offers), self._wishes)
         self._rows += rules.rows
         departures = Departures.of(moves, self._roles, gangs, queued) if moves and moves.tells_arrivals_apart else None
         quota = self._request.quota
@@ -192,6 +197,7 @@ class _PlanInstanceBuilder:
         if admissions:
             admissions = replace(admissions, sizes=[resources.size(role, node_classes) for role in roles])
         instance = master_problem(roles, (node.count for node in node_classes), gangs, admissions)
+        instance = self._wishes.followed(instance, roles) if self._wishes else instance
         contexts = NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
         # These stages count what admin access looks at.
         looks = not {SOFT, COMPACT}.intersection(self._request.objective)
@@ -208,7 +214,7 @@ class _PlanInstanceBuilder:
         plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
         homes: HomeBuilder | None = None
         if moves:
-            homes = HomeBuilder(moves, self._request.queue, self._roles, questions, self._compiler, departures)
+            homes = HomeBuilder(moves, queue, self._roles, questions, self._compiler, departures)
             homes.split(node_classes, plain, unit_classes, self._request.objective)
             node_classes, plain, roles = homes.nodes, homes.asked, self._roles.all
             instance = master_problem(roles, (node.count for node in node_classes), gangs, admissions)
@@ -237,7 +243,6 @@ class _PlanInstanceBuilder:
         }
         first = len(shared.limits) + len(self._apart.refs)
         on_one_node = [CouplingRow(Terms(usage={meter: 1}), upper=1) for meter in range(len(shared.limits), first)]
-        catalogue = self._request.catalogue
         limits = list(catalogue.limit_rows(node_classes)) if catalogue else []
         residual, at_home = goals.residual_workload, list(homes.rows()) if homes else []
         first_kind: DualKind = "quota" if quota else "gang"
@@ -315,6 +320,7 @@ class _PlanInstanceBuilder:
             homes.stage if homes else None,
             homes.departures.victim_priorities if homes and homes.departures else (),
             free.stage,
+            self._wishes,
         )
 
     def _measured(
@@ -327,7 +333,7 @@ class _PlanInstanceBuilder:
     ) -> BundleQuestion:
         """Add the meters and measures to a question that stages and rows count."""
         claims = map(SharedClaimMeasure, self._apart.refs)
-        measures = (*shared.measures[node.index], *claims, *goals.measures_of(node, consumption))
+        measures = (*shared.measures[node.index], *claims, *goals.measures_of(node, question, consumption))
         measured = replace(question, meters=shared.meters[node.index], holding=len(shared.classes), measures=measures)
         # Residual units on nodes that are not bought would cost nothing.
         residual = None if node.template else goals.residual_workload
@@ -434,6 +440,7 @@ class _PlanInstanceBuilder:
             domains,
             self._busy | self._request.earlier.nodes,
             frozenset(home.node for home in moves.homes.values()) if moves else frozenset(),
+            self._wishes,
         )
         most = len(self._request.open_positions)
         bought = {name: catalogue.limit(name, most) for name in catalogue.offers} if catalogue else {}

@@ -49,6 +49,7 @@ from ..master_problem import CouplingRow, Terms
 from ..pricing.bundle import BundleQuestion, BundleUnit
 from .gangs import GangRole
 from .pod_rules import NodeLimits, volume_selectors
+from .preferences import PreferencePlan
 from .units import UnitClass
 from .weights import requested_devices
 
@@ -162,7 +163,7 @@ class NodeClassifier:
 
     ``room_by_node`` is what running pods leave of each node, ``visible_for_objective`` what stages look at, ``domains``
     are the labels that gangs ask for, ``busy`` nodes that are in use whatever is planned. ``homes`` are nodes with pods
-    that may move, which need not suit any unit.
+    that may move, which need not suit any unit. ``preferences`` say what nodes count for units.
     """
 
     compiler: NodeCompiler
@@ -175,6 +176,7 @@ class NodeClassifier:
     domains: Sequence[str] = ()
     busy: frozenset[str] = frozenset()
     homes: frozenset[str] = frozenset()
+    preferences: PreferencePlan | None = None
     _rules: NodeRules = field(init=False)
     _numbers: dict[Pool, int] = field(init=False, default_factory=dict)
 
@@ -223,6 +225,7 @@ class NodeClassifier:
             tuple(self._numbers.setdefault(pool, len(self._numbers)) for pool in seen.shared),
             name in self.busy,
             name if apart else "",
+            self.preferences.scores(node) if self.preferences else (),
         )
 
     def _node_class(self, index: int, seen: Sequence[_ViewedNode], bought: Mapping[str, int]) -> PlanNodeClass:

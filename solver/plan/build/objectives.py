@@ -25,6 +25,7 @@ from ..master_problem import CouplingRow, MasterGangClass, MasterProblem, Master
 from ..pricing.bundle import SPREAD, BundleQuestion, Measure, OccupiedMeasure
 from .gangs import GangAlternative, GangRole
 from .nodes import PlanNodeClass
+from .preferences import PREFERENCES, PreferencePlan
 from .quota_stages import QUOTA_STAGES, QuotaStages
 from .weights import (
     LARGEST_NODE_COEFFICIENT,
@@ -44,7 +45,7 @@ LAST_DEFAULT_STAGES = (PREFERENCE, LEAST_CONSUMPTION)
 IN_ORDER = "in-order"
 ALTERNATIVES = (IN_ORDER, "any")
 """Whether the order of alternatives counts more than the cost, or less (R9)."""
-MEASURED_STAGES = (SPREAD.id, PREFERENCE, SOFT, COMPACT, LEAST_CONSUMPTION)
+MEASURED_STAGES = (SPREAD.id, PREFERENCES, PREFERENCE, SOFT, COMPACT, LEAST_CONSUMPTION)
 """Stages about what a node's bundle is like; each is a meter."""
 FRAGMENTATION = "fragmentation"
 MOVE_COST, MOVES = "move-cost", "moves"
@@ -98,6 +99,21 @@ def _check_domains(label: str, names: Sequence[str], buys: bool) -> None:
     if buys or FRAGMENTATION in names:
         other = "with nodes that are bought" if buys else f"beside the stage {FRAGMENTATION}"
         raise ValueError(f"the stage {FREE_DOMAINS} makes no sense {other}")
+
+
+def check_stages(stages: Sequence[str], *, quota: bool, moves: bool, preempts: bool) -> None:
+    """Check that stages make sense beside what else is asked. Raises ``ValueError``, one line."""
+    for name in stages:
+        if name in QUOTA_STAGES and not quota:
+            raise ValueError(f"the stage {name} makes sense with quota alone: there are no ClusterQueues that count")
+        if name in MOVE_STAGES and not moves:
+            raise ValueError(f"the stage {name} makes sense where running pods may move alone")
+        if name in LOSS_STAGES and not preempts:
+            raise ValueError(f"the stage {name} makes sense where running pods may lose their places alone")
+        if name == PREFERENCES and (moves or preempts):
+            raise ValueError(f"the stage {name} is for plans in which all running pods stay")
+        if name == PREFERENCES and quota:
+            raise ValueError(f"the stage {name} does not know flavors of quota: use --quota ignore")
 
 
 def last_stages(objective: str | Sequence[str]) -> tuple[str, ...]:
@@ -161,7 +177,7 @@ class ObjectiveBuilder:
     ``brief`` the stages that take little time, ``least`` what a unit consumes at least, by role. ``quota`` makes stages
     about quota. ``running`` are the units that run and may move, which are in every plan and count in no stage;
     ``move_stage`` makes the stages about them, ``domain_stage`` those about free domains. ``victim_priorities`` are
-    those of what may be lost, from the highest.
+    those of what may be lost, from the highest. ``preferences`` makes the stage of that name.
     """
 
     names: Sequence[str]
@@ -183,6 +199,7 @@ class ObjectiveBuilder:
     move_stage: Callable[[str], tuple[ObjectiveStage, int]] | None = None
     victim_priorities: Sequence[int] = ()
     domain_stage: Callable[[str], ObjectiveStage] | None = None
+    preferences: PreferencePlan | None = None
     _told: set[str] = field(init=False, default_factory=set)
 
     @cached_property
@@ -214,20 +231,25 @@ class ObjectiveBuilder:
             COMPACT: _MANY_UNITS_ON_NODE,
             LEAST_CONSUMPTION: FULL_CONSUMPTION,
             COST: max(self._amounts(COST).values(), default=0),
+            PREFERENCES: self.preferences.largest if self.preferences and PREFERENCES in self.measures else 0,
         }
         return tuple(max(1, known.get(name, 1)) for name in self.measures)
 
-    def measures_of(self, node: PlanNodeClass, consumption: Measure | None) -> list[Measure]:
+    def measures_of(self, node: PlanNodeClass, question: BundleQuestion, consumption: Measure | None) -> list[Measure]:
         """The measures of a node class's question, in the order of their names; that of consumption is given."""
-        return [self._measure(name, node, consumption) for name in self.measures]
+        return [self._measure(name, node, question, consumption) for name in self.measures]
 
-    def _measure(self, name: str, node: PlanNodeClass, consumption: Measure | None) -> Measure:
+    def _measure(
+        self, name: str, node: PlanNodeClass, question: BundleQuestion, consumption: Measure | None
+    ) -> Measure:
         if name not in MEASURED_STAGES:
             return OccupiedMeasure(self._amounts(name).get(node.index, 0))
         if name == SPREAD.id:
             return SPREAD
         if name == LEAST_CONSUMPTION and consumption is not None:
             return consumption
+        if name == PREFERENCES and self.preferences:
+            return self.preferences.measure(node.nodes[0], question)
         # Only these measures need the stages of ``allocate``.
         from ..pricing.measures import COPY_MEASURES
 
@@ -295,6 +317,10 @@ class ObjectiveBuilder:
         elif head == FREE_DOMAINS and self.domain_stage:
             stage = self.domain_stage(name)
             yield Goal(stage, limit=len(stage.terms.gangs))
+        elif head == PREFERENCES and self.preferences:
+            meter, wishes = first + self.measures.index(name), self.preferences
+            stage = wishes.stage([gang for gang, _ in self.gangs], meter)
+            yield Goal(stage, earlier=wishes.constant, limit=wishes.limit, rounding=wishes.slack)
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from ....models.cluster.cluster import Cluster
 from ....models.kubernetes.core import ANY_ADDRESS, HOSTNAME_LABEL, Node, NodeSelector
@@ -26,6 +27,7 @@ from ....models.workload.requests import Requests
 from ..master_problem import CouplingRow, MasterGangClass, Terms
 from ..pod_ledger import PodLedger, ledger_beside
 from .gangs import Cell, GangAlternative, GangBuilder, GangRole, GangRoles
+from .preferences import PreferencePlan
 from .units import UnitClass
 
 # With more roles than this, host names do not tell nodes apart in rows, and with more even then there are no rows.
@@ -33,6 +35,7 @@ _MOST_CELLS = 400
 # With more domains than this the least one of a spread rule is a variable.
 _MOST_PAIRED_DOMAINS = 8
 _Amounts = Mapping[str, int]
+_NO_RULES = PodRules(b"")
 
 
 class NodeLimits:
@@ -118,7 +121,7 @@ class NodeLimits:
 class PodRuleRows:
     """Splits roles by domains, and makes rows about them.
 
-    ``keys`` are the labels that tell domains apart.
+    ``keys`` are the labels that tell domains apart, ``preferences`` those of units where a stage counts them.
     """
 
     roles: GangRoles
@@ -126,6 +129,7 @@ class PodRuleRows:
     ledger: PodLedger
     limits: NodeLimits | None = None
     has_new_nodes: bool = False
+    preferences: PreferencePlan | None = None
     keys: tuple[str, ...] = ()
     rows: list[CouplingRow] = field(default_factory=list)
     _parts: list[tuple[PodRules, GangRole]] = field(default_factory=list)
@@ -138,7 +142,7 @@ class PodRuleRows:
 
     def build(self, gangs: GangBuilder) -> None:
         """Give units roles by domain, and add the rows."""
-        own = [role for role in self.roles.all if role.unit_class.size == 1 and _rules(role) is not None]
+        own = [role for role in self.roles.all if role.unit_class.size == 1 and self._has_rules(role)]
         open_roles = [role for role in own if role.domain is None and role.ungrouped]
         if not open_roles:
             return
@@ -147,9 +151,7 @@ class PodRuleRows:
         members = {index for gang in gangs.gangs for index, _ in gang.members}
         self._unsplit += [rules for role in own if role.index in members and (rules := _rules(role)) is not None]
         for role, there in cells.items():
-            rules = _rules(role)
-            if rules is None:
-                continue
+            rules = _rules(role) or _NO_RULES
             parts = [self.roles.in_cell(role, cell) for cell in there if self._is_open(rules, cell)]
             self._parts += [(rules, part) for part in parts]
             self.rows.append(CouplingRow(Terms(units={part.index: 1 for part in parts}), upper=len(role.ungrouped)))
@@ -161,16 +163,22 @@ class PodRuleRows:
 
     def _cells(self, roles: Sequence[GangRole]) -> Mapping[GangRole, Sequence[Cell]]:
         """The combinations of values that tell nodes apart for each role; only roles whose rules look at labels."""
-        for left_out in (() if not self.has_new_nodes else (HOSTNAME_LABEL,), (HOSTNAME_LABEL,)):
+        all_keys = (HOSTNAME_LABEL,) if self.has_new_nodes else ()
+        prefers = (True, False) if self.preferences else (False,)
+        for left_out, with_preferences in product((all_keys, (HOSTNAME_LABEL,)), prefers):
             found: dict[GangRole, Sequence[Cell]] = {}
             for role in roles:
-                if keys := sorted(self._keys(role).difference(left_out)):
+                more = self.preferences.keys(role) if self.preferences and with_preferences else set[str]()
+                if keys := sorted((self._keys(role) | more).difference(left_out)):
                     values = dict.fromkeys(tuple((key, _label(node, key)) for key in keys) for node in self.nodes)
                     found[role] = list(values)
             if sum(map(len, found.values())) <= _MOST_CELLS:
                 self.keys = tuple(sorted({key for there in found.values() for cell in there for key, _ in cell}))
                 return found
         return {}
+
+    def _has_rules(self, role: GangRole) -> bool:
+        return _rules(role) is not None or bool(self.preferences and self.preferences.keys(role))
 
     def _keys(self, role: GangRole) -> set[str]:
         rules = _rules(role)
@@ -354,19 +362,22 @@ def read_pod_rules(
     homes: Mapping[int, str],
     splits: bool,
     has_new_nodes: bool,
+    preferences: PreferencePlan | None = None,
 ) -> PodRuleRows:
     """Find what rules of pods ask for, beside units that are placed ``earlier`` on nodes of the cluster.
 
     ``homes`` are those of running units, by position in the queue. Without ``splits`` roles stay as they are, and there
     are no rows.
     """
-    if not any(shape.rules for one in unit_classes for shape in one.shapes):
+    if not (preferences or any(shape.rules for one in unit_classes for shape in one.shapes)):
         return PodRuleRows(gangs.roles, gangs.nodes, PodLedger({}))
     ledger = ledger_beside(cluster, earlier)
     limits = NodeLimits(unit_classes, gangs.nodes, ledger, homes)
-    rules = PodRuleRows(gangs.roles, gangs.nodes, ledger, limits, has_new_nodes)
+    rules = PodRuleRows(gangs.roles, gangs.nodes, ledger, limits, has_new_nodes, preferences)
     if splits:
         rules.build(gangs)
+    if preferences:
+        rules.rows += preferences.rows(gangs)
     return rules
 
 

@@ -18,7 +18,7 @@ from itertools import pairwise, repeat
 from typing import Protocol
 
 from ....encoders.model import AllocationModel
-from ....encoders.rows import Term
+from ....encoders.rows import CpSatRows, Term
 from ....encoders.symmetry import MergedProblem, Signature
 from ....models.kubernetes.meta import ObjectKey
 from ....problem.constraints import pools_with_negative_draws
@@ -239,6 +239,15 @@ class AggregateMeasure:
         return None
 
 
+def ordered_steps(rows: CpSatRows, number: Sequence[Term]) -> list[int]:
+    """Literals of which as many are true as a sum says, the first ones."""
+    steps = [rows.boolean() for _ in range(rows.extent(number)[1])]
+    rows.equal([*number, *((step, -1) for step in steps)], 0)
+    for step, following in pairwise(steps):
+        rows.at_most([(following, 1), (step, -1)], 0)
+    return steps
+
+
 @dataclass(frozen=True, slots=True)
 class SpreadMeasure(AggregateMeasure):
     """The square of the number of copies, so that nodes with equally many are best."""
@@ -247,11 +256,7 @@ class SpreadMeasure(AggregateMeasure):
 
     def terms(self, measured: MeasureContext) -> list[Term]:
         """Write the number in steps: the n-th copy makes the square larger by 2 n - 1."""
-        rows, placed = measured.model.rows, measured.placed()
-        steps = [rows.boolean() for _ in range(rows.extent(placed)[1])]
-        rows.equal([*placed, *((step, -1) for step in steps)], 0)
-        for step, following in pairwise(steps):
-            rows.at_most([(following, 1), (step, -1)], 0)
+        steps = ordered_steps(measured.model.rows, measured.placed())
         return [(step, 2 * number + 1) for number, step in enumerate(steps)]
 
     def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
