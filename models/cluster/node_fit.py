@@ -158,12 +158,13 @@ def tolerates(toleration: Toleration | DeviceToleration, taint: Taint | DeviceTa
     return same_value or toleration.operator == "Exists"
 
 
+NODE_UNSCHEDULABLE = "nodeUnschedulable"
 # Stable ids, in the order of their reasons.
 NODE_FILTERS: tuple[tuple[str, Callable[[PodSpec, Node], str | None]], ...] = (
     ("nodeName", _other_node_named),
     ("nodeSelector", _selector_label_missing),
     ("nodeAffinity", _affinity_mismatch),
-    ("nodeUnschedulable", _node_unschedulable),
+    (NODE_UNSCHEDULABLE, _node_unschedulable),
     ("nodeTaint", _untolerated_taint),
 )
 

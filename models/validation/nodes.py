@@ -172,9 +172,12 @@ def check_pod_spec(findings: Findings, path: Path, spec: core.PodSpec) -> None:
     """Check a pod's spec, as far as it is read."""
     if spec.node_selector:
         findings.check_label_map((*path, "nodeSelector"), spec.node_selector)
-    if spec.affinity and spec.affinity.node_affinity and (required := spec.affinity.node_affinity.required):
-        where = (*path, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-        check_node_selector(findings, where, required)
+    if spec.affinity and (nodes := spec.affinity.node_affinity):
+        where = (*path, "affinity", "nodeAffinity")
+        if nodes.required:
+            check_node_selector(findings, (*where, _REQUIRED), nodes.required)
+        for index, preferred in enumerate(nodes.preferred or ()):
+            _check_weight(findings, (*where, _PREFERRED, index), preferred.weight)
     check_pod_terms(findings, path, spec)
     check_claim_entries(findings, (*path, "resourceClaims"), spec.resource_claims or ())
     _check_containers(findings, (*path, "containers"), spec.containers or ())
@@ -189,18 +192,35 @@ def check_pod_terms(findings: Findings, path: Path, spec: core.PodSpec) -> None:
     affinity = spec.affinity
     ways = (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)) if affinity else ()
     for name, way in ways:
-        where: Path = (*path, "affinity", name, "requiredDuringSchedulingIgnoredDuringExecution")
-        for index, term in enumerate((way.required if way else None) or ()):
+        where: Path = (*path, "affinity", name)
+        terms: list[tuple[Path, core.PodAffinityTerm]] = []
+        terms += [
+            ((*where, _REQUIRED, number), term) for number, term in enumerate((way.required if way else None) or ())
+        ]
+        for index, preferred in enumerate((way.preferred if way else None) or ()):
+            _check_weight(findings, (*where, _PREFERRED, index), preferred.weight)
+            terms.append(((*where, _PREFERRED, index, "podAffinityTerm"), preferred.pod_affinity_term))
+        for place, term in terms:
             for field, selector in (
                 ("labelSelector", term.label_selector),
                 ("namespaceSelector", term.namespace_selector),
             ):
                 if selector is not None:
-                    check_label_selector(findings, (*where, index, field), selector)
+                    check_label_selector(findings, (*place, field), selector)
     for index, constraint in enumerate(spec.topology_spread_constraints or ()):
         if constraint.label_selector is not None:
             where = (*path, "topologySpreadConstraints", index, "labelSelector")
             check_label_selector(findings, where, constraint.label_selector)
+
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_HEAVIEST_TERM = 100
+
+
+def _check_weight(findings: Findings, path: Path, weight: int) -> None:
+    if not 1 <= weight <= _HEAVIEST_TERM:
+        findings.invalid((*path, "weight"), weight, f"must be in the range 1-{_HEAVIEST_TERM}", STRUCTURE)
 
 
 def check_label_selector(findings: Findings, path: Path, selector: core.LabelSelector) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..cluster.cluster import Cluster
-from ..cluster.node_fit import pod_fits, selector_test
+from ..cluster.node_fit import NODE_UNSCHEDULABLE, pod_fits, selector_test
 from ..kubernetes.core import (
     ANY_ADDRESS,
     Affinity,
@@ -100,9 +100,10 @@ class SpreadRule:
     admission: PodSpec = field(compare=False)
 
     def counts(self, node: Node) -> bool:
-        """Whether pods on the node count, and its domain is one."""
+        """Whether pods on the node count, and its domain is one; of an unschedulable one only its taints count."""
         labels = node.metadata.labels or {}
-        return all(key in labels for key in self.keys) and not pod_fits(self.admission, node)
+        misfits = (one for one in pod_fits(self.admission, node) if one.id != NODE_UNSCHEDULABLE)
+        return all(key in labels for key in self.keys) and not any(misfits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,6 +35,7 @@ from .documents import LATE, CheckQuestion, Lines, line
 from .node_pools import pool_templates, starting_nodes
 from .payments import ZERO, stage_flaws, stage_form, value_annotation
 from .plans import plan_placements, plan_violations
+from .preferences import preference_value
 from .state import ExpressionTimeoutError
 from .steps import step_violations
 from .verify import Replay, Violation
@@ -441,6 +442,10 @@ class PlanCheck:
             return sum((one.count * Fraction(str(one.price)) for one in document.bought), ZERO)
         if stage == "moves" and document.steps:
             return Fraction(sum(one.action == "move" for one in document.steps))
+        if stage == "preferences" and not self._pooled:
+            known = {None, *self._cluster.nodes}
+            pods = [(one.unit.pod, one.node) for one in self._units if one.node in known]
+            return Fraction(preference_value(self._cluster, [(pod, node) for pod, node in pods if pod is not None]))
         return self._counted(stage, [one for one in document.units if one.outcome == "Placed"])
 
     def _counted(self, stage: str, units: Sequence[PlannedUnit]) -> Fraction | None:

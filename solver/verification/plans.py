@@ -34,6 +34,7 @@ from .group_trees import tree_findings
 from .nodes import NodeLoads
 from .payments import template_of, value_findings
 from .pod_rules import pod_rule_findings
+from .preferences import preference_value
 from .published import Finding
 from .quota import admitted_pod, quota_findings
 from .verify import Placement, VerificationTimeoutError, Violation, verify
@@ -119,6 +120,7 @@ def plan_violations(
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
     placed = [(unit.node, one) for unit, one in queue.known if unit.node is not None]
     found += value_findings(cluster, gates, placed, stages)
+    found += _preference_findings(cluster, units, stages)
     placements = [placement for _, placement in plan_placements(cluster, units, order)]
     # Groups may be about claims of pods that are still to be made.
     requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
@@ -159,6 +161,18 @@ def _plan_findings(
         pairs = ((queue.quota.member_of_set(one), unit.node) for unit, one in queue.known)
         members = ((member, node) for member, node in pairs if member is not None)
         yield from quota_findings(queue.quota, queue.admissions, members)
+
+
+def _preference_findings(
+    cluster: Cluster, units: Sequence[PlacedUnit], stages: Sequence[PlanStage]
+) -> Iterator[Finding]:
+    """The stage ``preferences``, where its value is another."""
+    for stage in stages:
+        if stage.stage == "preferences":
+            pods = ((unit.unit.pod, unit.node) for unit in units if unit.node is None or unit.node in cluster.nodes)
+            value = preference_value(cluster, [(pod, node) for pod, node in pods if pod is not None])
+            if value != stage.value:
+                yield Finding("PLAN-VALUE", f"the stage {stage.stage} is said to be {stage.value}, and is {value}")
 
 
 def _placement_order(units: Sequence[PlacedUnit], order: Sequence[int] | None) -> list[int]:

@@ -37,7 +37,7 @@ from ...models.workload.node_room import running_pods
 from .published import Finding
 
 _Labels = Mapping[str, str]
-_Test = Callable[["_Kind"], bool]
+_Test = Callable[["PodKind"], bool]
 _Port = tuple[int, str, str]
 _ANYWHERE = ("", "0.0.0.0")
 _NEEDED_EFFECTS = ("NoSchedule", "NoExecute")
@@ -46,7 +46,7 @@ _BETA_ZONES = {f"failure-domain.beta.kubernetes.io/{one.rpartition('/')[2]}": on
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class PodKind:
     """Pods of one namespace with the same labels; ``leaving`` ones are being deleted."""
 
     namespace: str
@@ -59,7 +59,7 @@ def pod_rule_findings(cluster: Cluster, placed: Sequence[tuple[str, Pod, str]]) 
     running = list(running_pods(cluster).values())
     if not (any(_asks(pod) for _, pod, _ in placed) or any(_keeps_off(pod) for pod in running)):
         return
-    state = _PlacedPods(cluster)
+    state = PlacedPods(cluster)
     for pod in running:
         state.add(pod, pod.spec.node_name or "")
     for name, pod, node in placed:
@@ -96,30 +96,31 @@ def _ports(pod: Pod) -> Iterator[_Port]:
                 yield number, port.protocol or "TCP", port.host_ip
 
 
-def _kind(pod: Pod) -> _Kind:
+def pod_kind(pod: Pod) -> PodKind:
+    """The namespace and labels of a pod."""
     labels = tuple(sorted((pod.metadata.labels or {}).items()))
-    return _Kind(key_of(pod.metadata)[0], labels, pod.metadata.deletion_timestamp is not None)
+    return PodKind(key_of(pod.metadata)[0], labels, pod.metadata.deletion_timestamp is not None)
 
 
 @dataclass
-class _PlacedPods:
+class PlacedPods:
     """What is on the nodes by now."""
 
     cluster: Cluster
-    pods: dict[_Kind, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    pods: dict[PodKind, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     # Pods with required anti-affinity: their terms as tests, and how many are on each node.
     apart: dict[int, tuple[Pod, Counter[str]]] = field(default_factory=dict)
     ports: dict[str, list[_Port]] = field(default_factory=lambda: defaultdict(list))
     single: set[ObjectKey] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._same: dict[tuple[_Kind, object], int] = {}
-        self._meant: dict[tuple[_Kind, object], dict[_Kind, bool]] = defaultdict(dict)
+        self._same: dict[tuple[PodKind, object], int] = {}
+        self._meant: dict[tuple[PodKind, object], dict[PodKind, bool]] = defaultdict(dict)
         self._nodes: dict[str, Mapping[str, str]] = {}
 
     def add(self, pod: Pod, node: str) -> None:
         """Put a pod on a node."""
-        kind = _kind(pod)
+        kind = pod_kind(pod)
         self.pods[kind][node] += 1
         self.ports[node] += _ports(pod)
         self.single |= {
@@ -139,7 +140,7 @@ class _PlacedPods:
             yield "PLAN-ANTI-AFFINITY", "a pod that is there must not be near it"
         for term in _anti_terms(pod):
             there = self._domain(node, term.topology_key)
-            if there is not None and self._number(self._test(pod, term), term.topology_key, there):
+            if there is not None and self._number(self.term_test(pod, term), term.topology_key, there):
                 yield "PLAN-ANTI-AFFINITY", f"a pod that it must not be near has the same {term.topology_key}"
         affinity = pod.spec.affinity.pod_affinity if pod.spec.affinity else None
         if terms := (affinity.required if affinity else None) or ():
@@ -168,17 +169,17 @@ class _PlacedPods:
         )
 
     def _is_kept_off(self, pod: Pod, node: Node) -> bool:
-        kind = _kind(pod)
+        kind = pod_kind(pod)
         for owner, nodes in self.apart.values():
             for term in _anti_terms(owner):
                 value = self._domain(node, term.topology_key)
                 there = {found for found, _ in self._values(nodes, term.topology_key)}
-                if value in there and self._test(owner, term)(kind):
+                if value in there and self.term_test(owner, term)(kind):
                     return True
         return False
 
     def _broken_affinity(self, pod: Pod, node: Node, terms: Sequence[PodAffinityTerm]) -> Iterator[tuple[str, str]]:
-        tests = [self._test(pod, term) for term in terms]
+        tests = [self.term_test(pod, term) for term in terms]
         meant = [nodes for kind, nodes in self.pods.items() if all(test(kind) for test in tests)]
         keys = dict.fromkeys(term.topology_key for term in terms)
         found = {key: {value for nodes in meant for value, _ in self._values(nodes, key)} for key in keys}
@@ -186,7 +187,7 @@ class _PlacedPods:
         missing = [key for key, values in found.items() if own[key] not in values]
         if not missing:
             return
-        is_first = not any(found.values()) and all(test(_kind(pod)) for test in tests)
+        is_first = not any(found.values()) and all(test(pod_kind(pod)) for test in tests)
         if None in own.values() or not is_first:
             yield "PLAN-AFFINITY", f"no pod that it must be near has the same {missing[0]}"
 
@@ -197,7 +198,7 @@ class _PlacedPods:
             return
         counted = self._counted(pod, constraint)
         namespace, own = key_of(pod.metadata)[0], pod.metadata.labels or {}
-        test = _selector_test(constraint.label_selector, _more_labels(own, constraint.match_label_keys, ()))
+        test = selector_test(constraint.label_selector, more_labels(own, constraint.match_label_keys, ()))
         numbers = dict.fromkeys(counted.values(), 0)
         for kind, nodes in self.pods.items():
             if kind.namespace == namespace and not kind.leaving and test(dict(kind.labels)):
@@ -223,25 +224,25 @@ class _PlacedPods:
                 name: (node.metadata.labels or {})[constraint.topology_key]
                 for name, node in self.cluster.nodes.items()
                 if all(self._domain(node, one.topology_key) is not None for one in hard)
-                and _counts(pod, node, constraint)
+                and admits(pod, node, constraint)
             }
         return found
 
-    def _test(self, owner: Pod, term: PodAffinityTerm) -> _Test:
+    def term_test(self, owner: Pod, term: PodAffinityTerm) -> _Test:
         """A test whether a term of a pod means pods of a kind."""
-        known = self._meant[_kind(owner), repr(term)]
+        known = self._meant[pod_kind(owner), repr(term)]
         namespace, labels = key_of(owner.metadata)[0], owner.metadata.labels or {}
-        more = _more_labels(labels, term.match_label_keys, term.mismatch_label_keys)
-        passes = _selector_test(term.label_selector, more)
+        more = more_labels(labels, term.match_label_keys, term.mismatch_label_keys)
+        passes = selector_test(term.label_selector, more)
         named = set(term.namespaces or ()) or ({namespace} if term.namespace_selector is None else set())
 
-        def means(kind: _Kind) -> bool:
+        def means(kind: PodKind) -> bool:
             if kind not in known:
                 there = kind.namespace in named
                 if not there and term.namespace_selector is not None:
                     given = self.cluster.namespaces.get(kind.namespace, Namespace()).metadata.labels or {}
                     own = {"kubernetes.io/metadata.name": kind.namespace, **given}
-                    there = _selector_test(term.namespace_selector, ())(own)
+                    there = selector_test(term.namespace_selector, ())(own)
                 known[kind] = there and passes(dict(kind.labels))
             return known[kind]
 
@@ -299,7 +300,7 @@ def _clash(one: _Port, other: _Port) -> bool:
     return one[:2] == other[:2] and same_address
 
 
-def _more_labels(
+def more_labels(
     labels: _Labels, equal: Iterable[str] | None, other: Iterable[str] | None
 ) -> tuple[tuple[str, str, bool], ...]:
     """Labels that pods must have as this one has them (True), or must not have so."""
@@ -307,7 +308,8 @@ def _more_labels(
     return (*wanted, *((key, labels[key], False) for key in other or () if key in labels))
 
 
-def _selector_test(selector: LabelSelector | None, more: Iterable[tuple[str, str, bool]]) -> Callable[[_Labels], bool]:
+def selector_test(selector: LabelSelector | None, more: Iterable[tuple[str, str, bool]]) -> Callable[[_Labels], bool]:
+    """A test of labels: those of the selector, and ``more_labels``; without a selector none pass."""
     listed = list(more)
 
     def test(labels: _Labels) -> bool:
@@ -318,8 +320,8 @@ def _selector_test(selector: LabelSelector | None, more: Iterable[tuple[str, str
     return test
 
 
-def _counts(pod: Pod, node: Node, constraint: TopologySpreadConstraint) -> bool:
-    """Whether a node is of a domain that counts, by the policies of the constraint."""
+def admits(pod: Pod, node: Node, constraint: TopologySpreadConstraint) -> bool:
+    """Whether the policies of a constraint let a node count."""
     spec, labels = pod.spec, node.metadata.labels or {}
     if constraint.node_affinity_policy != "Ignore":
         affinity = spec.affinity.node_affinity if spec.affinity else None

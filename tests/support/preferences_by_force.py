@@ -40,9 +40,7 @@ class PreferringCase(Case):
             absent = {"key": POOL, "operator": random.choice(("Exists", "DoesNotExist"))}
             wanted = [{"matchExpressions": [test]}, {"matchExpressions": [absent]}, {}]
             own = random.sample(wanted, random.choice((1, 2)))
-            affinity["nodeAffinity"] = {
-                PREFERRED: [{"weight": self._weight(), "preference": one} for one in own]
-            }
+            affinity["nodeAffinity"] = {PREFERRED: [{"weight": self._weight(), "preference": one} for one in own]}
         for field in ("podAffinity", "podAntiAffinity"):
             if random.random() < 0.45:
                 own = [self._preferred_term() for _ in range(random.choice((1, 1, 2)))]
@@ -160,5 +158,3 @@ def holds(test, labels):
     if test["operator"] == "In":
         return labels.get(test["key"]) in test["values"]
     return (test["key"] in labels) is (test["operator"] == "Exists")
-
-
