@@ -13,7 +13,8 @@ from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.meta import extended_resource_complaints, share_id_complaints
 from . import entries
 from .findings import LIMIT, STRUCTURE, Findings, MapKey, Path
-from .nodes import check_node_operations, check_node_selector, check_time, check_tolerations
+from .nodes import check_node_operations, check_time, check_tolerations
+from .selectors import check_node_selector
 
 CONSTRAINTS_MAX = 32
 

@@ -19,7 +19,8 @@ from ..kubernetes.slices import ResourceSliceSpec
 from ..topology.places import MOST_CELLS
 from .entries import REFERENCES_MAX, check_entries
 from .findings import STRUCTURE, Findings, Path
-from .nodes import check_amounts, check_label_selector, check_node_taints
+from .nodes import check_amounts, check_node_taints
+from .selectors import check_label_selector
 from .slices import check_published
 
 CLAIMS_MAX = 1024

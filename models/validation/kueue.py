@@ -19,7 +19,7 @@ from ..kubernetes.meta import label_key_complaints, label_value_complaints
 from ..kubernetes.quantity import NANO, Quantity
 from .findings import STRUCTURE, FieldProblem, Findings, MapKey, Path, WholeFindings, parse_nano, show_json
 from .kueue_configuration import configuration_problems
-from .nodes import check_pod_terms
+from .selectors import check_pod_terms
 
 _MOST_RESOURCES, _MOST_FLAVORS, _MOST_PAIRS = 256, 256, 512
 # How alike the names of gates are of which one is probably meant.

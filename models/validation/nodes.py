@@ -1,4 +1,4 @@
-"""Nodes and pods: node selectors, the nodes that slices and devices are for (SLC-1), taints and tolerations.
+"""Nodes and pods: the nodes that slices and devices are for (SLC-1), taints and tolerations.
 
 Node, Pod, Namespace, controllers and PriorityClass are checked lightly, as far as allocation and
 planning read them. ``skipNodeOperations`` belongs to slices and to results.
@@ -16,7 +16,6 @@ from ..kubernetes.core import Node, Pod
 from ..kubernetes.kinds import kind_of
 from ..kubernetes.meta import (
     KubernetesObject,
-    LabelError,
     extended_resource_complaints,
     label_key_complaints,
     label_value_complaints,
@@ -26,55 +25,7 @@ from ..kubernetes.quantity import NANO
 from ..kubernetes.slices import Device, ResourceSliceSpec
 from .entries import check_gang, check_plan_annotations, forbid_replicas
 from .findings import LIMIT, STRUCTURE, Category, Findings, MapKey, Path, parse_nano, quote
-
-_LABEL_OPERATORS = ("DoesNotExist", "Exists", "In", "NotIn")
-_is_integer = re.compile("[+-]?[0-9]+").fullmatch
-
-
-def _check_label_requirement(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
-    findings.check_label_key((*path, "key"), requirement.key)
-    operator, values, where = requirement.operator, requirement.values or (), (*path, "values")
-    if operator in ("In", "NotIn"):
-        if not values:
-            findings.required(where, "must be specified when `operator` is 'In' or 'NotIn'")
-        for index, value in enumerate(values):
-            findings.check_label_value((*where, index), value)
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            findings.forbidden(where, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
-    elif operator not in ("Gt", "Lt"):
-        findings.invalid((*path, "operator"), operator, "not a valid selector operator")
-    elif len(values) != 1:
-        findings.required(where, "must be specified single value when `operator` is 'Lt' or 'Gt'")
-    elif not _is_integer(values[0]):
-        findings.warning((*where, 0), "not an integer: the selector cannot be evaluated (NODE-2)")
-
-
-def _check_field_requirement(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
-    if requirement.key != "metadata.name":
-        findings.invalid((*path, "key"), requirement.key, "not a valid field selector key")
-    if requirement.operator not in ("In", "NotIn"):
-        findings.invalid((*path, "operator"), requirement.operator, "not a valid selector operator")
-    elif len(requirement.values or ()) != 1:
-        detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        findings.required((*path, "values"), detail)
-    for index, value in enumerate(requirement.values or ()):
-        findings.each_invalid((*path, "values", index), value, subdomain_complaints(value))
-
-
-def check_node_selector(findings: Findings, path: Path, selector: core.NodeSelector, one_term: bool = False) -> None:
-    """Check a node selector; slices may have one term only, devices and pods any number above zero (RES-7)."""
-    path = (*path, "nodeSelectorTerms")
-    terms = selector.node_selector_terms or ()
-    if one_term and len(terms) != 1:
-        findings.invalid(path, len(terms), "must have exactly one node selector term")
-    elif not terms:
-        findings.required(path, "must have at least one node selector term")
-    for number, term in enumerate(terms):
-        for index, requirement in enumerate(term.match_expressions or ()):
-            _check_label_requirement(findings, (*path, number, "matchExpressions", index), requirement)
-        for index, requirement in enumerate(term.match_fields or ()):
-            _check_field_requirement(findings, (*path, number, "matchFields", index), requirement)
+from .selectors import check_node_affinity, check_node_selector, check_pod_terms
 
 
 def _node_fields_set(owner: ResourceSliceSpec | Device) -> list[str]:
@@ -172,12 +123,7 @@ def check_pod_spec(findings: Findings, path: Path, spec: core.PodSpec) -> None:
     """Check a pod's spec, as far as it is read."""
     if spec.node_selector:
         findings.check_label_map((*path, "nodeSelector"), spec.node_selector)
-    if spec.affinity and (nodes := spec.affinity.node_affinity):
-        where = (*path, "affinity", "nodeAffinity")
-        if nodes.required:
-            check_node_selector(findings, (*where, _REQUIRED), nodes.required)
-        for index, preferred in enumerate(nodes.preferred or ()):
-            _check_weight(findings, (*where, _PREFERRED, index), preferred.weight)
+    check_node_affinity(findings, path, spec)
     check_pod_terms(findings, path, spec)
     check_claim_entries(findings, (*path, "resourceClaims"), spec.resource_claims or ())
     _check_containers(findings, (*path, "containers"), spec.containers or ())
@@ -187,58 +133,7 @@ def check_pod_spec(findings: Findings, path: Path, spec: core.PodSpec) -> None:
     check_amounts(findings, (*path, "overhead"), spec.overhead)
 
 
-def check_pod_terms(findings: Findings, path: Path, spec: core.PodSpec) -> None:
-    """Check the selectors of what a pod says of other pods."""
-    affinity = spec.affinity
-    ways = (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)) if affinity else ()
-    for name, way in ways:
-        where: Path = (*path, "affinity", name)
-        terms: list[tuple[Path, core.PodAffinityTerm]] = []
-        terms += [
-            ((*where, _REQUIRED, number), term) for number, term in enumerate((way.required if way else None) or ())
-        ]
-        for index, preferred in enumerate((way.preferred if way else None) or ()):
-            _check_weight(findings, (*where, _PREFERRED, index), preferred.weight)
-            terms.append(((*where, _PREFERRED, index, "podAffinityTerm"), preferred.pod_affinity_term))
-        for place, term in terms:
-            for field, selector in (
-                ("labelSelector", term.label_selector),
-                ("namespaceSelector", term.namespace_selector),
-            ):
-                if selector is not None:
-                    check_label_selector(findings, (*place, field), selector)
-    for index, constraint in enumerate(spec.topology_spread_constraints or ()):
-        if constraint.label_selector is not None:
-            where = (*path, "topologySpreadConstraints", index, "labelSelector")
-            check_label_selector(findings, where, constraint.label_selector)
-
-
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_HEAVIEST_TERM = 100
-
-
-def _check_weight(findings: Findings, path: Path, weight: int) -> None:
-    if not 1 <= weight <= _HEAVIEST_TERM:
-        findings.invalid((*path, "weight"), weight, f"must be in the range 1-{_HEAVIEST_TERM}", STRUCTURE)
-
-
-def check_label_selector(findings: Findings, path: Path, selector: core.LabelSelector) -> None:
-    """Check a selector of labels; one that cannot be evaluated is never lifted."""
-    for index, one in enumerate(selector.match_expressions or ()):
-        if one.operator not in _LABEL_OPERATORS:
-            place: Path = (*path, "matchExpressions", index, "operator")
-            findings.unsupported(place, one.operator, _LABEL_OPERATORS, STRUCTURE)
-            return
-    for requirement in selector.requirements:
-        try:
-            requirement.check()
-        except LabelError as error:
-            findings.error(path, f"Invalid value: {error}", STRUCTURE)
-
-
 def check_claim_entries(findings: Findings, path: Path, entries: Sequence[core.PodResourceClaim]) -> None:
-    """Check the entries for claims of a pod or PodGroup."""
     """Check entries of claims; their names distinguish generated claims."""
     findings.unique(path, (entry.name for entry in entries), ("name",), STRUCTURE)
     for index, entry in enumerate(entries):

@@ -97,7 +97,7 @@ class GroupMembers:
 def read_groups(cluster: Cluster, gates: FeatureGates | None, *, natural_gangs: bool) -> Mapping[GangKey, GroupMembers]:
     """All groups of pods that run or wait, and PodGroups without pods, by name. Raises as ``read_queue`` does."""
     with gc_young_only():
-        return _QueueReader(cluster, gates, extensions.VALUE_ANNOTATION, natural_gangs).groups()
+        return _QueueReader(cluster, gates, extensions.VALUE_ANNOTATION, natural_gangs, prefers=False).groups()
 
 
 _JoinedSet = tuple[unit_classes.UnitSet, GangKey | None]

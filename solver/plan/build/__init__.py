@@ -163,9 +163,8 @@ class _PlanInstanceBuilder:
 
     def _built(self) -> PlanInstance:
         queued, members = self._units()
-        residual_classes = group_unit_classes(
-            [ColocatedUnits((), (planned,)) for planned in self._target_workload()], len(queued)
-        )
+        mix = [ColocatedUnits((), (planned,)) for planned in self._target_workload()]
+        residual_classes = group_unit_classes(mix, len(queued))
         unit_classes = [*queued, *residual_classes]
         nodes = self._nodes()
         gangs = GangBuilder(self._roles, nodes, self._cluster.nodes)

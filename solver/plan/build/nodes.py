@@ -87,9 +87,7 @@ class PlanNodeClass:
         """Whether a role may be played on these nodes: they suit the unit class, and are in the role's domain."""
         if role.unit_class.index not in self.suitable_classes:
             return False
-        if any(self.labels.get(key) != value for key, value in role.cell):
-            return False
-        return all(self.labels.get(key) == value for key, value in role.domain or ())
+        return all(self.labels.get(key) == value for key, value in (*role.cell, *(role.domain or ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +126,8 @@ class ScaledResources:
         node = next((node for node in nodes if node.takes(role)), None)
         if node is None:
             return 1
-        pairs = zip(self.needs(role.unit_class), node.left, strict=True)
         devices = requested_devices(role.unit_class.shapes) / max(1, len(node.view.devices))
+        pairs = zip(self.needs(role.unit_class), node.left, strict=True)
         part = max([devices, *(need / left for need, left in pairs if left)])
         return 1 + int(_WHOLE_NODE * pow(min(1.0, part), _SIZE_EXPONENT))
 
@@ -137,8 +135,8 @@ class ScaledResources:
         """Convert the free amounts of a node to whole steps, no more than all units need; None: it takes anything."""
         limited = self.limits.left(node) if self.limits else {}
         if room is None:
-            pairs = zip(self.names, self.most, self.steps, strict=True)
-            return tuple(min(most, limited[name] // step) if name in limited else most for name, most, step in pairs)
+            sizes = zip(self.names, self.most, self.steps, strict=True)
+            return tuple(min(most, limited[name] // step) if name in limited else most for name, most, step in sizes)
         free = (limited.get(name, room.get(name)) for name in self.names)
         limits = zip(self.names, free, self.steps, self.most, strict=True)
         return tuple(
@@ -162,8 +160,8 @@ class NodeClassifier:
     """Groups nodes into classes.
 
     ``room_by_node`` is what running pods leave of each node, ``visible_for_objective`` what stages look at, ``domains``
-    are the labels that gangs ask for, ``busy`` nodes that are in use whatever is planned. ``homes`` are nodes with pods
-    that may move, which need not suit any unit. ``preferences`` say what nodes count for units.
+    labels that gangs ask for, ``busy`` nodes that are in use whatever is planned. ``homes`` are nodes with pods that may
+    move, which need not suit any unit. ``preferences`` say what nodes count for units.
     """
 
     compiler: NodeCompiler
@@ -188,10 +186,8 @@ class NodeClassifier:
         """Return the classes; ``bought`` holds for each node that stands for a template how many there could be."""
         listed = [node for node in nodes if self._rules.suitable_classes(node) or node.metadata.name in self.homes]
         shared = self._shared(listed, bought)
-        groups = group_equal(
-            [self._seen(node, shared) for node in listed],
-            lambda seen: self._key(seen, seen.node.metadata.name in bought),
-        )
+        seen = [self._seen(node, shared) for node in listed]
+        groups = group_equal(seen, lambda one: self._key(one, one.node.metadata.name in bought))
         return [self._node_class(index, own, bought) for index, own in enumerate(groups)]
 
     def _shared(self, nodes: Sequence[Node], bought: Mapping[str, int]) -> frozenset[PoolId]:
