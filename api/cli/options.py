@@ -311,17 +311,17 @@ def check_input_size(text: str | None) -> int | None:
 
 
 def plan_warnings(
-    cluster: Cluster, notices: Sequence[str], *, existing: bool = True, planned: bool = False
+    cluster: Cluster, notices: Sequence[str], *, existing: bool = True, planned: bool = False, prefers: bool = False
 ) -> Iterator[str]:
     """Warn of unsupported fields, of existing nodes with unknown resources, and of what the notices say.
 
-    ``planned``: rules of pods about one another are kept.
+    ``planned``: rules of pods about one another are kept. ``prefers``: what they prefer counts.
     """
     from ..models.workload.node_room import allocatable_warnings
     from ..models.workload.unsupported import unsupported_fields
 
     unknown = allocatable_warnings(cluster) if existing else ()
-    ignored = unsupported_fields(cluster, planned=planned)
+    ignored = unsupported_fields(cluster, planned=planned, prefers=prefers)
     yield from (f"warning: {line}" for line in dict.fromkeys((*ignored, *unknown, *notices)))
 
 

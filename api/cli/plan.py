@@ -39,7 +39,7 @@ Objective = Annotated[
         autocompletion=options.complete_list(options.plan_stages),
         help="Optimize these stages, the most important first: priority, "
         "admitted[=count|devices|capacity:NAME|annotation:KEY], fair, borrowed, cost, fewest-nodes, "
-        "free-domains=LABEL, spread, preference, soft, fragmentation, compact, least-consumption. "
+        "free-domains=LABEL, spread, preferences, preference, soft, fragmentation, compact, least-consumption. "
         "[default: priority,admitted; with --buy also "
         "cost, with NodePools fewest-nodes; then least-consumption if units have a choice]",
     ),
@@ -220,7 +220,8 @@ def _thread_pool(workers: int) -> Iterator[Executor | None]:
 
 def _warnings(cluster: Cluster, result: PlanResult, existing: bool, cel_errors: options.CelErrors) -> Iterator[str]:
     """Warn of unsupported fields, of nodes with unknown resources, of ignored rules, and of an empty queue."""
-    yield from options.plan_warnings(cluster, result.document.notices, existing=existing, planned=True)
+    notices, prefers = result.document.notices, any(one.stage == "preferences" for one in result.document.objective)
+    yield from options.plan_warnings(cluster, notices, existing=existing, planned=True, prefers=prefers)
     if result.document.cel_errors != cel_errors:
         summary = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
         yield f"warning: a plan visits devices in no order: {summary}"

@@ -184,7 +184,7 @@ def plan(
     objective
         Stages, the most important first; a string holds several, separated by commas: ``priority``, ``admitted``
         (also ``admitted=devices``, ``admitted=capacity:NAME``, ``admitted=annotation:KEY``), ``fair``, ``borrowed``,
-        ``cost``, ``fewest-nodes``, ``free-domains=LABEL``, ``spread``, ``preference``, ``soft``,
+        ``cost``, ``fewest-nodes``, ``free-domains=LABEL``, ``spread``, ``preferences``, ``preference``, ``soft``,
         ``fragmentation``, ``compact``, ``least-consumption``, and with ``moves`` also ``move-cost`` and ``moves``.
         Default: ``priority`` and ``admitted``, with ``buy`` also ``cost``, with NodePools also ``fewest-nodes``, and
         then ``least-consumption`` where units have a choice between devices of different size.

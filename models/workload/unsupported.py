@@ -19,14 +19,14 @@ FieldFinder: TypeAlias = Callable[[RawObject], object]
 _VOLUMES = ("persistentVolumeClaim", "ephemeral", "csi")
 
 
-def unsupported_fields(cluster: Cluster, *, planned: bool = False) -> tuple[str, ...]:
+def unsupported_fields(cluster: Cluster, *, planned: bool = False, prefers: bool = False) -> tuple[str, ...]:
     """Lines, in the order of FIELDS: what is in use and has no effect, how often, and an example.
 
-    ``planned``: the answer is a plan, which keeps rules of pods about one another. Only what was read from manifests
-    can tell: objects made in Python have no other fields.
+    ``planned``: the answer is a plan, which keeps rules of pods about one another. ``prefers``: it has the stage
+    ``preferences``. Only what was read from manifests can tell: objects made in Python have no other fields.
     """
     found: dict[tuple[str, str], list[str]] = {}
-    honoured = PLANNED_FIELDS if planned else ()
+    honoured = (*(PLANNED_FIELDS if planned else ()), *(PREFERRED_FIELDS if prefers else ()))
     volumes = VolumeRules(cluster) if planned else None
     for manifest in cluster.manifests:
         metadata = manifest.object.metadata if manifest.object is not None else ObjectMeta()
@@ -124,13 +124,13 @@ _OBJECT_FIELDS: dict[type[Any], dict[str, FieldFinder]] = {
 }
 # What has no effect, and what that means; also the order of the lines.
 UNSUPPORTED_FIELDS: dict[str, str] = {
-    f"affinity.nodeAffinity.{_PREFERRED}": "any node that fits will do",
+    f"affinity.nodeAffinity.{_PREFERRED}": "any node that fits will do; the stage preferences of a plan counts it",
     "affinity.podAffinity": "pods are placed regardless of each other",
     "affinity.podAntiAffinity": "pods are placed regardless of each other",
-    f"affinity.podAffinity.{_PREFERRED}": "pods are placed regardless of what they prefer",
-    f"affinity.podAntiAffinity.{_PREFERRED}": "pods are placed regardless of what they prefer",
+    f"affinity.podAffinity.{_PREFERRED}": "other pods do not matter; the stage preferences of a plan counts it",
+    f"affinity.podAntiAffinity.{_PREFERRED}": "other pods do not matter; the stage preferences of a plan counts it",
     "topologySpreadConstraints": "pods are not spread",
-    "topologySpreadConstraints.ScheduleAnyway": "pods are not spread evenly where they need not be",
+    "topologySpreadConstraints.ScheduleAnyway": "pods are not spread; the stage preferences of a plan counts it",
     "volumes": "where volumes can be used is not known",
     "containers.ports.hostPort": "pods with one port may be on one node",
     "runtimeClassName": "nodes and overhead of a RuntimeClass count only if the pod has them",
@@ -147,4 +147,11 @@ PLANNED_FIELDS = (
     "affinity.podAntiAffinity",
     "topologySpreadConstraints",
     "containers.ports.hostPort",
+)
+# What the stage ``preferences`` counts.
+PREFERRED_FIELDS = (
+    f"affinity.nodeAffinity.{_PREFERRED}",
+    f"affinity.podAffinity.{_PREFERRED}",
+    f"affinity.podAntiAffinity.{_PREFERRED}",
+    "topologySpreadConstraints.ScheduleAnyway",
 )
