@@ -35,6 +35,8 @@ def prove_by_enumeration(
 ) -> EnumerationProof:
     """Prove that a plan is the optimum of a stage, or find the optimum; where that takes too long, neither."""
     columns = _enumerate_columns(generator, stage, duals, plan, deadline)
+    if columns is None and generator.instance.followers:
+        columns = _all_columns(generator, stage, deadline)
     if columns is None:
         return EnumerationProof(plan, proven=False)
     for column in columns:
@@ -80,6 +82,30 @@ def _enumerate_columns(
         constant = pricing.constant(node_class)
         least = max(0, (bound or 0) + constant) - losable - constant
         columns = generator.pricer.enumerate(node_class, pricing.prices, most, least, limits)
+        if columns is None or len(found) + len(columns) > _MOST_ENUMERATED_COLUMNS:
+            return None
+        found += columns
+    return found
+
+
+def _all_columns(
+    generator: column_generation.ColumnGenerator, stage: master_problem.ObjectiveStage, deadline: float | None
+) -> Sequence[master_problem.Column] | None:
+    """List all columns but for those that use no less than one with more units; None if there are too many.
+
+    Gangs that follow from what is placed make bounds weak, so that duals rule out little.
+    """
+    instance, most = generator.instance, generator.instance.demands()
+    forms = [stage.terms, *(row.terms for row in generator.master.rows)]
+    used = {meter for terms in forms for meter in terms.usage}
+    # More than a unit costs: the most that it counts, and what it may count below zero.
+    worth = 1 + sum(instance.sizes) + sum(abs(value) for terms in forms for value in terms.units.values())
+    meters = tuple(-1 if meter in used else 0 for meter in range(instance.meters))
+    prices = column_generation.Prices((worth,) * len(instance.units), meters)
+    limits = column_generation.PricingLimits(column_generation.Effort.THOROUGH, deadline=deadline)
+    found: list[master_problem.Column] = []
+    for node in instance.nodes:
+        columns = generator.pricer.enumerate(node.index, prices, most, 1, limits) if node.count else ()
         if columns is None or len(found) + len(columns) > _MOST_ENUMERATED_COLUMNS:
             return None
         found += columns

@@ -36,6 +36,7 @@ PLANS = [
     "plan-pools",
     "plan-queue",
     "pod-rules",
+    "preferences",
     "preempt",
     "study",
     "tune",

@@ -8,7 +8,7 @@ from support.manifests import cluster, container, maker, obj, pod
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.core import Pod
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.models.workload.unsupported import PLANNED_FIELDS, UNSUPPORTED_FIELDS, unsupported_fields
+from drasat.models.workload.unsupported import PLANNED_FIELDS, PREFERRED_FIELDS, UNSUPPORTED_FIELDS, unsupported_fields
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 PORTS = [container(ports=[{"containerPort": 80, "hostPort": 80}])]
@@ -54,6 +54,12 @@ def test_fields_of_pods(field, spec):
 def test_plans_keep_rules_of_pods(field, spec):
     lines = unsupported_fields(cluster(pod("p", spec=spec)), planned=True)
     assert [line.partition(" of ")[0] for line in lines] == ([] if field in PLANNED_FIELDS else [field])
+
+
+@pytest.mark.parametrize(("field", "spec"), SPECS)
+def test_the_stage_preferences_counts_what_pods_prefer(field, spec):
+    lines = unsupported_fields(cluster(pod("p", spec=spec)), planned=True, prefers=True)
+    assert bool(lines) is (field not in (*PLANNED_FIELDS, *PREFERRED_FIELDS))
 
 
 @pytest.mark.parametrize(
