@@ -37,7 +37,7 @@ from ...models.workload.node_room import running_pods
 from .published import Finding
 
 _Labels = Mapping[str, str]
-_Test = Callable[["PodKind"], bool]
+_Test = Callable[["LabelledPods"], bool]
 _Port = tuple[int, str, str]
 _ANYWHERE = ("", "0.0.0.0")
 _NEEDED_EFFECTS = ("NoSchedule", "NoExecute")
@@ -46,7 +46,7 @@ _BETA_ZONES = {f"failure-domain.beta.kubernetes.io/{one.rpartition('/')[2]}": on
 
 
 @dataclass(frozen=True, slots=True)
-class PodKind:
+class LabelledPods:
     """Pods of one namespace with the same labels; ``leaving`` ones are being deleted."""
 
     namespace: str
@@ -96,10 +96,10 @@ def _ports(pod: Pod) -> Iterator[_Port]:
                 yield number, port.protocol or "TCP", port.host_ip
 
 
-def pod_kind(pod: Pod) -> PodKind:
+def labelled(pod: Pod) -> LabelledPods:
     """The namespace and labels of a pod."""
     labels = tuple(sorted((pod.metadata.labels or {}).items()))
-    return PodKind(key_of(pod.metadata)[0], labels, pod.metadata.deletion_timestamp is not None)
+    return LabelledPods(key_of(pod.metadata)[0], labels, pod.metadata.deletion_timestamp is not None)
 
 
 @dataclass
@@ -107,20 +107,20 @@ class PlacedPods:
     """What is on the nodes by now."""
 
     cluster: Cluster
-    pods: dict[PodKind, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    pods: dict[LabelledPods, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     # Pods with required anti-affinity: their terms as tests, and how many are on each node.
     apart: dict[int, tuple[Pod, Counter[str]]] = field(default_factory=dict)
     ports: dict[str, list[_Port]] = field(default_factory=lambda: defaultdict(list))
     single: set[ObjectKey] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._same: dict[tuple[PodKind, object], int] = {}
-        self._meant: dict[tuple[PodKind, object], dict[PodKind, bool]] = defaultdict(dict)
+        self._same: dict[tuple[LabelledPods, object], int] = {}
+        self._meant: dict[tuple[LabelledPods, object], dict[LabelledPods, bool]] = defaultdict(dict)
         self._nodes: dict[str, Mapping[str, str]] = {}
 
     def add(self, pod: Pod, node: str) -> None:
         """Put a pod on a node."""
-        kind = pod_kind(pod)
+        kind = labelled(pod)
         self.pods[kind][node] += 1
         self.ports[node] += _ports(pod)
         self.single |= {
@@ -169,7 +169,7 @@ class PlacedPods:
         )
 
     def _is_kept_off(self, pod: Pod, node: Node) -> bool:
-        kind = pod_kind(pod)
+        kind = labelled(pod)
         for owner, nodes in self.apart.values():
             for term in _anti_terms(owner):
                 value = self._domain(node, term.topology_key)
@@ -187,7 +187,7 @@ class PlacedPods:
         missing = [key for key, values in found.items() if own[key] not in values]
         if not missing:
             return
-        is_first = not any(found.values()) and all(test(pod_kind(pod)) for test in tests)
+        is_first = not any(found.values()) and all(test(labelled(pod)) for test in tests)
         if None in own.values() or not is_first:
             yield "PLAN-AFFINITY", f"no pod that it must be near has the same {missing[0]}"
 
@@ -230,13 +230,13 @@ class PlacedPods:
 
     def term_test(self, owner: Pod, term: PodAffinityTerm) -> _Test:
         """A test whether a term of a pod means pods of a kind."""
-        known = self._meant[pod_kind(owner), repr(term)]
+        known = self._meant[labelled(owner), repr(term)]
         namespace, labels = key_of(owner.metadata)[0], owner.metadata.labels or {}
         more = more_labels(labels, term.match_label_keys, term.mismatch_label_keys)
         passes = selector_test(term.label_selector, more)
         named = set(term.namespaces or ()) or ({namespace} if term.namespace_selector is None else set())
 
-        def means(kind: PodKind) -> bool:
+        def means(kind: LabelledPods) -> bool:
             if kind not in known:
                 there = kind.namespace in named
                 if not there and term.namespace_selector is not None:

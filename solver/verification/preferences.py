@@ -21,7 +21,7 @@ from ...models.cluster.node_fit import SelectorError, term_matches, tolerates
 from ...models.kubernetes.core import Node, Pod, PodAffinityTerm, TopologySpreadConstraint
 from ...models.kubernetes.meta import key_of
 from ...models.workload.node_room import running_pods
-from .pod_rules import PlacedPods, admits, more_labels, pod_kind, selector_test
+from .pod_rules import PlacedPods, admits, labelled, more_labels, selector_test
 
 _WORST = 100
 _Terms = list[tuple[int, PodAffinityTerm]]
@@ -52,7 +52,7 @@ def preference_value(cluster: Cluster, units: Sequence[tuple[Pod, str | None]]) 
 def _content(pod: Pod) -> object:
     spec = pod.spec
     about = spec.affinity, spec.topology_spread_constraints, spec.node_selector, spec.tolerations
-    return pod_kind(pod), repr(about)
+    return labelled(pod), repr(about)
 
 
 @dataclass
@@ -90,7 +90,7 @@ class _Count:
         means, pairs = self._pods.term_test(owner.pod, term), 0
         here = [self._by_domain(nodes, term) for nodes in (owner.running, owner.placed)]
         for other in self.groups:
-            if means(pod_kind(other.pod)):
+            if means(labelled(other.pod)):
                 there = [self._by_domain(nodes, term) for nodes in (other.running, other.placed)]
                 for value in here[0] | here[1]:
                     running, placed = here[0][value], here[1][value]
@@ -141,7 +141,7 @@ class _Count:
         }
         numbers = dict.fromkeys(domains.values(), 0)
         for group in self.groups:
-            kind = pod_kind(group.pod)
+            kind = labelled(group.pod)
             if kind.namespace == namespace and not kind.leaving and test(dict(kind.labels)):
                 for name, number in (group.running + group.placed).items():
                     if name in domains:

@@ -160,8 +160,8 @@ class NodeClassifier:
     """Groups nodes into classes.
 
     ``room_by_node`` is what running pods leave of each node, ``visible_for_objective`` what stages look at, ``domains``
-    labels that gangs ask for, ```busy`` nodes that are in use whatever is planned. ``homes`` are nodes with pods that may
-    move, which need not suit any unit. ``preferences`` say what nodes count for units.
+    labels that gangs ask for, ``busy`` nodes in use whatever is planned. ``homes`` are nodes with pods that may move,
+    which need not suit any unit. ``preferences`` say what nodes count for units.
     """
 
     compiler: NodeCompiler

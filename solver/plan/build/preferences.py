@@ -82,7 +82,7 @@ def _pairs(number: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class _PairSteps:
     """Steps of the number of pods of some roles: of each pair that is there, or of each that is not, up to ``most``."""
 
     roles: tuple[int, ...]
@@ -104,7 +104,7 @@ class _Evenness:
 class PreferenceFollowers:
     """Sets steps and numbers by the units that are placed."""
 
-    steps: tuple[_Steps, ...]
+    steps: tuple[_PairSteps, ...]
     evenness: tuple[_Evenness, ...]
 
     def settled(self, units: Sequence[int], gangs: Sequence[int]) -> tuple[int, ...]:
@@ -141,7 +141,7 @@ class PreferencePlan:
     constant: int = 0
     _units: Counter[int] = field(default_factory=Counter)
     _gangs: dict[int, int] = field(default_factory=dict)
-    _steps: list[_Steps] = field(default_factory=list)
+    _steps: list[_PairSteps] = field(default_factory=list)
     _evenness: list[_Evenness] = field(default_factory=list)
     _roles: Sequence[GangRole] = ()
     _demands: Sequence[int] = ()
@@ -322,7 +322,7 @@ class PreferencePlan:
         most, units = _demand(roles), [role.index for role in roles]
         absent = worth < 0
         steps = [self._gang(gangs, 1) for _ in range(most - absent)]
-        self._steps.append(_Steps(tuple(units), tuple(steps), absent, most))
+        self._steps.append(_PairSteps(tuple(units), tuple(steps), absent, most))
         for place, step in enumerate(steps):
             self._gangs[step] = (most - 1 - place) * -worth if absent else place * worth
         if absent:
