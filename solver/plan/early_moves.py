@@ -21,15 +21,7 @@ from .build.objectives import MOVE_STAGES
 from .first_fit import AllocationsOfUnit, remaining_beside
 from .heuristics import filling_deadline
 from .incumbent import PlanValues, filled_beside, picks_of, values_with_more
-from .master_problem import (
-    Column,
-    IntegerPlan,
-    PlanLimits,
-    PlanSolution,
-    StageResult,
-    is_past,
-    ordered_columns,
-)
+from .master_problem import Column, IntegerPlan, PlanLimits, PlanSolution, StageResult, is_past, ordered_columns
 from .move_search import search_moves
 from .price_and_branch import solve_stages
 from .pricing.bundle import Bundle, BundleUnit, Picks

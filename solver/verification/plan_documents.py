@@ -444,7 +444,7 @@ class PlanCheck:
             return Fraction(sum(one.action == "move" for one in document.steps))
         if stage == "preferences" and not self._pooled:
             known = {None, *self._cluster.nodes}
-            pods = [(one.unit.pod, one.node) for one in self._units if one.node in known]
+            pods = [(one.unit.pod, one.node) for one in self.units if one.node in known]
             return Fraction(preference_value(self._cluster, [(pod, node) for pod, node in pods if pod is not None]))
         return self._counted(stage, [one for one in document.units if one.outcome == "Placed"])
 
