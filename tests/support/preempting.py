@@ -15,19 +15,25 @@ class Victim(MovingPod):
     """A pod of a scene: in budgets and a group, by name, and with the claim of another pod, by its name.
 
     ``bare``: no controller makes it again. One that ``shares`` runs where the other one runs and takes nothing else.
+    One that runs with ``admin`` access holds nothing. Of those that wait, one takes ``never`` a place, and those of a
+    ``gang`` are placed together.
     """
 
     budgets: tuple[str, ...] = ()
     group: str = ""
     shares: str = ""
     bare: bool = False
+    admin: bool = False
+    never: bool = False
+    gang: str = ""
 
     def objects(self):
         labels = {"labels": dict.fromkeys(self.budgets, "yes")}
         grouped = {"schedulingGroup": {"podGroupName": self.group}} if self.group else {}
         if self.node is None:
-            spec = {"priority": self.priority}
-            return [pod(self.name, entry("g", template=self.spec), cpu=str(self.cpu), spec=spec)]
+            spec = {"priority": self.priority, **({"preemptionPolicy": "Never"} if self.never else {})}
+            marks = {"GANG": self.gang} if self.gang else {}
+            return [pod(self.name, entry("g", template=self.spec), cpu=str(self.cpu), spec=spec, **marks)]
         options = {
             "cpu": str(self.cpu),
             "spec": self.spec,
@@ -41,7 +47,12 @@ class Victim(MovingPod):
             options["meta"] = {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}}
         else:
             options["MOVE_COST"] = str(self.cost)
+        if self.admin:
+            options["wanted"]["devices"]["requests"][0]["exactly"]["adminAccess"] = True
         made = holder(self.name, self.node, *(() if self.shares else self.devices), **options)
+        if self.admin:
+            for result in made[1]["status"]["allocation"]["devices"]["results"]:
+                result["adminAccess"] = True
         if self.shares:
             made[0]["spec"]["resourceClaims"] = [entry("s", claim=f"{self.shares}-g")]
         return made
@@ -85,10 +96,11 @@ class PreemptingScene(Scene):
         return sorted({one.priority for one in self.pods if one.node is None}, reverse=True)
 
     def _may_go(self, one):
-        return one.node is not None and not one.fixed and self.levels and one.priority < self.levels[0]
+        takers = [other.priority for other in self.pods if other.node is None and not other.never]
+        return one.node is not None and not one.fixed and one.priority < max(takers, default=one.priority)
 
     def _moves(self, one):
-        tied = one.group or one.shares or any(other.shares == one.name for other in self.pods)
+        tied = one.admin or one.group or one.shares or any(other.shares == one.name for other in self.pods)
         blocked = len(one.budgets) > 1 or any(self.budgets[name] < 1 for name in one.budgets)
         return self.moves and not (tied or blocked or one.bare or one.fixed)
 
@@ -99,15 +111,38 @@ class PreemptingScene(Scene):
         torn = {name for name in stays if self.groups[name] is None}
         return [one for one in self.pods if self._may_go(one) and one.group not in torn]
 
-    def best(self):
-        """The best tuple of values over all valid states."""
-        victims, options = self.victims, []
+    def best(self, left=()):
+        """The best tuple of values over all valid states in which these have no place."""
+        return max(map(self.value, self.states(self.victims, left)))
+
+    def all_best(self):
+        """The best tuples of values: one for each choice of those that take no place, which are chosen before."""
+        shy = [one for one in self.pods if one.never]
+        if not shy:
+            return {self.best()}
+        alone = [(self.without_victims(state), state) for state in self.states(())]
+        most = max(value for value, _ in alone)
+        found = set()
+        for state in (state for value, state in alone if value == most):
+            spots = dict(zip(self.pods, state, strict=True))
+            found.add(frozenset(one.name for one in shy if spots[one] is None))
+        return {self.best(left) for left in found}
+
+    def states(self, victims, left=()):
+        """All valid states in which nobody but the victims loses the place, and those ``left`` have none."""
+        options = []
         for one in self.pods:
             spots = self._places(one) if one.node is None or self._moves(one) else [(one.node, one.devices)]
-            if one in victims:
-                spots = [*spots, None]
-            options.append(spots)
-        return max(map(self.value, filter(self._is_valid, self._all([], options))))
+            options.append([None] if one.name in left else [*spots, None] if one in victims else spots)
+        return filter(self._is_valid, self._all([], options))
+
+    def without_victims(self, state):
+        """What the stages come to where nobody loses the place."""
+        pairs = list(zip(self.pods, state, strict=True))
+        placed = Counter(one.priority for one, spot in pairs if one.node is None and spot is not None)
+        moved = [one for one, spot in pairs if one.node is not None and spot != (one.node, one.devices)]
+        costs = -sum(one.cost for one in moved), -len(moved)
+        return *(placed[level] for level in self.levels), sum(placed.values()), *costs
 
     def _all(self, state, options):
         if len(state) == len(self.pods):
@@ -124,7 +159,7 @@ class PreemptingScene(Scene):
             if spot is None:
                 continue
             cpu[spot[0]] += one.cpu
-            if not one.shares:
+            if not one.shares and not one.admin:
                 taken.update((spot[0], number) for number in spot[1])
         return all(amount <= self.nodes[name][1] for name, amount in cpu.items()) and max(taken.values(), default=0) < 2
 
@@ -134,11 +169,18 @@ class PreemptingScene(Scene):
         held = Counter()
         for one in self.pods:
             users = [other for other in self.pods if other.shares == one.name]
+            if one.admin:
+                continue
             if spots[one.name] is not None:
                 held.update((spots[one.name][0], number) for number in spots[one.name][1] if not one.shares)
             elif any(spots[other.name] is not None for other in users):
                 held.update((one.node, number) for number in one.devices)
         if max(held.values(), default=0) > 1:
+            return False
+        gangs = {}
+        for one in self.pods:
+            gangs.setdefault(one.gang, set()).add(spots[one.name] is None)
+        if any(len(told) > 1 for name, told in gangs.items() if name):
             return False
         for name, least in self.groups.items():
             members = [one for one in self.pods if one.group == name]
@@ -177,7 +219,7 @@ class PreemptingScene(Scene):
         devices = 0
         for one in lost:
             users = [other.name for other in self.pods if other.shares == one.name]
-            if not one.shares and freed.issuperset(users):
+            if not one.shares and not one.admin and freed.issuperset(users):
                 devices += len(one.devices)
         found += [-len(lost), -devices]
         if self.moves:
@@ -217,3 +259,47 @@ def preempting_scene(seed, running=5, waiting=3):
         )
         pods.append(Victim(f"w{number}", spec, amount, priority=priority))
     return PreemptingScene(plain.nodes, tuple(pods), budgets, groups, moves)
+
+
+def varied_scene(seed, running=5, waiting=3):
+    """A scene with admin access, gangs that wait, and pods that take no places."""
+    random, plain = Random(f"varied/{seed}"), preempting_scene(seed, running, waiting)
+    shared = {one.shares for one in plain.pods}
+    gang = random.sample(range(3), 2) if random.random() < 0.4 else ()
+    priority, shy = random.choice((HIGHEST, 10)), random.random() < 0.2
+    pods = []
+    for one in plain.pods:
+        if one.node is not None:
+            alone = not one.shares and one.name not in shared
+            pods.append(replace(one, admin=alone and random.random() < 0.2))
+        elif int(one.name[1:]) in gang:
+            pods.append(replace(one, gang="together", priority=priority, never=shy))
+        else:
+            pods.append(replace(one, never=random.random() < 0.25))
+    return replace(plain, pods=tuple(pods))
+
+
+def after_steps(scene, steps):
+    """The objects of a scene once these steps of a plan without moves were taken."""
+    made, pods = scene.objects(), {one.name: one for one in scene.pods}
+    for step in steps:
+        one = pods[step.name]
+        made = [own for own in made if (own["kind"], own["metadata"]["name"]) != ("Pod", step.name)]
+        if step.action == "place":
+            results = [result for claim in step.claims for result in claim.allocation.devices.results]
+            held = tuple(int(result.device.removeprefix("gpu-")) for result in results)
+            made += replace(one, node=step.node, devices=held, bare=True).objects()
+            continue
+        kept = []
+        for own in made:
+            status = own.get("status", {})
+            if own["kind"] == "PodDisruptionBudget" and own["metadata"]["name"] in one.budgets:
+                status["disruptionsAllowed"] = max(0, status["disruptionsAllowed"] - 1)
+            if own["kind"] == "ResourceClaim":
+                users = [user for user in status["reservedFor"] if user["name"] != step.name]
+                if not users:
+                    continue
+                status["reservedFor"] = users
+            kept.append(own)
+        made = kept
+    return made
