@@ -148,6 +148,9 @@ class _GenerationRun:
         return GenerationResult(self.relaxation, self.bound, self.scale, self.rounds, self.center)
 
     def to_the_end(self) -> None:
+        if any(unit.at_home for unit in self.generator.instance.units):
+            # The plan to start from is good there, and what is missing is a bound.
+            self.effort = Effort.THOROUGH
         relaxation = self._relaxed()
         while relaxation is not None and self.rounds < self.budget.rounds and not is_past(self.budget.deadline):
             self.rounds += 1

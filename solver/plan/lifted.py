@@ -207,10 +207,12 @@ class LiftedPods:
         units: list[PlannedUnitOutcome] = []
         numbers = {place: number for number, place in enumerate(answer.order)}
         places: list[tuple[int, int]] = []
+        # Where nothing has a place, time was over: then all stay where they are.
+        is_empty = all(one.node is None for one in answer.units)
         for place, one in enumerate(answer.units):
             key = "ResourceClaim" if one.unit.pod is None else "Pod", (one.unit.namespace, one.unit.name)
             if key in self.keys and (one.node is None or self._is_at_home(key, one)):
-                if one.node is not None or not self._may_go(key):
+                if one.node is not None or is_empty or not self._may_go(key):
                     continue
                 lost.append(key)
             elif key in self.keys:

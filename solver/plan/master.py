@@ -58,7 +58,10 @@ class LinearMaster:
         self._known: set[master_problem.Column] = set()
         self._model = mathopt.Model()
         self._solver: mathopt.IncrementalSolver | None = None
-        self._singles = [self._model.add_variable(lb=0, ub=unit.demand) for unit in instance.units]
+        # A limit that columns keep anyway would leave open how much of a dual is the unit's, and how much the node's.
+        self._singles = [
+            self._model.add_variable(lb=0, ub=inf if unit.at_home else unit.demand) for unit in instance.units
+        ]
         # What only counts usage may be huge: such variables, and rows and stages about them, are scaled.
         counts = instance.completion is not None
         self._steps = [1.0 if gang.members or not counts else _step(gang.demand) for gang in instance.gangs]

@@ -17,11 +17,15 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class MasterUnitClass:
-    """Equal units; ``demand`` of them are queued one by one, beside those of gangs."""
+    """Equal units; ``demand`` of them are queued one by one, beside those of gangs.
+
+    Of units ``at_home`` no nodes together can hold more than are in demand.
+    """
 
     index: int
     demand: int
     weight: int = 1
+    at_home: bool = False
 
 
 @dataclass(frozen=True, slots=True)

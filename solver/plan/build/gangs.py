@@ -328,6 +328,11 @@ class GangRole:
     disruption: DisruptionTerms | None = None
     cell: Cell = ()
 
+    @property
+    def may_go(self) -> bool:
+        """Whether it is that of running pods at home that may lose their places."""
+        return self.move_cost is not None and self.disruption is not None and self.disruption.evictable
+
 
 class GangRoles:
     """All roles, numbered in the order of the first use."""
@@ -376,7 +381,7 @@ def master_problem(
 ) -> MasterProblem:
     """Units, numbers of nodes of each class, and gangs, without rows."""
     return MasterProblem(
-        tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
+        tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size, role.may_go) for role in roles),
         tuple(MasterNodeClass(index, count) for index, count in enumerate(nodes)),
         tuple(gangs.gangs),
         completion=completion,

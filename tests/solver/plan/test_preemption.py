@@ -10,9 +10,11 @@ from support.plan_building import classes, cluster, entry, holding, nodes, obj, 
 from support.preempting import after_steps, preempting_scene, varied_scene
 
 import drasat
+from drasat.solver.plan import plan as plan_module
 from drasat.solver.plan.lifted import MoveOptions
 from drasat.solver.plan.moves import plan_with_moves
 from drasat.solver.verification.steps import step_violations
+from drasat.solver.verification.verify import VerificationTimeoutError
 
 
 def preempting(*given, **options):
@@ -356,3 +358,13 @@ def test_a_claim_of_a_group_without_pods_stays():
     ]
     found = preempting(*nodes("a", devices=1), *held, waiting(spec="t"))
     assert (found.placed, found.victims) == (0, ())
+
+
+def test_what_is_not_verified_in_time_evicts_nobody(monkeypatch):
+    def late(*given, **options):
+        if options.get("deadline") is not None:
+            raise VerificationTimeoutError(0)
+
+    monkeypatch.setattr(plan_module, "check_plan", late)
+    found = preempting(*one_node(waiting(), *low("a", "n1", 0)), time_limit=60.0)
+    assert (lost(found), found.placed, found.steps) == ([], 0, ())
