@@ -25,6 +25,7 @@ from ...models.results.common import Reason
 from ...models.results.plan import PlanVictim, SchedulerAction, SchedulerDecision
 from ...models.workload.evictions import ClaimHolders, Evictions, leaving_pods, preempts
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.group_trees import torn_groups
 from ...models.workload.node_room import missing_resources, remaining_after
 from ...models.workload.pod_rules import PodRules
 from ...models.workload.requests import Requests
@@ -55,7 +56,7 @@ _NO_DEVICES = "no node has room and free devices: those of pods that it could di
 _NO_ROOM = "no node would have room without pods of lower priority"
 _RANDOM = "it begins at a random node, and tries some of those with victims only"
 _GIVES_UP = "it gives up one of its claims that nobody else has, at random, and is tried again"
-_DOMAIN = "its group has a topology: how the scheduler displaces pods for one is not known"
+_DOMAIN = "its group has a topology or a parent: how the scheduler displaces pods for such a one is not known"
 
 
 class PreemptionDecision(NamedTuple):
@@ -248,10 +249,14 @@ class _PreemptingScheduler:
 
     def _is_whole(self, gang: Gang, members: Iterable[QueuedUnit], waiting: int) -> bool:
         """Whether enough of the ``waiting`` members of a gang have a node, in one domain."""
-        names = [name for unit in members if (name := self._node(unit)) is not None]
+        names = self._names(members)
         return not gang.problem and (
             is_whole(gang, names, waiting) and in_one_domain(gang, names, self.inputs.cluster.nodes)
         )
+
+    def _names(self, units: Iterable[QueuedUnit]) -> list[str]:
+        """The nodes of those units that have one."""
+        return [name for unit in units if (name := self._node(unit)) is not None]
 
     def _node(self, unit: QueuedUnit) -> str | None:
         position = self._scheduler.position(unit)
@@ -269,7 +274,7 @@ class _PreemptingScheduler:
         # A group without a minimum displaces nobody for the rest of its pods (EVT-12).
         if group is not None and not (gang and gang.minimum) and len(left) < len(units):
             return PreemptionDecision("nothing", reason=_NO_ROOM)
-        if gang is not None and gang.domain is not None:
+        if gang is not None and (gang.domain is not None or gang.parents):
             return PreemptionDecision("unknown", reason=_DOMAIN)
         if any(ref.allocated and not is_reserved_for_others(ref, first.unit) for ref in first.unit.claims):
             return PreemptionDecision("unknown", reason=_GIVES_UP)
@@ -442,8 +447,10 @@ class _PreemptingScheduler:
                 waiting[unit.unit_set.gang] += 1
                 members[unit.unit_set.gang] += [own[unit_id(unit)]] if unit_id(unit) in own else []
         while True:
+            trees = {(one.key, one.parents): self._names(members[one]) for one in members if one.parents}
+            torn = set(torn_groups(trees, after.cluster.nodes))
             for gang, there in members.items():
-                if not self._is_whole(gang, there, waiting[gang]):
+                if gang.key in torn or not self._is_whole(gang, there, waiting[gang]):
                     self._withdraw(there, _TORN)
             broken = list(self._broken(after))
             if not broken:

@@ -249,6 +249,17 @@ def test_a_group_with_a_topology_is_not_known():
     assert (lost(found), decided(found, "w0").action) == ([], "unknown")
 
 
+def test_a_tree_of_groups_that_is_torn_has_no_place():
+    """WLG-16: one of two groups has room, and nobody is displaced for the other one."""
+    policy = {"schedulingPolicy": {"gang": {"minGroupCount": 2}}, "priority": 50, "workloadRef": {}}
+    root = obj("CompositePodGroup", "root", policy) | {"apiVersion": "scheduling.k8s.io/v1alpha3"}
+    groups = [group(name, least=1, priority=50, parentCompositePodGroupName="root") for name in ("a", "b")]
+    pods = [pod(f"p-{name}", cpu="4", spec=of_group(name, priority=50)) for name in ("a", "b")]
+    there = [*nodes("n1", "n2", devices=0, cpu="4"), *low("x", "n2", cpu="4", priority=10)]
+    found = preempted(*there, root, *groups, *pods)
+    assert (lost(found), where(found), decided(found, "p-b").action) == ([], {}, "unknown")
+
+
 def test_without_pod_groups_pods_displace_alone():
     """GATE-1: with the gate off nobody knows of the group."""
     there = [*nodes("n1", devices=0, cpu="4"), *low("a", "n1", cpu="4", priority=10)]
