@@ -78,4 +78,5 @@ def _load(
 def _print_lines(result: CheckResult, wide: bool = False) -> None:
     rows = [(one.about, one.said, one.verdict, one.reason) for one in result.lines]
     print_table(("ABOUT", "SAID", "VERDICT", "REASON"), rows, wide=wide)
-    write_stdout_lines(["", result.summary()])
+    left = [f"not checked: {one}" for one in result.document.not_checked]
+    write_stdout_lines(["", *left, result.summary()])

@@ -18,16 +18,25 @@ from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.manifests.sources import open_sources
 from ..models.results.capacity import CapacityDocument
 from ..models.results.common import AllocationDocument, CheckDocument, CheckedLine
+from ..models.results.comparison import ComparisonDocument, PlanComparisonDocument, TuneDocument
 from ..models.results.explanation import ExplanationDocument
 from ..models.results.overlay import OverlayDocument
 from ..models.results.plan import PlanDocument
+from ..models.results.provision import ProvisionDocument
 from ..models.results.purchases import PurchaseComparisonDocument
 from ..models.results.quota import QuotaDocument
 from ..solver.verification.capacity_documents import capacity_lines
-from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines, purchase_lines
+from ..solver.verification.comparison_documents import (
+    comparison_lines,
+    plan_comparison_lines,
+    purchase_lines,
+    tune_lines,
+)
+from ..solver.verification.documents import CheckQuestion, Lines, allocation_lines
 from ..solver.verification.explanation_documents import explanation_lines
 from ..solver.verification.overlay_documents import overlay_lines
 from ..solver.verification.plan_documents import plan_lines
+from ..solver.verification.provision_documents import provision_lines
 from ..solver.verification.quota_documents import quota_lines
 from . import Result
 
@@ -53,6 +62,10 @@ _KINDS = {
     "PlanResult": _CheckedKind(PlanDocument, plan_lines),
     "PurchaseComparison": _CheckedKind(PurchaseComparisonDocument, purchase_lines),
     "CapacityResult": _CheckedKind(CapacityDocument, capacity_lines),
+    "ComparisonResult": _CheckedKind(ComparisonDocument, comparison_lines),
+    "PlanComparison": _CheckedKind(PlanComparisonDocument, plan_comparison_lines),
+    "TuneResult": _CheckedKind(TuneDocument, tune_lines),
+    "ProvisionResult": _CheckedKind(ProvisionDocument, provision_lines),
     "OverlayResult": _CheckedKind(OverlayDocument, overlay_lines),
     "QuotaResult": _CheckedKind(QuotaDocument, quota_lines),
     "ExplanationResult": _CheckedKind(ExplanationDocument, explanation_lines),
@@ -158,6 +171,7 @@ def check(
         failing=failing,
         unchecked=verdicts.count("unchecked"),
         lines=lines,
+        not_checked=tuple(dict.fromkeys(one.reason for one in lines if one.verdict == "unchecked")),
     )
     return CheckResult(document_, cluster)
 

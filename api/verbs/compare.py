@@ -15,7 +15,7 @@ import msgspec
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results import comparison as records
-from ..models.results.common import outcome_of
+from ..models.results.common import ProofKind, outcome_of
 from ..solver.compare.engines import devices_by_request
 from . import Result
 from .pictured_plan import CURVE_SECONDS, made_by_plan
@@ -193,6 +193,7 @@ def _unit_side(engine: str, relation: records.AnswerRelation, answer: UnitOutcom
             for (claim, request), devices in devices_by_request(answer).items()
         ),
         reasons=answer.reasons,
+        proof=ProofKind.weakest(one.proof_kind for one in answer.failures),
     )
 
 
@@ -382,6 +383,13 @@ def _plan_comparison_document(
     )
 
 
+def _proof_of(run: PlannerRun) -> ProofKind | None:
+    """What it rests on that no plan is better; None where that is not proven."""
+    if not run.objective or not all(one.proven for one in run.objective):
+        return None
+    return ProofKind.weakest(one.proof or ProofKind.SOLVER for one in run.objective)
+
+
 def _planner_answer(run: PlannerRun) -> records.PlannerAnswer:
     counted = run.figures
     left = counted.fragmentation
@@ -408,6 +416,8 @@ def _planner_answer(run: PlannerRun) -> records.PlannerAnswer:
         whole=counted.whole,
         moves=run.moves,
         move_cost=run.move_cost,
+        proof=(proof := _proof_of(run)),
+        certified=proof is not None and proof.is_checked,
         preemption=run.preemption,
     )
 

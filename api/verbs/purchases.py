@@ -12,6 +12,7 @@ import msgspec
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results import purchases as records
+from ..models.results.common import ProofKind
 from ..models.results.comparison import SkippedAnswer
 from . import Result
 
@@ -148,4 +149,5 @@ def _purchase_answer(run: PurchaseRun) -> records.PurchaseAnswer:
         refused=run.refused,
         decided=run.decided,
         notices=run.notices,
+        proof=ProofKind.SOLVER if run.proven else None,
     )

@@ -15,6 +15,7 @@ from ..models.kubernetes.claims import ResourceClaim, ResourceClaimTemplate
 from ..models.kubernetes.gates import FeatureGates
 from ..models.manifests.writer import object_mapping
 from ..models.results import comparison as records
+from ..models.results.common import ProofKind
 from . import ResultWithManifests
 
 if TYPE_CHECKING:
@@ -157,7 +158,18 @@ def _document(found: TunedOrders, seed: int, confirm: bool) -> records.TuneDocum
         cel_errors=found.cel_errors,
         notices=found.notices,
         confirmed=confirmed,
+        proof=(proof := _proof_of(found)),
+        certified=proof is not None and proof.is_checked,
     )
+
+
+def _proof_of(found: TunedOrders) -> ProofKind | None:
+    """What it rests on that no order places more; None where that is not known."""
+    if not found.is_optimal:
+        return None
+    if all(one == found.asked for one in found.after):
+        return ProofKind.WITNESS
+    return ProofKind.EXHAUSTED if found.exhausted else ProofKind.SOLVER
 
 
 def _order(items: OrderedItems, order: Order) -> records.TunedOrder:

@@ -13,6 +13,7 @@ from ...models.kubernetes import karpenter
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.quantity import Quantity
 from ...models.results import overlay as records
+from ...models.results.common import ProofKind
 from .instance_types import Catalogue, price_text
 from .overlays import OverlayEvaluation, OverlayVerdict, PooledType, evaluate_overlays
 
@@ -54,6 +55,7 @@ def _answer(verdict: OverlayVerdict) -> records.OverlayAnswer:
         verdict.other,
         verdict.types,
         verdict.offerings,
+        ProofKind.WITNESS if verdict.reason else None,
     )
 
 

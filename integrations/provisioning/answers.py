@@ -25,7 +25,7 @@ from ...models.kubernetes.karpenter import NodePool
 from ...models.kubernetes.meta import Condition, ObjectKey
 from ...models.kubernetes.node_templates import NodeTemplate, PurchaseLimit
 from ...models.results import provision as records
-from ...models.results.common import Reason
+from ...models.results.common import ProofKind, Reason
 from ...models.results.plan import BoughtNodes, plain_number
 from ...problem.messages import DeadlineExceededError
 from ...solver.engines.engine import TIME_LIMIT_RULE
@@ -204,7 +204,8 @@ class RequestAnswerer:
                 if booking.ready_at > state.now:
                     self._due.append(booking)
             elif decided:
-                answer = _failed(one, kinds[one.key], state.now, _reasons(one, own))
+                proof = found.objective[0].proof if found else None
+                answer = _failed(one, kinds[one.key], state.now, _reasons(one, own), proof or ProofKind.SOLVER)
             else:
                 answer = _undecided(one, kinds[one.key], state.now)
                 self.complete = False
@@ -353,7 +354,11 @@ def _written(made: records.AnsweredCondition, stamp: str) -> Condition:
 
 
 def _failed(
-    request: AutoscalerRequest, kind: records.AnswerKind, now: int, reasons: tuple[Reason, ...]
+    request: AutoscalerRequest,
+    kind: records.AnswerKind,
+    now: int,
+    reasons: tuple[Reason, ...],
+    proof: ProofKind | None = None,
 ) -> records.RequestAnswer:
     texts = list(dict.fromkeys(one.message for one in reasons if one.id not in _HINTS))
     more = f"; and {len(texts) - _MOST_REASONS} more" if len(texts) > _MOST_REASONS else ""
@@ -367,6 +372,8 @@ def _failed(
         reasons=reasons,
         bought=(),
         reservation=(),
+        proof=proof,
+        certified=proof is not None and proof.is_checked,
     )
 
 

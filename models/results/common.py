@@ -292,7 +292,7 @@ class CheckDocument(Model, kw_only=True, omit_defaults=False):
     """What ``check -o json`` prints; ``checked`` is the kind of the document that was read.
 
     ``holds``: nothing that it says fails. What cannot be checked from the document, which is counted, may still be
-    wrong.
+    wrong. ``notChecked`` says what that is, each reason once.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -303,3 +303,4 @@ class CheckDocument(Model, kw_only=True, omit_defaults=False):
     failing: int
     unchecked: int
     lines: tuple[CheckedLine, ...]
+    not_checked: tuple[str, ...] = ()

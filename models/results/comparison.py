@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ..formats.decode import Model
-from .common import API_VERSION, Outcome, Reason
+from .common import API_VERSION, Outcome, ProofKind, Reason
 from .plan import PlanStage, PlanVerdict, PlanVictim
 
 
@@ -44,7 +44,10 @@ class RequestDevices(Model, omit_defaults=False):
 
 
 class UnitSide(Model, omit_defaults=False):
-    """One engine's answer to a unit, and how it relates to that of the first engine."""
+    """One engine's answer to a unit, and how it relates to that of the first engine.
+
+    ``proof`` is what it rests on that the unit is unallocatable, null for other outcomes and for peers.
+    """
 
     engine: str
     relation: AnswerRelation
@@ -52,6 +55,7 @@ class UnitSide(Model, omit_defaults=False):
     node: str | None
     requests: tuple[RequestDevices, ...]
     reasons: tuple[Reason, ...]
+    proof: ProofKind | None = None
 
 
 class UnitSides(Model, omit_defaults=False):
@@ -186,6 +190,8 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
     were known. ``outcome`` and ``objective`` are those of ``plan``, null and empty for others. ``notices`` say what of
     the question it left aside. ``quota`` is null where it does not count. ``whole`` are the devices on nodes that reach
     no device in use. ``moves`` are the running pods that move, ``moveCost`` is what that costs; null where none may.
+    ``proof`` is what it rests on at least that no plan is better, null where that is not proven; ``certified``: it is a
+    witness, or audited.
     ``preemption`` is there where running pods may lose their places.
     """
 
@@ -207,6 +213,8 @@ class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
     whole: int | None = None
     moves: int | None = None
     move_cost: int | None = None
+    proof: ProofKind | None = None
+    certified: bool = False
     preemption: PreemptionAnswer | None = None
 
 
@@ -270,6 +278,8 @@ class TuneDocument(Model, kw_only=True, omit_defaults=False):
     ``Unknown``: time was up before anything was known; then both are empty. ``bound`` is the most units that anybody
     can place, null if none is known. ``choices`` is the number of things whose order can be chosen, ``trials`` that of
     the orders that were simulated. ``decided``: no time limit ended the search. ``confirmed`` is there if it was asked.
+    ``proof`` is what ``Optimal`` rests on, null for others: a witness where all units are placed, ``exhausted``, or the
+    bound of the solver.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -290,3 +300,5 @@ class TuneDocument(Model, kw_only=True, omit_defaults=False):
     cel_errors: str
     notices: tuple[str, ...]
     confirmed: Confirmation | msgspec.UnsetType | None = msgspec.UNSET
+    proof: ProofKind | None = None
+    certified: bool = False

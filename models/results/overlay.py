@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..formats.decode import Model
-from .common import API_VERSION
+from .common import API_VERSION, ProofKind
 
 OverlayReason = Literal["", "Conflict", "RuntimeValidation"]
 
@@ -13,7 +13,8 @@ OverlayReason = Literal["", "Conflict", "RuntimeValidation"]
 class OverlayAnswer(Model, kw_only=False, omit_defaults=False):
     """An overlay, in the order of evaluation. ``other`` is the overlay of equal weight that it meets.
 
-    ``types`` and ``offerings`` are how many it matches, counted once for each pool.
+    ``types`` and ``offerings`` are how many it matches, counted once for each pool. ``proof`` is what it rests on that
+    an overlay does not count: a witness, for the manifests show it.
     """
 
     name: str
@@ -24,6 +25,7 @@ class OverlayAnswer(Model, kw_only=False, omit_defaults=False):
     other: str
     types: int
     offerings: int
+    proof: ProofKind | None = None
 
 
 class OverlaidOffering(Model, kw_only=False, omit_defaults=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..formats.decode import Model
-from .common import API_VERSION, Reason
+from .common import API_VERSION, ProofKind, Reason
 from .plan import BoughtNodes, PlanStage
 
 BackoffReading = Literal["as-coded", "intended"]
@@ -122,7 +122,8 @@ class RequestAnswer(Model, kw_only=True, omit_defaults=False):
     """The answer to a request: its pods have room all together, or it failed, with the reasons.
 
     ``provisioned_at`` is the time at which all nodes are there. ``bought`` are nodes for this request; of several
-    requests that share one, the first pays for it. It is ``Undecided`` if the time limit ended before.
+    requests that share one, the first pays for it. It is ``Undecided`` if the time limit ended before. ``proof`` is
+    what it rests on that a request failed for want of room, null for others; ``certified``: anyone can check it.
     """
 
     time: int
@@ -137,6 +138,8 @@ class RequestAnswer(Model, kw_only=True, omit_defaults=False):
     reasons: tuple[Reason, ...]
     bought: tuple[BoughtNodes, ...]
     reservation: tuple[ReservedNode, ...]
+    proof: ProofKind | None = None
+    certified: bool = False
 
 
 class AnswerRound(Model, kw_only=True, omit_defaults=False):

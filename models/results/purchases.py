@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..formats.decode import Model
-from .common import API_VERSION
+from .common import API_VERSION, ProofKind
 from .comparison import SkippedAnswer
 from .plan import Number
 
@@ -37,6 +37,7 @@ class PurchaseAnswer(Model, kw_only=True, omit_defaults=False):
 
     ``refused`` are pods that kube-scheduler's rules refuse when the nodes are there and are filled one after the other.
     Of ``plan``, which keeps to these rules, they are pods that Karpenter itself refuses on the node alone.
+    ``proof`` is what ``proven`` rests on, null if it is not proven; ``certified``: anyone can check it.
     ``notices`` say what of the question it left aside, and which known defect of Karpenter may have decided.
     """
 
@@ -51,6 +52,8 @@ class PurchaseAnswer(Model, kw_only=True, omit_defaults=False):
     refused: tuple[str, ...]
     decided: bool
     notices: tuple[str, ...]
+    proof: ProofKind | None = None
+    certified: bool = False
 
 
 class PurchaseComparisonDocument(Model, kw_only=True, omit_defaults=False):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cached_property
 from time import monotonic
 from typing import TypeAlias
@@ -25,7 +24,6 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim, Resourc
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.karpenter import InstanceType
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import (
     AllocationDocument,
@@ -36,7 +34,6 @@ from ...models.results.common import (
     Status,
     UnitAnswer,
 )
-from ...models.results.purchases import PurchaseComparisonDocument
 from ...models.workload.groups import GroupError
 from ...models.workload.requested import all_units, merge_units, requested_units
 from ...models.workload.units import Unit
@@ -143,28 +140,6 @@ def _stage_lines(unit: UnitAnswer, stage: str, value: int) -> Lines:
         yield line(about, said, [] if cost == value else [f"the soft entries cost {cost}"])
     else:
         yield line(about, said, [], "the document has no terms of this stage to add up")
-
-
-def purchase_lines(document: PurchaseComparisonDocument, _: FeatureGates, question: CheckQuestion) -> Lines:
-    """Check the document of ``compare --plan`` with planners that buy: sums, and which pods there are."""
-    for one in document.planners:
-        cost = sum((Decimal(str(node.price)) for node in one.nodes), Decimal())
-        pods = [pod for node in one.nodes for pod in node.pods]
-        wrong = [] if abs(cost - Decimal(str(one.cost))) <= _ROUNDING else [f"the nodes cost {cost}"]
-        wrong += [f"pod {pod} is there twice" for pod, times in Counter(pods).items() if times > 1]
-        yield line(one.planner, f"{plural(len(one.nodes), 'node')} for {one.cost}", wrong)
-        types = question.cluster.objects(InstanceType)
-        lost = [
-            f"there is no InstanceType {node.instance_type}" for node in one.nodes if node.instance_type not in types
-        ]
-        yield line(one.planner, "instance types", lost)
-        if one.bound is not None:
-            beyond = [f"the nodes cost {one.cost}"] if one.bound > one.cost else []
-            yield line(one.planner, f"at least {one.bound}", beyond, "the document has no duals")
-        yield line(one.planner, f"{one.placed} pods placed", [], "the document does not say which devices they get")
-
-
-_ROUNDING = Decimal("1e-6")
 
 
 def unit_text(pod: str | None, claims: Sequence[str]) -> str:
