@@ -9,6 +9,7 @@ from ...models.formats.errors import plural
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.karpenter import CAPACITY_TYPE_LABEL, ZONE_LABEL
 from ...models.kubernetes.quantity import NANO, Quantity
+from ...models.results.common import ProofKind
 from ...models.results.overlay import OverlaidType, OverlayAnswer, OverlayDocument
 from .documents import LATE, CheckQuestion, Lines, line
 from .node_pools import NodePoolReading, OverlaidKind, OverlaidWay, OverlayJudgement
@@ -52,6 +53,7 @@ def _judgement_flaws(told: OverlayAnswer, judged: OverlayJudgement) -> Iterator[
         ("weight", told.weight, judged.overlay.spec.weight or 0),
         ("types", told.types, judged.types),
         ("offerings", told.offerings, judged.offerings),
+        ("proof", told.proof or "", ProofKind.WITNESS if judged.reason else ""),
     )
     for name, said, found in pairs:
         if said != found:

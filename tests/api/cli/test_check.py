@@ -59,14 +59,55 @@ def test_bad_input_is_one_line(drasat, document, arguments, said):
     assert len(done.err.splitlines()) == 1
 
 
-def test_nothing_is_loaded_of_what_makes_documents(document):
+VERBS = {
+    "allocate": (library.allocate, EXAMPLE),
+    "quota": (library.quota, "examples/kueue/e-fungibility"),
+    "overlay": (library.overlay, "examples/overlays"),
+    "provision": (library.provision, "examples/provisioning/merged"),
+    "plan": (lambda cluster: library.plan(cluster, buy=True), "examples/plan-pools"),
+    "tune": (library.tune, "examples/tune"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_nothing_is_loaded_of_what_makes_documents(tmp_path, verb):
     """A process of its own reads the manifests and the document, and neither compiles nor solves anything."""
+    ask, example = VERBS[verb]
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(ask(library.load(example)).to_dict()))
     code = (
         "import sys\n"
         "from drasat.cli.main import app\n"
-        f"sys.argv = ['drasat', 'check', {document()!r}, '-f', {EXAMPLE!r}]\n"
+        f"sys.argv = ['drasat', 'check', {str(path)!r}, '-f', {example!r}]\n"
         "try:\n    app()\nexcept SystemExit as end:\n    print(end.code)\n"
         f"print(sorted(name for name in sys.modules if name.startswith({MAKERS!r})))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.splitlines()[-2:] == ["0", "[]"]
+
+
+KINDS = ["QuotaResult", "ProvisionResult", "OverlayResult", "ComparisonResult", "PlanComparison", "TuneResult"]
+DEEP = "[" * 2000 + "]" * 2000
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "PlanResult", "PurchaseComparison", "None"])
+@pytest.mark.parametrize(
+    "rest", ["", ', "workloads": 7', ', "notices": ' + DEEP, ', "seed": 1e400', ', "asked": "many"']
+)
+def test_documents_with_wrong_or_missing_fields_are_one_line(drasat, tmp_path, kind, rest):
+    path = tmp_path / "result.json"
+    path.write_text(f'{{"apiVersion": "drasat.dev/v1alpha1", "kind": "{kind}"{rest}}}')
+    done = drasat("check", str(path), "-f", EXAMPLE)
+    assert (done.code, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
+
+
+def test_what_is_not_checked_stands_below_the_table(drasat, tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(library.tune(library.load("examples/tune")).to_dict()))
+    done = drasat("check", str(path), "-f", "examples/tune")
+    assert done.code == 0
+    assert "not checked: first fit is not run again" in done.out.splitlines()
+    assert json.loads(drasat("check", str(path), "-f", "examples/tune", "-o", "json").out)["notChecked"] == [
+        "first fit is not run again"
+    ]
