@@ -166,8 +166,8 @@ def command(
 
     The plan says on which nodes they go and with which devices, and bounds how much better another plan can be.
 
-    Exit codes: 0 all placed; 1 some are not, and nothing better exists within the gap; 2 bad input or usage; 3 some are
-    not, and that is not proven; 130 interrupted.
+    Exit codes: 0 all placed, but for members of coverage groups that are not needed; 1 some are not, and nothing better
+    exists within the gap; 2 bad input or usage; 3 some are not, and that is not proven; 130 interrupted.
     """
     from ..verbs.plan import plan
 
@@ -230,8 +230,12 @@ def _warnings(cluster: Cluster, result: PlanResult, existing: bool, cel_errors: 
 
 
 def _exit_code(result: PlanResult) -> Exit:
-    """Return the code that says whether all units are placed; if not, whether that is proven to be the best."""
-    if result.placed == result.document.asked:
+    """Return the code that says whether all units are placed; if not, whether that is proven to be the best.
+
+    Members of coverage groups that nobody needs are as good as placed.
+    """
+    unneeded = sum(one.unneeded for one in result.document.coverage or ())
+    if result.placed + unneeded == result.document.asked:
         return Exit.DONE
     return Exit.NO if result.outcome in ("Optimal", "Infeasible") else Exit.UNDECIDED
 
@@ -248,6 +252,10 @@ def _print_table(result: PlanResult, wide: bool = False) -> None:
         print_table(plan.HEADERS, plan.owner_cells(result.document))
     for headers, cells in plan.quota_tables(result.document, wide=wide):
         print_table(headers, cells, below=True, wide=wide)
+    if result.document.coverage:
+        print_table(
+            plan.COVERAGE_HEADERS, tables.display_cells(plan.coverage_rows(result.document)), below=True, wide=wide
+        )
     if result.document.bought:
         headers, rows = plan.bought_table(result.document)
         print_table(headers, tables.display_cells(rows), below=True, wide=wide)

@@ -31,6 +31,7 @@ BOUGHT_HEADERS = ("template", "count", "price", "cost")
 POOL_HEADERS = ("pool", "type", "zone", "capacity type", "count", "price", "cost")
 WORKLOAD_HEADERS = ("namespace", "workload", "queue", "pods", "flavors", "outcome")
 QUEUE_HEADERS = ("queue", "flavor", "resource", "nominal", "used", "borrowed")
+COVERAGE_HEADERS = ("namespace", "coverage group", "demand", "covered", "units", "not needed")
 STEP_HEADERS = ("step", "action", "object", "from", "to", "note")
 VICTIM_HEADERS = ("pod that goes", "node", "priority", "devices", "exceeded budgets", "returns", "reason")
 SCHEDULER_HEADERS = ("kube-scheduler alone", "for", "units", "victims", "once victims are gone", "note")
@@ -143,6 +144,13 @@ def queue_rows(document: PlanDocument) -> Iterator[Row]:
     """One row for each queue, flavor and resource, under ``QUEUE_HEADERS``."""
     for one in document.queues or ():
         yield one.queue, one.flavor, one.resource, one.nominal, one.used, one.borrowed
+
+
+def coverage_rows(document: PlanDocument) -> Iterator[Row]:
+    """One row a coverage group, under ``COVERAGE_HEADERS``."""
+    for one in document.coverage or ():
+        demand, covered = (_display_amount(amount) for amount in (one.demand, one.covered))
+        yield one.namespace, one.name, demand, covered, one.units, one.unneeded
 
 
 def step_rows(document: PlanDocument) -> Iterator[Row]:
@@ -278,6 +286,9 @@ def summary(document: PlanDocument) -> str:
     )
     count = sum(one.count for one in document.bought)
     summary = f"{summary}, {count} of them to be bought" if count else summary
+    if document.coverage:
+        covered = sum(one.covered >= one.demand for one in document.coverage)
+        summary = f"{summary}; {covered} of {plural(len(document.coverage), 'demand')} covered"
     if document.steps is not msgspec.UNSET:
         lost = len(document.victims or ())
         moved = sum(one.action in ("move", "evict") for one in document.steps) - lost
@@ -354,5 +365,6 @@ FRAMES: Mapping[str, tuple[Sequence[str], Callable[[PlanDocument], Iterator[Row]
     "steps": (STEP_HEADERS, step_rows),
     "victims": (VICTIM_HEADERS, victim_rows),
     "scheduler": (SCHEDULER_HEADERS, scheduler_rows),
+    "coverage": (COVERAGE_HEADERS, coverage_rows),
 }
 """The columns and the rows of each table that a frame is made of."""

@@ -103,10 +103,10 @@ class PlanResult(ResultWithManifests[PlanDocument]):
     def to_frame(
         self,
         table: Literal[
-            "units", "nodes", "owners", "objective", "workloads", "queues", "steps", "victims", "scheduler"
+            "units", "nodes", "owners", "objective", "workloads", "queues", "steps", "victims", "scheduler", "coverage"
         ] = "units",
     ) -> pandas.DataFrame:
-        """One row a unit; or a node, a unit's owner, a stage, a workload, quota in use, a step, or a victim.
+        """One row a unit; or a node, owner, stage, workload, quota in use, step, victim or coverage group.
 
         ``scheduler`` has what kube-scheduler would do, a row for each owner.
         """
@@ -384,6 +384,7 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
         workloads=found.quota.workloads if found.quota else msgspec.UNSET,
         queues=found.quota.queues if found.quota else msgspec.UNSET,
         duals=msgspec.UNSET if found.duals is None else found.duals,
+        coverage=found.coverage or msgspec.UNSET,
         timings=dict(found.seconds) if timings else msgspec.UNSET,
     )
 

@@ -318,6 +318,7 @@ GANG_DOMAIN_ANNOTATION = "drasat.dev/gang-domain"
 REPLICAS_ANNOTATION = "drasat.dev/replicas"
 VALUE_ANNOTATION = "drasat.dev/value"
 MOVE_COST_ANNOTATION = "drasat.dev/move-cost"
+COVERAGE_ANNOTATION = "drasat.dev/coverage"
 REPLICAS_MAX = 1_000_000
 # What an object weighs that does not say.
 DEFAULT_VALUE = Decimal(1)
@@ -326,10 +327,20 @@ _is_name = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII).f
 _is_label = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?").fullmatch
 _is_count = re.compile("0|[1-9][0-9]{0,6}").fullmatch
 _is_decimal = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII).fullmatch
+# Rows of a linear program have these beside ones.
+_is_amount = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,3})?", re.ASCII).fullmatch
 
 
 class AnnotationError(ValueError):
     """An annotation that cannot be read; one line with its field."""
+
+
+class CoverageEntry(NamedTuple):
+    """What a unit adds to its coverage group, and what the placed units of the group must add up to."""
+
+    group: str
+    value: Decimal
+    demand: Decimal
 
 
 class PlanAnnotations(NamedTuple):
@@ -339,6 +350,7 @@ class PlanAnnotations(NamedTuple):
     domain: str | None = None
     replicas: int | None = None
     value: Decimal | None = None
+    coverage: CoverageEntry | None = None
 
 
 NO_PLAN_ANNOTATIONS = PlanAnnotations()
@@ -365,17 +377,38 @@ def read_annotations(annotations: Mapping[str, str] | None, value: str = VALUE_A
         if problem := _annotation_problem(key, text):
             raise AnnotationError(f"metadata.annotations[{key}]: {problem}")
     replicas, weight = texts.get(REPLICAS_ANNOTATION), texts.get(value)
+    coverage = texts.get(COVERAGE_ANNOTATION)
     return PlanAnnotations(
         texts.get(GANG_ANNOTATION),
         texts.get(GANG_DOMAIN_ANNOTATION),
         None if replicas is None else int(replicas),
         None if weight is None else Decimal(weight).normalize(),
+        None if coverage is None else _coverage_entry(coverage),
     )
 
 
 def is_decimal(text: str) -> bool:
     """Whether the text is a decimal number that is not negative, of at most 12 digits before the point and 6 behind."""
     return _is_decimal(text) is not None
+
+
+class _CoverageText(msgspec.Struct, forbid_unknown_fields=True):
+    group: str
+    value: Decimal
+    demand: Decimal
+
+
+def _coverage_entry(text: str) -> CoverageEntry | None:
+    """Read the annotation of a coverage group; None if it cannot be read."""
+    try:
+        read = msgspec.json.decode(text, type=_CoverageText)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+    is_named = len(read.group) <= _NAME_MAX and _is_name(read.group) is not None
+    amounts = (read.value, read.demand)
+    if not is_named or any(not _is_amount(str(amount)) or amount <= 0 for amount in amounts):
+        return None
+    return CoverageEntry(read.group, read.value.normalize(), read.demand.normalize())
 
 
 def _annotation_problem(key: str, text: str) -> str | None:
@@ -399,6 +432,11 @@ _ANNOTATION_RULES: dict[str, tuple[Callable[[str], bool], str]] = {
     MOVE_COST_ANNOTATION: (
         lambda text: _is_count(text) is not None and int(text) <= REPLICAS_MAX,
         f"must be a whole number from 0 to {REPLICAS_MAX}",
+    ),
+    COVERAGE_ANNOTATION: (
+        lambda text: _coverage_entry(text) is not None,
+        'must be {"group": NAME, "value": NUMBER, "demand": NUMBER} as JSON, with numbers more than 0 of at most 9 '
+        "digits before the point and 3 behind it",
     ),
     VALUE_ANNOTATION: (
         is_decimal,

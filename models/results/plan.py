@@ -298,13 +298,32 @@ class QueueUsage(Model, kw_only=True, omit_defaults=False):
     borrowed: str
 
 
+class CoveredGroup(Model, kw_only=True, omit_defaults=False):
+    """A coverage group: what it demands, and what its members add up to, those that run included.
+
+    ``members`` are those in the queue, ``units`` how many of them the plan places.
+    """
+
+    namespace: str
+    name: str
+    demand: Number
+    covered: Number
+    members: int
+    units: int
+
+    @property
+    def unneeded(self) -> int:
+        """How many members have no place because the demand is covered without them."""
+        return self.members - self.units if self.covered >= self.demand else 0
+
+
 class PlanDocument(Model, kw_only=True, omit_defaults=False):
     """What ``plan -o json`` prints. ``asked`` and ``placed`` are numbers of units, ``gap`` is the one asked for.
 
     ``notices`` say what of the question was left aside. ``workloads`` and ``queues`` are there where quota counts,
     ``steps`` where running pods may move or lose their places, ``victims`` where they may lose them, ``removed`` where
-    nodes may go, ``duals`` where they are asked for. ``schedulerWould`` is there beside ``victims``, unless the plan
-    was interrupted.
+    nodes may go, ``duals`` where they are asked for, ``coverage`` where units cover demands. ``schedulerWould`` is
+    there beside ``victims``, unless the plan was interrupted.
     ``proof`` is what the proven stages rest on at least, null where none is; ``certified``: all stages are proven, and
     each by a witness or an audit.
     """
@@ -333,4 +352,5 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     scheduler_would: tuple[SchedulerDecision, ...] | msgspec.UnsetType = msgspec.UNSET
     removed: tuple[RemovedNode, ...] | msgspec.UnsetType = msgspec.UNSET
     duals: tuple[StageDuals, ...] | msgspec.UnsetType = msgspec.UNSET
+    coverage: tuple[CoveredGroup, ...] | msgspec.UnsetType = msgspec.UNSET
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

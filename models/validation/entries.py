@@ -163,12 +163,21 @@ def check_plan_annotations(findings: Findings, metadata: ObjectMeta, path: Path 
 
 
 def check_gang(findings: Findings, path: Path, grouped: bool, *places: ObjectMeta) -> None:
-    """Check that a domain is a gang's: of the annotation, or of a group that the pod's spec names (``grouped``)."""
+    """Check that a domain is a gang's: of the annotation, or of a group that the pod's spec names (``grouped``).
+
+    A unit is in a gang or in a coverage group.
+    """
     keys = {key for place in places for key in place.annotations or ()}
     if extensions.GANG_DOMAIN_ANNOTATION in keys and extensions.GANG_ANNOTATION not in keys and not grouped:
         findings.error(
             (*path, "annotations", MapKey(extensions.GANG_DOMAIN_ANNOTATION)),
             f"Forbidden: is for gangs only: {extensions.GANG_ANNOTATION}",
+            STRUCTURE,
+        )
+    if extensions.COVERAGE_ANNOTATION in keys and (grouped or extensions.GANG_ANNOTATION in keys):
+        findings.error(
+            (*path, "annotations", MapKey(extensions.COVERAGE_ANNOTATION)),
+            "Forbidden: a member of a gang is in no coverage group",
             STRUCTURE,
         )
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import TypeAlias
 
 from ..cluster.cluster import Cluster
 from ..kubernetes.core import Pod, PodSpec
-from ..kubernetes.extensions import ConstraintGroup, PlanAnnotations, requests_in_claim
+from ..kubernetes.extensions import ConstraintGroup, CoverageEntry, PlanAnnotations, requests_in_claim
 from ..kubernetes.gates import VERSIONS, FeatureGates
 from ..kubernetes.meta import key_of, matches_labels
 from ..kubernetes.serving import CoschedulingPodGroup, VolcanoPodGroup
@@ -82,6 +83,8 @@ def _named_entries(group: ConstraintGroup, unit: Unit) -> Iterator[tuple[str, ..
 
 # What a gang is known by while its members are still looked for.
 GangKey: TypeAlias = tuple[GangKind, str, str]
+COVERAGE: GangKind = "Coverage"
+"""The kind of coverage groups, which annotations of ours make."""
 
 
 class GangError(ValueError):
@@ -100,6 +103,8 @@ class GangCollector:
         self._running_nodes: dict[GangKey, list[str]] = {}
         self._kind_gangs: dict[GangKey, KindGang] = {}
         self._trees = GroupTrees(cluster, self._gates)
+        self._demands: dict[GangKey, Decimal] = {}
+        self._served: dict[GangKey, Decimal] = defaultdict(Decimal)
         self.has_foreign_groups = any(cluster.objects(model) for model in _FOREIGN_MODELS.values())
 
     def join(
@@ -116,6 +121,8 @@ class GangCollector:
         if key is None and own is not None:
             key = own.kind, namespace, own.name
             self._kind_gangs[key] = own
+        if annotations.coverage is not None:
+            return self._join_coverage(namespace, annotations.coverage, key)
         if key is not None and annotations.domain is not None:
             known = self._domains.setdefault(key, annotations.domain)
             if known != annotations.domain:
@@ -123,6 +130,18 @@ class GangCollector:
                 raise GangError(f"{key[0]} {namespace}/{key[2]}: its members name two domains, {first} and {second}")
         if key is not None and key[0] == "PodGroup" and spec is not None:
             self._compare_priority(key, spec)
+        return key
+
+    def _join_coverage(self, namespace: str, entry: CoverageEntry, gang: GangKey | None) -> GangKey:
+        key = COVERAGE, namespace, entry.group
+        if gang is not None:
+            raise GangError(f"coverage group {namespace}/{entry.group}: a member is in {gang[0]} {namespace}/{gang[2]}")
+        known = self._demands.setdefault(key, entry.demand)
+        if known != entry.demand:
+            first, second = sorted((known, entry.demand))
+            raise GangError(
+                f"coverage group {namespace}/{entry.group}: its members name two demands, {first:f} and {second:f}"
+            )
         return key
 
     def group_priority(self, namespace: str, spec: PodSpec) -> int | None:
@@ -169,13 +188,17 @@ class GangCollector:
             None,
         )
 
-    def record_running_member(self, key: GangKey, node: str) -> None:
-        """A member runs on this node."""
+    def record_running_member(self, key: GangKey, node: str, coverage: Decimal = Decimal(0)) -> None:
+        """A member runs on this node, and adds so much to its coverage group."""
         self._running_nodes.setdefault(key, []).append(node)
+        self._served[key] += coverage
 
     def gang(self, key: GangKey) -> Gang | None:
         """The gang, when all members are known; None for a group that asks for nothing."""
         kind, namespace, name = key
+        running = tuple(sorted(self._running_nodes.get(key, ())))
+        if kind == COVERAGE:
+            return Gang(kind, namespace, name, 0, None, running, demand=self._demands[key], served=self._served[key])
         own = self._kind_gangs.get(key)
         if own is not None:
             minimum, domain, problem = own.minimum, own.domain, ""
@@ -188,7 +211,6 @@ class GangCollector:
             parents, problem = self._parents(namespace, name)
         if minimum == 0 and domain is None and not problem and not parents:
             return None
-        running = tuple(sorted(self._running_nodes.get(key, ())))
         if kind == "PodGroup" and domain is not None and not problem:
             problem = self._domain_problem(f"{kind} {namespace}/{name}", domain, running)
         if parents and minimum is not None:
@@ -218,6 +240,16 @@ class GangCollector:
             return f"{label}: members run on a node without label {domain}"
         values = ", ".join(sorted(filter(None, found)))
         return f"{label}: more than 1 domain found for pod group: {values}" if len(found) > 1 else ""
+
+
+def covered_amounts(units: Iterable[tuple[UnitSet, bool]]) -> dict[Gang, Decimal]:
+    """What the members of each coverage group add up to: those that run, and those of these units that are placed."""
+    found: dict[Gang, Decimal] = {}
+    for one, is_placed in units:
+        gang = one.gang
+        if gang is not None and gang.demand is not None:
+            found[gang] = found.get(gang, gang.served) + (one.coverage if is_placed else 0)
+    return found
 
 
 def _gang_key(namespace: str, annotations: PlanAnnotations, spec: PodSpec | None) -> GangKey | None:

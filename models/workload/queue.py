@@ -19,7 +19,7 @@ from ..kubernetes.meta import ObjectKey, matches_labels, parse_label_selector
 from . import unit_classes
 from .controllers import MissingPods, read_controllers
 from .expansion import copy_of_pod
-from .gangs import GangCollector, GangKey, split_by_groups
+from .gangs import COVERAGE, GangCollector, GangKey, split_by_groups
 from .node_room import device_resources, running_pods
 from .pod_sets import KindGang, check_number_of_units
 from .requests import backed_resources
@@ -117,6 +117,7 @@ class _QueueReader:
             extensions.GANG_DOMAIN_ANNOTATION,
             extensions.REPLICAS_ANNOTATION,
             extensions.VALUE_ANNOTATION,
+            extensions.COVERAGE_ANNOTATION,
             value,
         )
         self._read: dict[tuple[str | None, ...], extensions.PlanAnnotations] = {}
@@ -136,14 +137,15 @@ class _QueueReader:
         return self._with_gangs(pairs, group)
 
     def groups(self) -> Mapping[GangKey, GroupMembers]:
-        """All groups by their keys, in the order of the keys."""
+        """All groups that are placed together by their keys, in the order of the keys."""
         found: dict[GangKey, GroupMembers] = defaultdict(GroupMembers)
         found.update((("PodGroup", *key), GroupMembers()) for key in self._cluster.pod_groups)
         for one, group in self._joined_sets():
-            if group is not None:
+            if group is not None and group[0] != COVERAGE:
                 found[group].waiting += one.replicas
-        for key, group in self._running_members():
-            found[group].running.append(key)
+        for key, group, _ in self._running_members():
+            if group[0] != COVERAGE:
+                found[group].running.append(key)
         known = {key: replace(members, gang=self._gangs.gang(key)) for key, members in sorted(found.items())}
         trees: dict[GangKey, GroupMembers] = defaultdict(GroupMembers)
         for members in known.values():
@@ -153,18 +155,20 @@ class _QueueReader:
                 trees[parent.key].running += members.running
         return {**known, **trees}
 
-    def _running_members(self) -> Iterator[tuple[ObjectKey, GangKey]]:
+    def _running_members(self) -> Iterator[tuple[ObjectKey, GangKey, Decimal]]:
+        """Yield running pods with their groups, and with what they add to a coverage group."""
         for key, pod in running_pods(self._cluster).items():
             if pod.spec.node_name and self._may_be_in_gang(key, pod, pod.metadata.annotations):
                 annotations = self._annotations_of("Pod", key, pod.metadata.annotations)
                 gang = self._gangs.join(key[0], annotations, pod, self._controllers.gangs.get(key))
                 if gang is not None:
-                    yield key, gang
+                    coverage = annotations.coverage
+                    yield key, gang, Decimal(0) if coverage is None else coverage.value
 
     def _joined_sets(self) -> list[_JoinedSet]:
         running = running_pods(self._cluster)
-        for key, gang in self._running_members():
-            self._gangs.record_running_member(gang, running[key].spec.node_name or "")
+        for key, gang, coverage in self._running_members():
+            self._gangs.record_running_member(gang, running[key].spec.node_name or "", coverage)
         objects: dict[type[Any], dict[ObjectKey, Any]] = defaultdict(dict)
         objects.update({Pod: dict(self._cluster.pods), ResourceClaim: dict(self._cluster.claims)})
         for model, key in self._controllers.missing:
@@ -257,23 +261,25 @@ class _QueueReader:
     ) -> _JoinedSet:
         """The set with what its annotations say, and the key of its gang."""
         gang = self._gangs.join(one.namespace, annotations, one.pod, own)
+        if annotations.coverage is not None:
+            one = one._replace(coverage=annotations.coverage.value)
         return (one if annotations.replicas is None else one._replace(name_prefix=one.name, is_copied=True)), gang
 
     def _with_gangs(self, sets: list[_JoinedSet], group: GroupSelection | None) -> list[unit_classes.UnitSet]:
         """The sets with their gangs, which are known when all members are; units are alike in one gang only."""
         gangs = {key: self._gangs.gang(key) for _, key in sets if key is not None}
         gangs = {key: group.limited(key, gang) for key, gang in gangs.items()} if group else gangs
-        signatures: dict[tuple[bytes, GangKey], bytes] = {}
+        signatures: dict[tuple[bytes, GangKey, Decimal], bytes] = {}
         found = []
         for one, key in sets:
             gang = gangs[key] if key else None
             if key is None or gang is None:
                 found.append(one)
                 continue
-            both = one.signature, key
-            if both not in signatures:
-                signatures[both] = unit_classes.signature_of(*both)
-            found.append(one._replace(gang=gang, signature=signatures[both]))
+            parts = one.signature, key, one.coverage
+            if parts not in signatures:
+                signatures[parts] = unit_classes.signature_of(*parts)
+            found.append(one._replace(gang=gang, signature=signatures[parts]))
         return found
 
     def _annotations_of(

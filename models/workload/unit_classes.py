@@ -110,6 +110,8 @@ class Gang:
     members that run already. ``problem`` says why no member can be placed: the object that members name is not there.
     ``most`` of the members that wait are placed at most, where a question asks for no more. ``parents`` are the groups
     of groups above it, from below.
+    A gang with a ``demand`` is a coverage group: any members are enough whose values add up to it, those of members
+    that run, ``served``, included.
     """
 
     kind: GangKind
@@ -121,6 +123,8 @@ class Gang:
     problem: str = ""
     most: int | None = None
     parents: tuple[ParentGroup, ...] = ()
+    demand: Decimal | None = None
+    served: Decimal = Decimal(0)
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -141,6 +145,10 @@ class Gang:
         """The value of the domain's label on a node; None without a domain, or without that label."""
         return (node.metadata.labels or {}).get(self.domain) if self.domain is not None else None
 
+    def falls_short(self, covered: Decimal) -> str:
+        """Say that so much does not cover the demand of a coverage group."""
+        return f"{self.label} needs {self.demand:f}, and its members add up to {covered:f}"
+
     def too_small(self, waiting: int) -> str:
         """Say that so many members that wait, and those that run, are not enough; nothing if they are."""
         there = waiting + len(self.running_nodes)
@@ -159,6 +167,7 @@ class UnitSet(NamedTuple):
 
     An owner with several sets counts replicas through all of them, from ``first`` on in this one. ``name_numbers`` are
     then the numbers in the names, empty for a name without one. ``node`` is the node that a DaemonSet's pod is for.
+    ``coverage`` is what each unit adds to its coverage group.
     """
 
     kind: OwnerKind
@@ -175,6 +184,7 @@ class UnitSet(NamedTuple):
     first: int = 0
     name_numbers: Sequence[int] | None = None
     node: str = ""
+    coverage: Decimal = Decimal(0)
 
     @property
     def replicas(self) -> int:

@@ -100,7 +100,7 @@ def incomplete_gang_notices(
             )
     found = [line for gang, names in members.items() for line in _gang_lines(cluster, gang, names, placed)]
     if trees:
-        from ..verification.group_trees import tree_findings
+        from ..verification.gangs import tree_findings
 
         there = [(gang, placed.get(name)) for gang, names in members.items() for name in names if gang.parents]
         at = [((gang.namespace, gang.name), node) for gang, node in there if node is not None]

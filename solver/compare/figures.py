@@ -24,7 +24,7 @@ from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.node_room import missing_resources
 from ...models.workload.queue import read_queue
 from ...models.workload.requests import format_amount
-from ...models.workload.unit_classes import Gang
+from ...models.workload.unit_classes import Gang, UnitSet
 from ...problem.compiler import Compiler
 from ...problem.filters import usable_devices
 from ...problem.messages import FatalError
@@ -223,12 +223,14 @@ def figures(
 
 
 def _whole_gangs(units: Iterable[QueuedUnit], outcomes: Iterable[PlannedUnitOutcome]) -> int:
-    nodes: dict[Gang, list[str | None]] = defaultdict(list)
+    members: Counter[Gang] = Counter()
+    placed: dict[Gang, list[UnitSet]] = defaultdict(list)
     for unit, one in zip(units, outcomes, strict=True):
-        if unit.unit_set.gang is not None:
-            nodes[unit.unit_set.gang].append(one.node)
-    placed = ((gang, [node for node in all_ if node is not None], len(all_)) for gang, all_ in nodes.items())
-    return sum(bool(there) and is_whole(gang, there, members) for gang, there, members in placed)
+        gang = unit.unit_set.gang
+        if gang is not None:
+            members[gang] += 1
+            placed[gang] += [unit.unit_set] if one.node is not None else []
+    return sum(bool(own) and is_whole(gang, own, members[gang]) for gang, own in placed.items())
 
 
 def _fragmentation(node_states: NodeStates, workload: TargetWorkload, devices: int) -> Fragmentation:

@@ -247,11 +247,11 @@ class _PreemptingScheduler:
         if gang is not None and not self._is_whole(gang, members, len(members)):
             self._scheduler.withdraw([unit for unit in arriving if self._scheduler.is_placed(unit)])
 
-    def _is_whole(self, gang: Gang, members: Iterable[QueuedUnit], waiting: int) -> bool:
+    def _is_whole(self, gang: Gang, members: Sequence[QueuedUnit], waiting: int) -> bool:
         """Whether enough of the ``waiting`` members of a gang have a node, in one domain."""
-        names = self._names(members)
+        names, placed = self._names(members), [one.unit_set for one in members if self._node(one) is not None]
         return not gang.problem and (
-            is_whole(gang, names, waiting) and in_one_domain(gang, names, self.inputs.cluster.nodes)
+            is_whole(gang, placed, waiting) and in_one_domain(gang, names, self.inputs.cluster.nodes)
         )
 
     def _names(self, units: Iterable[QueuedUnit]) -> list[str]:

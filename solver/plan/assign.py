@@ -17,8 +17,9 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import ProofKind
-from ...models.results.plan import PlanStage, plan_stage
+from ...models.results.plan import CoveredGroup, PlanStage, plan_stage
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.gangs import covered_amounts
 from ...models.workload.node_room import plugin_classes
 from ...models.workload.preferences import preference_score
 from ...models.workload.quota import Admissions
@@ -377,7 +378,27 @@ def build_plan_outcome(
         statistics=statistics,
         notices=(*unknown_rooms(nodes, request.queue, buys=request.catalogue is not None), *request.earlier.notices),
         quota=planned_quota(request.quota, request.queue, assignment.admissions, reasons) if request.quota else None,
+        coverage=tuple(_covered_groups(request, instance, assignment)),
     )
+
+
+def _covered_groups(request: PlanRequest, instance: PlanInstance, assignment: PlanAssignment) -> Iterator[CoveredGroup]:
+    """What the plan comes to in each coverage group of the queue."""
+    if not instance.unplaceable and not any(one.covered for one in instance.gang_alternatives):
+        return
+    assigned = assignment.assigned
+    pairs = [(planned.unit_set, place in assigned) for place, planned in enumerate(request.queue)]
+    members, placed = Counter(one.gang for one, _ in pairs), Counter(one.gang for one, is_placed in pairs if is_placed)
+    for gang, amount in covered_amounts(pairs).items():
+        demand, covered = (display_number(Fraction(one)) for one in (gang.demand or 0, amount))
+        yield CoveredGroup(
+            namespace=gang.namespace,
+            name=gang.name,
+            demand=demand,
+            covered=covered,
+            members=members[gang],
+            units=placed[gang],
+        )
 
 
 def _counted_again(request: PlanRequest, assignment: PlanAssignment, goal: Goal, result: StageResult) -> StageResult:

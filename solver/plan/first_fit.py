@@ -1,7 +1,6 @@
 """First fit: units arrive one by one, and each is placed for good on the first node that fits, or refused.
 
 ``first_fit`` is what a plan is measured against: no plan is worse, and what a plan leaves is filled up in this way.
-``SequentialScheduler`` is the scheduler, which takes any policy that scores nodes.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.group_trees import torn_groups
 from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
 from ...models.workload.requests import Requests
-from ...models.workload.unit_classes import Gang
+from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef
 from ...problem.node_state import AllocatedState
 from ..engines.engine import Session
@@ -220,11 +219,11 @@ class SequentialScheduler:
         self._before = dict(made or {})
         self._made = dict(self._before)
         self._users: Counter[ObjectKey] = Counter()
-        self._names: dict[Gang, list[str]] = defaultdict(list)
+        self._members_before: dict[Gang, list[tuple[UnitSet, str]]] = defaultdict(list)
         for unit, name in self._earlier:
             self._users.update(ref.key for ref in unit.unit.claims)
             if unit.unit_set.gang is not None:
-                self._names[unit.unit_set.gang].append(name)
+                self._members_before[unit.unit_set.gang].append((unit.unit_set, name))
         # With the position of its node.
         self._placed: dict[int, tuple[QueuedUnit, int]] = {}
         self._reasons: dict[int, tuple[Reason, ...]] = {}
@@ -319,16 +318,17 @@ class SequentialScheduler:
     def _settle(self, gang: Gang, members: Sequence[QueuedUnit]) -> None:
         """Remove the members of a gang that is not whole."""
         names, nodes = self._nodes_of(gang, members), self._context.session.cluster.nodes
-        whole = len(members) + len(self._names.get(gang, ()))
-        if not (is_whole(gang, names, whole) and in_one_domain(gang, names, nodes)):
-            self.withdraw([one for one in members if self.is_placed(one)])
+        before, there = self._members_before.get(gang, ()), [one for one in members if self.is_placed(one)]
+        placed = [*(one for one, _ in before), *(one.unit_set for one in there)]
+        if not (is_whole(gang, placed, len(members) + len(before)) and in_one_domain(gang, names, nodes)):
+            self.withdraw(there)
 
     def _withdraw_torn_trees(self, members: Mapping[Gang, Sequence[QueuedUnit]]) -> None:
         """Remove groups below a group of groups that is not whole, or not in one domain."""
         trees = {gang: units for gang, units in members.items() if gang.parents}
         gone = list(trees)
         while gone:
-            gangs = [gang for gang in dict.fromkeys((*trees, *self._names)) if gang.parents]
+            gangs = [gang for gang in dict.fromkeys((*trees, *self._members_before)) if gang.parents]
             there = {(one.key, one.parents): self._nodes_of(one, trees.get(one, ())) for one in gangs}
             torn = set(torn_groups(there, self._context.session.cluster.nodes))
             gone = [gang for gang in trees if gang.key in torn and any(map(self.is_placed, trees[gang]))]
@@ -336,8 +336,8 @@ class SequentialScheduler:
 
     def _nodes_of(self, gang: Gang, members: Iterable[QueuedUnit]) -> list[str]:
         """The nodes of members of a gang that were placed before, and of these members."""
-        there = (self._placed[id(one.unit)][1] for one in members if self.is_placed(one))
-        return [*self._names.get(gang, ()), *(self._node_states.node(at).metadata.name for at in there)]
+        there = [self._node_states.node(self._placed[id(one.unit)][1]) for one in members if self.is_placed(one)]
+        return [*(name for _, name in self._members_before.get(gang, ())), *(node.metadata.name for node in there)]
 
     def _withdraw_stranded(self, members: Mapping[Gang, Sequence[QueuedUnit]]) -> None:
         """Remove units that needed others that are gone: those do not pass when all are placed again in their order."""

@@ -15,6 +15,7 @@ from random import Random
 
 from ...models.kubernetes.core import Node
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.gangs import covered_amounts
 from ...models.workload.unit_classes import Gang
 from ...problem.compiler import Question
 from ...problem.node_state import NodeContextBuilder
@@ -27,6 +28,7 @@ from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_inst
 from .build.objectives import (
     COMPACT,
     COST,
+    COVERAGE_STAGE,
     FEWEST_NODES,
     FRAGMENTATION,
     FREE_DOMAINS,
@@ -274,6 +276,8 @@ class PlanValues:
             return self._free_domains(goal)
         if name in MOVE_STAGES:
             return self._moved(name) - goal.earlier
+        if name == COVERAGE_STAGE:
+            return self._covered_groups()
         if name == COST:
             return int(bought_cost(self._assignment) * goal.scale)
         if name == FEWEST_NODES:
@@ -298,6 +302,11 @@ class PlanValues:
             if node.metadata.name != home.node or {ref.key: own for ref, own in made} != dict(home.allocations):
                 total += home.cost if name == MOVE_COST else 1
         return total
+
+    def _covered_groups(self) -> int:
+        queue, assigned = self._request.queue, self._assignment.assigned
+        pairs = ((queue[place].unit_set, place in assigned) for place in self._request.open_positions)
+        return sum(covered >= (gang.demand or 0) for gang, covered in covered_amounts(pairs).items())
 
     def _sum_of_copies(self, name: str) -> int:
         """Add up what units cost by what they take."""
@@ -474,7 +483,7 @@ def _torn_with(
     sizes: Counter[Gang | None] = Counter(planned.unit_set.gang for planned in queue if planned.unit_set.gang in gangs)
     for gang in gangs:
         own = [place for place in assigned if queue[place].unit_set.gang == gang]
-        names = [assigned[place][0].metadata.name for place in own if place not in gone]
-        if gang is not None and not is_whole(gang, names, sizes[gang]):
+        staying = [queue[place].unit_set for place in own if place not in gone]
+        if gang is not None and not is_whole(gang, staying, sizes[gang]):
             gone.update(own)
     return gone

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import count
@@ -28,7 +28,7 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import remaining_after, remaining_allocatable
 from ...models.workload.pod_rules import PodRules
 from ...models.workload.requests import Requests
-from ...models.workload.unit_classes import Gang
+from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.compiler import Compiler, Question
 from ...problem.node_classes import node_class_key
@@ -354,11 +354,13 @@ def trial_of(attempt: NodeResult) -> Trial:
     return Trial(attempt.status, attempt.allocations, attempt.message)
 
 
-def is_whole(gang: Gang, nodes: Sequence[str], members: int) -> bool:
-    """Tell whether enough members are on ``nodes``; the queue has ``members`` of them."""
+def is_whole(gang: Gang, placed: Collection[UnitSet], members: int) -> bool:
+    """Tell whether enough members are ``placed``, by the sets of these; the queue has ``members`` of them."""
+    if gang.demand is not None:
+        return gang.served + sum(one.coverage for one in placed) >= gang.demand
     if gang.minimum is None:
-        return len(nodes) == members
-    return len(nodes) + len(gang.running_nodes) >= gang.minimum
+        return len(placed) == members
+    return len(placed) + len(gang.running_nodes) >= gang.minimum
 
 
 def in_one_domain(gang: Gang, names: Iterable[str], nodes: Mapping[str, Node]) -> bool:

@@ -21,6 +21,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import ProofKind, Reason
 from ...models.results.plan import (
+    CoveredGroup,
     PlannedNode,
     PlannedUnit,
     PlannedWorkload,
@@ -245,6 +246,7 @@ class PlanOutcome:
     among the units, and ``steps`` an order in which all that the plan says can be carried out; ``removed`` are nodes
     that go, with their prices. ``lost`` are running units without a place: ``Pod`` or ``ResourceClaim`` with a key;
     ``victims`` are these pods as documents have them. ``duals`` are there where they are asked for.
+    ``coverage`` says what coverage groups have.
     ``audited`` are the positions of units of which an audit found, too, that no node has a place for them.
     """
 
@@ -269,6 +271,7 @@ class PlanOutcome:
     lost: tuple[tuple[str, ObjectKey], ...] = ()
     victims: tuple[PlanVictim, ...] = ()
     audited: frozenset[int] = frozenset()
+    coverage: tuple[CoveredGroup, ...] = ()
 
     @property
     def asked(self) -> int:

@@ -39,6 +39,7 @@ from ..engines.registry import effective_policy
 from ..verification.verify import VerificationTimeoutError
 from .assign import PlanAssignment, assign_plan, build_plan_outcome, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
+from .build.gangs import forbid_coverage
 from .build.nodes import build_node_catalogue
 from .build.objectives import (
     FRAGMENTATION,
@@ -130,6 +131,8 @@ def plan(
     charged = None if quota is None else QuotaQueue(quota, sets)
     sets = sets if charged is None else charged.sets
     queue = list(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
+    if charged or lifted:
+        forbid_coverage(queue, "quota of Kueue" if charged else "running pods that may move or lose their places")
     refused = refused_units(cluster, queue, charged)
     if lifted:
         refused.update(lifted.refused_places(queue))
@@ -140,6 +143,7 @@ def plan(
     positions = [place for place in range(len(queue)) if place not in refused]
     before = _with_daemons(session, queue, positions, time.coupling_ends())
     earlier = _with_coupled_units(session, queue, positions, before, time.coupling_ends(), charged, only_new=only_new)
+    forbid_coverage((queue[place] for place in earlier.positions), "ConstraintGroups and DaemonSets")
     refused.update(earlier.reasons)
     positions = [place for place in positions if place not in before.positions]
     catalogue = build_node_catalogue(cluster, _single_host_gangs(queue), purchase_limits) if buy else None

@@ -25,6 +25,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.gangs import covered_amounts
 from ...models.workload.node_room import device_resources, remaining_after, remaining_allocatable, subtract_requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
@@ -65,6 +66,7 @@ def unplaced_reasons(
     classes: dict[bytes, list[int]] = defaultdict(list)
     members: dict[Gang, list[QueuedUnit]] = defaultdict(list)
     gang_nodes: dict[Gang, list[str]] = defaultdict(list)
+    covered = covered_amounts((one.unit_set, place in assigned) for place, one in enumerate(queue))
     for position, one in enumerate(queue):
         gang = one.unit_set.gang
         if position not in assigned and position not in known:
@@ -98,7 +100,8 @@ def unplaced_reasons(
             if gang is not None:
                 # Placed members count as running.
                 others, waiting = [one.unit for one in members[gang][:MOST_MEMBERS]], len(members[gang])
-                gang = replace(gang, running_nodes=tuple(sorted((*gang.running_nodes, *gang_nodes[gang]))))
+                there = tuple(sorted((*gang.running_nodes, *gang_nodes[gang])))
+                gang = replace(gang, running_nodes=there, served=covered.get(gang, gang.served))
             rules, forbidden = first.unit_set.shape.rules, dict[str, str]()
             if ledger is not None and rules is not None:
                 refusals = ((name, ledger.refusal(rules, name)) for name in cluster.nodes)
@@ -256,6 +259,9 @@ class UnplacedExplainer:
         self, gang: Gang, demand: UnitDemand, demands: Sequence[UnitDemand], waiting: int, after: RemainingResources
     ) -> Iterator[Reason]:
         """Say how many members find a node, and what the first member that finds none is missing."""
+        if gang.demand is not None and gang.served >= gang.demand:
+            yield Reason(GANG, "", f"{gang.label} is covered without it: {gang.served:f} of {gang.demand:f}")
+            return
         needed = waiting if gang.minimum is None else gang.minimum - len(gang.running_nodes)
         # Where members may be: where there is a domain, the nodes of values that are not ruled out.
         candidates = sorted(node for _, nodes in _gang_domains(self._screening, gang) for node in nodes)
@@ -263,6 +269,11 @@ class UnplacedExplainer:
             yield Reason(GANG, "", too_small)
         elif not candidates and gang.domain:
             yield Reason(GANG, "", f"{gang.label}: no value of the label {gang.domain} is left for all members")
+        elif gang.demand is not None:
+            yield Reason(
+                GANG, "", f"{gang.label} is covered or has no place: its members must add up to {gang.demand:f}"
+            )
+            yield from self._single_unit_reasons(demand, after, candidates)
         elif needed <= 0:
             # The gang is there without this unit, which need only be where the others are.
             yield from self._single_unit_reasons(demand, after, candidates)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import msgspec
 
@@ -12,7 +13,7 @@ from ...models.results.explanation import ExplainedGroup, ExplainedUnit, Explana
 from ...models.workload.evictions import emptied_cluster
 from ...models.workload.queue import read_groups
 from .documents import CheckQuestion, Lines, ToldRefusal, ToldUnit, UnitCheck, line, unit_text
-from .plans import gang_findings
+from .gangs import gang_findings
 
 
 def explanation_lines(document: ExplanationDocument, gates: FeatureGates, question: CheckQuestion) -> Lines:
@@ -76,7 +77,7 @@ def _group_lines(group: ExplainedGroup, gates: FeatureGates, cel_errors: str, qu
         gang = read_groups(state, gates, natural_gangs=True)[key].gang
         nodes = [one.node for one in trial.units]
         if gang is not None and nodes:
-            sets = ((gang, node) for node in (*nodes, *([None] * (trial.wait - len(nodes)))))
+            sets = ((gang, node, Decimal(0)) for node in (*nodes, *([None] * (trial.wait - len(nodes)))))
             yield line(about, trial.answer, [one.message for one in gang_findings(state, sets)])
 
 

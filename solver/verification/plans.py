@@ -28,9 +28,9 @@ from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.requested import all_units
-from ...models.workload.unit_classes import Gang, UnitSet
+from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import ClaimRef, Unit
-from .group_trees import tree_findings
+from .gangs import gang_findings, tree_findings
 from .nodes import NodeLoads
 from .payments import template_of, value_findings
 from .pod_rules import pod_rule_findings
@@ -70,6 +70,7 @@ def plan_violations(
     - PLAN-ROOM: what units take of a node is left there by the pods that run.
     - PLAN-GANG: of a gang all members are placed, or as many as are enough together with those that run, or none;
       none of a gang whose group is not there.
+    - PLAN-COVERAGE: the members of a coverage group that are placed or run add up to its demand, or none is placed.
     - PLAN-DOMAIN: the nodes of a gang's members, those that run included, have one value of the gang's label.
     - PLAN-TREE: who is placed below a CompositePodGroup is there with enough of its groups, in its domain.
     - PLAN-PORT, PLAN-VOLUME, PLAN-ANTI-AFFINITY, PLAN-AFFINITY, PLAN-SPREAD: what pods say of one another holds for
@@ -118,6 +119,8 @@ def plan_violations(
     """
     queue = Queue(cluster, gates, namespace, selector, natural_gangs, quota, admissions or {}, group)
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
+    members = ((one.gang, unit.node, one.coverage) for unit, one in queue.known if one.gang is not None)
+    found += gang_findings(cluster, members, stages)
     placed = [(unit.node, one) for unit, one in queue.known if unit.node is not None]
     found += value_findings(cluster, gates, placed, stages)
     found += _preference_findings(cluster, units, stages)
@@ -151,8 +154,6 @@ def _plan_findings(
     )
     yield from pod_rule_findings(cluster, list(_placed_pods(cluster, units, order)))
     yield from purchase_findings(cluster)
-    gangs = ((one.gang, unit.node) for unit, one in queue.known)
-    yield from gang_findings(cluster, ((gang, node) for gang, node in gangs if gang is not None))
     grouped = ((one.gang, unit.node) for unit, one in queue.known if one.gang is not None and one.gang.parents)
     yield from tree_findings(
         cluster, gates, (((gang.namespace, gang.name), node) for gang, node in grouped if node is not None)
@@ -434,51 +435,6 @@ def _may_be(node: Node, offering: karpenter.Offering) -> bool:
 
 def _label(one: Node | karpenter.NodeClaim, label: str) -> str:
     return (one.metadata.labels or {}).get(label, "")
-
-
-GangMemberNodes = Iterable[tuple[Gang, str | None]]
-"""The gang of each member of the queue, and the member's node if it is placed."""
-
-
-def gang_findings(cluster: Cluster, members: GangMemberNodes) -> Iterator[Finding]:
-    """Yield what is wrong with gangs of which some member is placed."""
-    gangs: dict[tuple[str, str, str], tuple[Gang, list[str | None]]] = {}
-    for gang, node in members:
-        gangs.setdefault((gang.kind, gang.namespace, gang.name), (gang, []))[1].append(node)
-    for gang, nodes in gangs.values():
-        placed = [node for node in nodes if node is not None]
-        if placed:
-            yield from _incomplete_gang(gang, len(placed), len(nodes))
-            yield from _split_domains(cluster, gang, placed)
-
-
-def _incomplete_gang(gang: Gang, placed: int, requested: int) -> Iterator[Finding]:
-    if gang.problem:
-        yield Finding("PLAN-GANG", f"{gang.label} has members placed, but {gang.problem}")
-    elif gang.minimum is None and placed < requested:
-        yield Finding("PLAN-GANG", f"{gang.label}: {placed} of {requested} members are placed")
-    elif gang.minimum is not None and placed + len(gang.running_nodes) < gang.minimum:
-        there = f"{placed} are placed and {len(gang.running_nodes)} run already"
-        yield Finding("PLAN-GANG", f"{gang.label} is of at least {gang.minimum} members, {there}")
-
-
-def _split_domains(cluster: Cluster, gang: Gang, placed: Sequence[str]) -> Iterator[Finding]:
-    """Whether members, those that run included, are in several domains; a node without the label is in none.
-
-    Nothing is known of nodes that are not in the cluster.
-    """
-    if gang.domain is None:
-        return
-    domains: set[str] = set()
-    for name in dict.fromkeys((*placed, *(name for name in gang.running_nodes if name in cluster.nodes))):
-        value = (cluster.node(name).metadata.labels or {}).get(gang.domain)
-        if value is None:
-            yield Finding("PLAN-DOMAIN", f"{gang.label}: node {name} has no label {gang.domain}")
-        else:
-            domains.add(value)
-    if len(domains) > 1:
-        values = ", ".join(sorted(domains))
-        yield Finding("PLAN-DOMAIN", f"{gang.label} is in several domains of {gang.domain}: {values}")
 
 
 def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:

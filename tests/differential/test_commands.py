@@ -29,6 +29,7 @@ BEYOND = [
 # Queues, which are for plans.
 PLANS = [
     "consolidate",
+    "coverage",
     "group-questions",
     "make-room",
     "plan-buy",

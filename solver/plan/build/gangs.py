@@ -1,8 +1,9 @@
-"""Gangs of a plan as gang classes and roles.
+"""Gangs and coverage groups of a plan as gang classes and roles.
 
 Equal gangs that are placed whole are one gang class. A gang that may be placed in part, or whose running members count,
-has a gang class for whether it is placed, and one for each of its members. A gang that is bound to a domain of a node
-label has all of these once for each value of the label, and one value is chosen.
+has a gang class for whether it is placed, and one for each of its members. So has a coverage group, of which members
+are placed until their values add up to its demand. A gang that is bound to a domain of a node label has all of these
+once for each value of the label, and one value is chosen.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from ....models.kubernetes.core import Node
+from ....models.workload.expansion import QueuedUnit
 from ....models.workload.group_trees import GroupKey, ParentGroup
 from ....models.workload.unit_classes import Gang
 from ...engines.copies import connected_groups
@@ -104,17 +109,22 @@ GangSets = tuple[tuple[Member, ...], ...]
 """Sets of units that are placed together; each set has as many of each unit class as any other."""
 
 
+_Way = tuple[UnitClass, GangSets, int]
+"""Sets of units that may be placed for a gang, and what one set counts: members, or what they cover."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GangAlternative:
     """A gang class of the instance: the sets of units it may stand for, and the role that each unit class plays.
 
     Several alternatives may be about the same sets, in one domain each. One without sets only says whether a gang with
-    a minimum is placed.
+    a minimum is placed, or whether a coverage group is ``covered``.
     """
 
     gang_sets: GangSets | None
     roles: Mapping[int, int]
     unit_classes: tuple[UnitClass, ...] = ()
+    covered: Gang | None = None
 
 
 @dataclass
@@ -161,19 +171,19 @@ class GangBuilder:
             domains = self._domains(gang)
             units = sum(unit_class.size for unit_class, _ in members)
             running = len(gang.running_nodes)
-            problem = gang.problem or gang.too_small(units)
+            problem = gang.problem or gang.too_small(units) or _covers_too_little(gang, choices)
             if problem:
                 self.unplaceable.update((position, problem) for _, entry in members for position in entry.positions)
             elif gang.parents:
                 places = self._places(gang.domain, gang.running_nodes, gang.parents)
-                switches = self._partial(gang, (gang.minimum or units) - running, places, choices)
+                switches = self._partial(gang, (gang.minimum or units) - running, {}, places, choices)
                 self._below(gang.parents, gang.key, list(zip(places, switches, strict=True)))
-            elif gang.minimum is None or gang.minimum == units + running:
+            elif gang.minimum is None or (gang.minimum == units + running and gang.demand is None):
                 counts = tuple(sorted(Counter(unit_class.index for unit_class, _ in members).items()))
                 whole[gang.domain, domains, counts].append(members)
             else:
-                values = list(_domain_values(gang.domain, domains))
-                self._partial(gang, gang.minimum - running, values, choices)
+                enough, values = _missing_coverage(gang, choices) if gang.demand else (gang.minimum - running, {})
+                self._partial(gang, enough, values, list(_domain_values(gang.domain, domains)), choices)
         for level in self._trees.values():
             self.rows += level.rows()
         for (label, domains, _), sets in whole.items():
@@ -236,47 +246,50 @@ class GangBuilder:
         level.children[child] = switches
 
     def _partial(
-        self, gang: Gang, enough: int, values: Sequence[Domain | None], choices: Sequence[MemberAlternatives]
+        self,
+        gang: Gang,
+        enough: int,
+        values: Mapping[int, int],
+        places: Sequence[Domain | None],
+        choices: Sequence[MemberAlternatives],
     ) -> list[int]:
         """A switch says whether the gang is placed, and each of its members is a choice of its own.
 
-        There is one for each domain, in their order.
+        There is one for each of the ``places``, in their order. ``values`` are those of the members of a coverage
+        group, by position in the queue; others count 1 each.
         """
-        singles: dict[UnitClass, list[tuple[Member, ...]]] = defaultdict(list)
-        ways: list[list[tuple[UnitClass, GangSets]]] = []
+        singles: dict[tuple[UnitClass, int], list[tuple[Member, ...]]] = defaultdict(list)
+        ways: list[list[_Way]] = []
         for choice in choices:
-            if len(choice) == 1:
-                singles[choice[0][0]].append((choice[0],))
+            valued = [(kind, entry, sum(values.get(place, 1) for place in entry.positions)) for kind, entry in choice]
+            if len(valued) == 1:
+                unit_class, entry, value = valued[0]
+                singles[unit_class, value].append(((unit_class, entry),))
             else:
-                ways.append([(unit_class, (((unit_class, entry),),)) for unit_class, entry in choice])
-        ways += [[(unit_class, tuple(sets))] for unit_class, sets in singles.items()]
-        switches = [self._switch(ways, enough, domain, gang.most) for domain in values]
+                ways.append([(unit_class, (((unit_class, entry),),), value) for unit_class, entry, value in valued])
+        ways += [[(unit_class, tuple(sets), value)] for (unit_class, value), sets in singles.items()]
+        switches = [self._switch(gang, ways, enough, domain) for domain in places]
         if len(switches) > 1:
             self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(switches, 1)), upper=1))
         return switches
 
-    def _switch(
-        self,
-        ways: Sequence[Sequence[tuple[UnitClass, GangSets]]],
-        enough: int,
-        domain: Domain | None,
-        limit: int | None,
-    ) -> int:
+    def _switch(self, gang: Gang, ways: Sequence[Sequence[_Way]], enough: int, domain: Domain | None) -> int:
         """Post one gang in one domain; of several ways for the same units one is chosen at most."""
-        switch = self.add(MasterGangClass((), 1), GangAlternative(None, {}))
+        covered = gang if gang.demand is not None else None
+        switch = self.add(MasterGangClass((), 1), GangAlternative(None, {}, covered=covered))
         placed: dict[int, int] = {}
         for way in ways:
             own: dict[int, int] = {}
-            for unit_class, gang_sets in way:
+            for unit_class, gang_sets, value in way:
                 number = self._gang(gang_sets, [unit_class], {unit_class.index: 1}, domain, len(gang_sets))
-                placed[number] = unit_class.size
+                placed[number] = value
                 own[number] = 1
-            most = max(len(gang_sets) for _, gang_sets in way)
+            most = max(len(gang_sets) for _, gang_sets, _ in way)
             self.rows.append(CouplingRow(Terms(gangs={**own, switch: -most}), upper=0))
         if enough > 0:
             self.rows.append(CouplingRow(Terms(gangs={**placed, switch: -enough}), lower=0))
-        if limit is not None:
-            self.rows.append(CouplingRow(Terms(gangs=placed), upper=limit))
+        if gang.most is not None:
+            self.rows.append(CouplingRow(Terms(gangs=placed), upper=gang.most))
         return switch
 
     def _gang(
@@ -296,6 +309,41 @@ class GangBuilder:
         self.gangs.append(gang)
         self.alternatives.append(choice)
         return len(self.gangs) - 1
+
+
+def forbid_coverage(units: Iterable[QueuedUnit], beside: str) -> None:
+    """Raise ``ValueError`` for a member of a coverage group among these units."""
+    for gang in (planned.unit_set.gang for planned in units):
+        if gang is not None and gang.demand is not None:
+            raise ValueError(f"{gang.label}: coverage groups are not planned beside {beside}")
+
+
+def _values(choices: Sequence[MemberAlternatives]) -> dict[int, Decimal]:
+    """What each member adds to its coverage group, by position in the queue."""
+    wholes = (choice[0][1] for choice in choices)
+    return {
+        place: planned.unit_set.coverage
+        for whole in wholes
+        for place, planned in zip(whole.positions, whole.units, strict=True)
+    }
+
+
+def _covers_too_little(gang: Gang, choices: Sequence[MemberAlternatives]) -> str:
+    """Say that all members together do not cover the demand of their group; nothing if they do."""
+    most = gang.served + sum(_values(choices).values())
+    return gang.falls_short(most) if gang.demand is not None and most < gang.demand else ""
+
+
+def _missing_coverage(gang: Gang, choices: Sequence[MemberAlternatives]) -> tuple[int, dict[int, int]]:
+    """What is missing beside the members that run, and the value of each member, in whole numbers.
+
+    A member that covers more than is missing covers all of it: that makes the linear relaxation tighter.
+    """
+    missing = max(Fraction(0), Fraction(gang.demand or 0) - Fraction(gang.served))
+    values = {place: min(missing, Fraction(value)) for place, value in _values(choices).items()}
+    scale = lcm(*(amount.denominator for amount in (missing, *values.values())))
+    divisor = gcd(*(int(amount * scale) for amount in (missing, *values.values()))) or 1
+    return int(missing * scale) // divisor, {place: int(value * scale) // divisor for place, value in values.items()}
 
 
 def _domain_values(label: str | None, domains: tuple[str, ...] | None) -> Iterator[Domain | None]:

@@ -58,8 +58,10 @@ PLACED_STAGES = ("priority", "admitted", COST)
 """Stages that running pods move for."""
 FREE_DOMAINS = "free-domains"
 """The stage about domains of a node label, which follows an equals sign, of which no node is in use."""
+COVERAGE_STAGE = "coverage"
+"""How many coverage groups have what they demand."""
 STAGE_NAMES = (
-    *("priority", "admitted", *QUOTA_STAGES, COST, FEWEST_NODES, FREE_DOMAINS),
+    *("priority", "admitted", COVERAGE_STAGE, *QUOTA_STAGES, COST, FEWEST_NODES, FREE_DOMAINS),
     *(*MEASURED_STAGES, FRAGMENTATION, *LOSS_STAGES, *MOVE_STAGES),
 )
 # Where a node takes more units, they are of few classes, and exact prices hardly matter.
@@ -321,6 +323,9 @@ class ObjectiveBuilder:
             meter, wishes = first + self.measures.index(name), self.preferences
             stage = wishes.stage([gang for gang, _ in self.gangs], meter)
             yield Goal(stage, earlier=wishes.constant, limit=wishes.limit, rounding=wishes.slack)
+        elif head == COVERAGE_STAGE:
+            groups = {number: choice.covered for number, (_, choice) in enumerate(self.gangs) if choice.covered}
+            yield Goal(ObjectiveStage(name, Terms(gangs=dict.fromkeys(groups, 1))), limit=len({*groups.values()}))
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:

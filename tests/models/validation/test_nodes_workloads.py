@@ -83,7 +83,7 @@ def test_annotations_of_python_objects_are_refused_when_they_are_read():
 
 def test_other_annotations_say_nothing():
     assert list(annotation_problems({"example.com/gang": ""})) == []
-    assert read_annotations({"example.com/gang": ""}) == read_annotations(None) == (None, None, None, None)
+    assert read_annotations({"example.com/gang": ""}) == read_annotations(None) == (None,) * 5
 
 
 def test_claims_have_no_groups_of_pods():

@@ -7,7 +7,7 @@ import pytest
 from support.plan_building import ALL, cluster, node, obj, placed, planning, pod, where
 
 import drasat
-from drasat.solver.verification.group_trees import tree_findings
+from drasat.solver.verification.gangs import tree_findings
 
 
 def composite(name, least=None, parent=None, domain=None, **spec):

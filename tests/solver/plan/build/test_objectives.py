@@ -31,8 +31,8 @@ from drasat.solver.plan.build.objectives import (
 )
 
 KNOWN = (
-    "priority, admitted, fair, borrowed, cost, fewest-nodes, free-domains, spread, preferences, preference, soft, "
-    "compact, least-consumption, fragmentation, budgets, victims, devices-lost, capacity-lost, move-cost, moves"
+    "priority, admitted, coverage, fair, borrowed, cost, fewest-nodes, free-domains, spread, preferences, preference, "
+    "soft, compact, least-consumption, fragmentation, budgets, victims, devices-lost, capacity-lost, move-cost, moves"
 )
 
 

@@ -1,4 +1,6 @@
-"""Groups of groups in a plan, read from the manifests anew (PLAN-TREE).
+"""Gangs, coverage groups and groups of groups in a plan (PLAN-GANG, PLAN-COVERAGE, PLAN-DOMAIN, PLAN-TREE).
+
+Gangs and coverage groups are those of the queue, which the caller reads anew; trees are read from the manifests here.
 
 Who is placed below a CompositePodGroup is there together with enough of its groups, at every level (WLG-16), on nodes
 with one value of its label; nobody is placed in a tree that is broken (WLG-17).
@@ -7,18 +9,75 @@ with one value of its label; nobody is placed in a tree that is broken (WLG-17).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.workloads import CompositePodGroup
+from ...models.results.plan import PlanStage
 from ...models.workload.node_room import running_pods
+from ...models.workload.unit_classes import Gang
 from .published import Finding
 
 _RULE = "PLAN-TREE"
 _MOST_LEVELS = 4
+
+
+GangMemberNodes = Iterable[tuple[Gang, str | None, Decimal]]
+"""The gang of each member of the queue, the member's node if it is placed, and what it adds to a coverage group."""
+
+
+def gang_findings(cluster: Cluster, members: GangMemberNodes, stages: Sequence[PlanStage] = ()) -> Iterator[Finding]:
+    """Yield what is wrong with gangs and coverage groups, and with what a stage says of these."""
+    gangs: dict[tuple[str, str, str], tuple[Gang, list[str | None]]] = {}
+    values: dict[tuple[str, str, str], Decimal] = {}
+    for gang, node, value in members:
+        key = gang.kind, gang.namespace, gang.name
+        gangs.setdefault(key, (gang, []))[1].append(node)
+        values[key] = values.get(key, gang.served) + (value if node is not None else 0)
+    for key, (gang, nodes) in gangs.items():
+        placed = [node for node in nodes if node is not None]
+        if placed:
+            yield from _incomplete_gang(gang, len(placed), len(nodes), values[key])
+            yield from _split_domains(cluster, gang, placed)
+    covered = sum(gang.demand is not None and values[key] >= gang.demand for key, (gang, _) in gangs.items())
+    for told in (stage.value for stage in stages if stage.stage == "coverage"):
+        if told != covered:
+            yield Finding("PLAN-VALUE", f"the stage coverage is said to be {told}, and is {covered}")
+
+
+def _incomplete_gang(gang: Gang, placed: int, requested: int, value: Decimal) -> Iterator[Finding]:
+    if gang.problem:
+        yield Finding("PLAN-GANG", f"{gang.label} has members placed, but {gang.problem}")
+    elif gang.demand is not None and value < gang.demand:
+        yield Finding("PLAN-COVERAGE", f"{gang.label} demands {gang.demand:f}, and members are there for {value:f}")
+    elif gang.minimum is None and placed < requested:
+        yield Finding("PLAN-GANG", f"{gang.label}: {placed} of {requested} members are placed")
+    elif gang.minimum is not None and placed + len(gang.running_nodes) < gang.minimum:
+        there = f"{placed} are placed and {len(gang.running_nodes)} run already"
+        yield Finding("PLAN-GANG", f"{gang.label} is of at least {gang.minimum} members, {there}")
+
+
+def _split_domains(cluster: Cluster, gang: Gang, placed: Sequence[str]) -> Iterator[Finding]:
+    """Whether members, those that run included, are in several domains; a node without the label is in none.
+
+    Nothing is known of nodes that are not in the cluster.
+    """
+    if gang.domain is None:
+        return
+    domains: set[str] = set()
+    for name in dict.fromkeys((*placed, *(name for name in gang.running_nodes if name in cluster.nodes))):
+        value = (cluster.node(name).metadata.labels or {}).get(gang.domain)
+        if value is None:
+            yield Finding("PLAN-DOMAIN", f"{gang.label}: node {name} has no label {gang.domain}")
+        else:
+            domains.add(value)
+    if len(domains) > 1:
+        values = ", ".join(sorted(domains))
+        yield Finding("PLAN-DOMAIN", f"{gang.label} is in several domains of {gang.domain}: {values}")
 
 
 def tree_findings(cluster: Cluster, gates: FeatureGates, placed: Iterable[tuple[ObjectKey, str]]) -> Iterator[Finding]:
