@@ -13,7 +13,7 @@ PACKAGES = ("api", "cel", "encoders", "integrations", "models", "peers", "proble
 LIMITS = {
     # 300 and 60,000 for what there was when the source was reorganised; the rest is for integrations, reports,
     # audits, moves, groups of pods and what pods ask of one another.
-    "modules": 500,
+    "modules": 512,
     "lines": 130_000,
     "import lines in percent": 6.5,
     "lines of the largest module": 500,
