@@ -127,10 +127,14 @@ class LiftedPods:
         homes: dict[int, Home] = {}
         wrong: list[QueuedUnit] = []
         ties = self._ties()
+        tied: dict[UnitKey, list[int]] = defaultdict(list)
+        for number, tie in enumerate(ties):
+            for own in {*tie.members, *([tie.claim] if tie.claim else [])}:
+                tied[own].append(number)
         for place, planned in enumerate(queue):
             key = unit_key(planned)
             if key in self.keys:
-                homes[place] = self._home(key, ties)
+                homes[place] = self._home(key, tuple(tied.get(key, ())))
                 if place in unplaceable or planned.unit_set.gang is not None:
                     wrong.append(planned)
         if wrong:
@@ -159,8 +163,7 @@ class LiftedPods:
                 found.append(EvictionTie(users, claim=("ResourceClaim", key)))
         return found
 
-    def _home(self, key: UnitKey, ties: Sequence[EvictionTie]) -> Home:
-        tied = tuple(number for number, one in enumerate(ties) if key in one.members or key == one.claim)
+    def _home(self, key: UnitKey, tied: tuple[int, ...]) -> Home:
         if key[0] != "Pod":
             shared = self.evictions.shared[key[1]]
             made = shared.claim.status.allocation if shared.claim.status else None

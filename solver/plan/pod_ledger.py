@@ -6,8 +6,10 @@ rules if each of its units passes when it is placed in the order that is written
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import heappop, heappush
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.core import Node
@@ -50,6 +52,8 @@ class PodLedger:
         # What is looked at only once a pod asks for it.
         self._near: dict[tuple[PodTerm, ...], _TermCounts] = {}
         self._spread: dict[SpreadRule, tuple[frozenset[str], Counter[str]]] = {}
+        # What the emptiest domain of a rule has, and how many domains have so many.
+        self._least: dict[SpreadRule, tuple[int, int]] = {}
 
     @classmethod
     def of_cluster(cls, cluster: Cluster) -> PodLedger:
@@ -80,7 +84,16 @@ class PodLedger:
             self._add_near(affinity, near, rules, node, times)
         for rule, (there, counts) in self._spread.items():
             if rule in rules.counted_by and node in there and not is_leaving:
-                counts[self._value(node, rule.topology_key) or ""] += times
+                self._count(rule, counts, self._value(node, rule.topology_key) or "", times)
+
+    def _count(self, rule: SpreadRule, counts: Counter[str], domain: str, times: int) -> None:
+        """Count pods of a domain, and how many domains are the emptiest still, as long as that is known."""
+        known = self._least.get(rule)
+        if known is not None and times > 0 and counts[domain] == known[0]:
+            self._least[rule] = known[0], known[1] - 1
+        elif times < 0:
+            self._least.pop(rule, None)
+        counts[domain] += times
 
     def refusal(self, rules: PodRules, node: str) -> str | None:
         """The id of the first rule that keeps a pod off a node; None: it may go there."""
@@ -95,7 +108,7 @@ class PodLedger:
             return POD_ANTI_AFFINITY
         if rules.affinity and not self._is_near(rules, node):
             return POD_AFFINITY
-        return None if all(self._is_even(rule, rules, node) for rule in rules.spread) else SPREAD
+        return None if all(self.is_even(rule, rules, node) for rule in rules.spread) else SPREAD
 
     def level(self, rules: PodRules, node: str) -> int:
         """How many pods the fullest domain has that such a pod adds to, of all rules that count it."""
@@ -125,6 +138,21 @@ class PodLedger:
     def has_near(self, affinity: tuple[PodTerm, ...]) -> bool:
         """Whether all terms of an affinity select some pod."""
         return any(number > 0 for number in self._near_counts(affinity).values())
+
+    def is_first(self, affinity: tuple[PodTerm, ...], node: str) -> bool:
+        """Whether a pod that all terms of an affinity select would be the first in some domain of a node."""
+        near = self._near_counts(affinity)
+        values = ((term, self._value(node, term.topology_key)) for term in affinity)
+        return any(value is not None and near[term, value] <= 0 for term, value in values)
+
+    def least(self, rule: SpreadRule) -> int:
+        """How many pods the emptiest domain of a spread rule has."""
+        counts = self._counts(rule)[1]
+        known = self._least.get(rule)
+        if known is None or known[1] <= 0:
+            least = min(counts.values(), default=0)
+            known = self._least[rule] = least, sum(number == least for number in counts.values())
+        return known[0]
 
     def spread_counts(self, rule: SpreadRule) -> Mapping[str, int]:
         """How many pods each domain of a spread rule has."""
@@ -184,12 +212,13 @@ class PodLedger:
             found = self._spread[rule] = there, counts
         return found
 
-    def _is_even(self, rule: SpreadRule, rules: PodRules, node: str) -> bool:
+    def is_even(self, rule: SpreadRule, rules: PodRules, node: str) -> bool:
+        """Whether a pod on a node keeps a spread rule."""
         value = self._value(node, rule.topology_key)
         if value is None:
             return False
         _, counts = self._counts(rule)
-        least = min(counts.values(), default=0) if len(counts) >= rule.min_domains else 0
+        least = self.least(rule) if len(counts) >= rule.min_domains else 0
         there = counts.get(value, 0)
         return not counts or there + (rule in rules.counted_by) - least <= rule.max_skew
 
@@ -219,33 +248,108 @@ def valid_order(ledger: PodLedger, placements: Iterable[_Placement]) -> tuple[li
     that is found in this way exists if one does, where no two spread rules count the same pods.
     """
     order: list[int] = []
-    waiting: list[tuple[int, PodRules, str]] = []
-    for place, rules, node in placements:
+    listed = list(placements)
+    waiting: dict[_Arrival, list[int]] = defaultdict(list)
+    for number, (place, rules, node) in enumerate(listed):
         if rules is None:
             order.append(place)
         else:
-            waiting.append((place, rules, node))
-    spread = {rule for _, rules, _ in waiting for rule in rules.spread}
+            waiting[rules, node].append(number)
+    order += [listed[number][0] for number in _PassingOrderSearch(ledger, waiting).order()]
+    return order, [listed[number][0] for number in sorted(one for numbers in waiting.values() for one in numbers)]
 
-    def is_late(rules: PodRules) -> bool:
-        return not rules.counted_by.isdisjoint(spread) and not rules.spread
 
-    while waiting:
-        left = []
-        some_are_early = not all(is_late(rules) for _, rules, _ in waiting)
-        for place, rules, node in waiting:
-            if (some_are_early and is_late(rules)) or ledger.refusal(rules, node) is not None:
-                left.append((place, rules, node))
-            else:
-                ledger.add(rules, node)
-                order.append(place)
-        if len(left) == len(waiting):
-            late = [one for one in left if is_late(one[1]) and ledger.refusal(one[1], one[2]) is None]
-            if not late:
-                break
-            chosen = min(late, key=lambda one: ledger.level(one[1], one[2]))
-            ledger.add(chosen[1], chosen[2])
-            order.append(chosen[0])
-            left.remove(chosen)
-        waiting = left
-    return order, [place for place, _, _ in waiting]
+_Arrival = tuple[PodRules, str]
+"""Pods that are alike: their rules, and the node that they go to."""
+
+
+class _PassingOrderSearch:
+    """Tries pods in rounds, and alike ones again only once what refuses them has changed.
+
+    As pods only come, what keeps apart never changes. A spread rule lets more in once all of its emptiest domains are
+    fuller, and an affinity once a domain has its first pod.
+    """
+
+    def __init__(self, ledger: PodLedger, waiting: Mapping[_Arrival, list[int]]) -> None:
+        self._ledger = ledger
+        self._waiting = waiting
+        spread = {rule for rules, _ in waiting for rule in rules.spread}
+        self._late = [one for one in waiting if not one[0].counted_by.isdisjoint(spread) and not one[0].spread]
+        late = set(self._late)
+        self._early = {one for one in waiting if one not in late}
+        self._numbers = {one: number for number, one in enumerate(waiting)}
+        self._listed = list(waiting)
+        # The next pod of each kind that is to be tried: its round, its number, and which kind it is.
+        self._ready: list[tuple[int, int, int]] = []
+        self._at = 0, -1
+        self._uneven: dict[SpreadRule, tuple[int, list[_Arrival]]] = {}
+        self._alone: dict[tuple[PodTerm, ...], list[_Arrival]] = defaultdict(list)
+
+    def order(self) -> Iterator[int]:
+        """Yield numbers in order, and take them out of what waits."""
+        for one in self._listed:
+            if one in self._early:
+                self._try_again(one)
+        while True:
+            while self._ready:
+                turn, number, kind = heappop(self._ready)
+                self._at = turn, number
+                one = self._listed[kind]
+                if self._passes(one):
+                    yield self._place(one, number)
+                    self._try_again(one)
+            self._at = self._at[0] + 1, -1
+            if self._late and not self._early:
+                for one in self._late:
+                    self._try_again(one)
+                self._late = []
+                continue
+            chosen = self._late_choice()
+            if chosen is None:
+                return
+            yield self._place(chosen, self._waiting[chosen][0])
+
+    def _try_again(self, one: _Arrival) -> None:
+        """Let the next of alike pods be tried, in this round or the next."""
+        numbers, (turn, last) = self._waiting[one], self._at
+        if numbers:
+            place = bisect_right(numbers, last)
+            entry = (turn, numbers[place]) if place < len(numbers) else (turn + 1, numbers[0])
+            heappush(self._ready, (*entry, self._numbers[one]))
+        else:
+            self._early.discard(one)
+
+    def _passes(self, one: _Arrival) -> bool:
+        """Whether a pod passes; what refuses it is noted."""
+        rules, node = one
+        refusal = self._ledger.refusal(rules, node)
+        if refusal == SPREAD:
+            rule = next(rule for rule in rules.spread if not self._ledger.is_even(rule, rules, node))
+            self._uneven.setdefault(rule, (self._ledger.least(rule), []))[1].append(one)
+        elif refusal == POD_AFFINITY:
+            self._alone[rules.affinity].append(one)
+        return refusal is None
+
+    def _late_choice(self) -> _Arrival | None:
+        """Of those that only add to what others count, the one that goes where the fewest are; None: none passes."""
+        open_ones = sorted((self._waiting[one][0], self._numbers[one]) for one in self._late if self._waiting[one])
+        listed = (self._listed[kind] for _, kind in open_ones)
+        passing = (one for one in listed if self._ledger.refusal(*one) is None)
+        return min(passing, key=lambda one: self._ledger.level(*one), default=None)
+
+    def _place(self, one: _Arrival, number: int) -> int:
+        rules, node = one
+        first = [
+            affinity
+            for affinity in self._alone
+            if rules.selected_by.issuperset(affinity) and self._ledger.is_first(affinity, node)
+        ]
+        self._ledger.add(rules, node)
+        self._waiting[one].remove(number)
+        woken = [other for affinity in first for other in self._alone.pop(affinity)]
+        for rule in [rule for rule in self._uneven if rule in rules.counted_by]:
+            if self._ledger.least(rule) > self._uneven[rule][0]:
+                woken += self._uneven.pop(rule)[1]
+        for other in woken:
+            self._try_again(other)
+        return number
