@@ -27,6 +27,7 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import GangCollector
 from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
+from ...models.workload.unit_classes import UnitShape
 from .assign import PlanAssignment
 from .build.departures import EvictionTie, Home, PlanMoves, UnitKey
 from .build.moves import UnmovableError
@@ -255,6 +256,35 @@ def device_capacities(cluster: Cluster) -> dict[DeviceId, dict[str, int]]:
             amounts = {name: Quantity.parse(own.value).nano for name, own in (device.capacity or {}).items()}
             found[slice_.spec.driver, slice_.spec.pool.name, device.name] = {n: a for n, a in amounts.items() if a > 0}
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceParts:
+    """What part of a device a share is, by the capacities of devices."""
+
+    capacities: Mapping[DeviceId, Mapping[str, int]]
+
+    def held(self, device: DeviceId, consumed: Mapping[str, str | int | float] | None) -> float:
+        """The part that is held; all of it where nothing else is said."""
+        has = self.capacities.get(device, {})
+        parts = [Quantity.parse(text).nano / has[name] for name, text in (consumed or {}).items() if name in has]
+        return max(parts, default=1.0)
+
+    def part(self, shape: UnitShape) -> float:
+        """The part of each device that a unit asks for, as far as requests say so."""
+        largest: dict[str, int] = {}
+        for has in self.capacities.values():
+            for name, amount in has.items():
+                largest[name] = max(amount, largest.get(name, 0))
+        requests = [one for claim in shape.claims if claim.spec for one in claim.spec.devices.requests or ()]
+        asked = [one.exactly.capacity.requests for one in requests if one.exactly and one.exactly.capacity]
+        parts = [
+            Quantity.parse(text).nano / largest[name]
+            for own in asked
+            for name, text in (own or {}).items()
+            if name in largest
+        ]
+        return max(parts, default=1.0) if len(asked) == len(requests) else 1.0
 
 
 def unit_key(planned: QueuedUnit) -> UnitKey:

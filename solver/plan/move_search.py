@@ -23,13 +23,12 @@ from ...models.kubernetes.meta import DeviceId
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.common import Status
 from ...models.workload.node_room import missing_resources
-from ...models.workload.unit_classes import UnitShape
 from .assign import PlanAssignment
 from .build import PlanInstance, PlanRequest
 from .build.objectives import FEWEST_NODES, FREE_DOMAINS, MOVE_STAGES, Goal
 from .build.weights import requested_devices
 from .first_fit import AllocationsOfUnit, allocate_claims, context_beside
-from .lifted import device_capacities
+from .lifted import DeviceParts, device_capacities
 from .master_problem import is_past
 from .node_states import NodeState, TimeOverError, TrialAbortedError, UnitRequirements, unallocated_claims
 
@@ -66,35 +65,6 @@ class _Ejection:
 
 _Estimate = tuple[bool, int, float]
 """Whether as many devices are ejected as are asked for, how many moves that is, and how many devices."""
-
-
-@dataclass(frozen=True, slots=True)
-class _DeviceParts:
-    """What part of a device a share is, by the capacities of devices."""
-
-    capacities: Mapping[DeviceId, Mapping[str, int]]
-
-    def held(self, device: DeviceId, consumed: Mapping[str, str | int | float] | None) -> float:
-        """The part that is held; all of it where nothing else is said."""
-        has = self.capacities.get(device, {})
-        parts = [Quantity.parse(text).nano / has[name] for name, text in (consumed or {}).items() if name in has]
-        return max(parts, default=1.0)
-
-    def part(self, shape: UnitShape) -> float:
-        """The part of each device that a unit asks for, as far as requests say so."""
-        largest: dict[str, int] = {}
-        for has in self.capacities.values():
-            for name, amount in has.items():
-                largest[name] = max(amount, largest.get(name, 0))
-        requests = [one for claim in shape.claims if claim.spec for one in claim.spec.devices.requests or ()]
-        asked = [one.exactly.capacity.requests for one in requests if one.exactly and one.exactly.capacity]
-        parts = [
-            Quantity.parse(text).nano / largest[name]
-            for own in asked
-            for name, text in (own or {}).items()
-            if name in largest
-        ]
-        return max(parts, default=1.0) if len(asked) == len(requests) else 1.0
 
 
 def search_moves(
@@ -158,7 +128,7 @@ class MoveSearch:
         self._ejections: dict[tuple[UnitRequirements, int], tuple[int, _Ejection | None]] = {}
         self._free: dict[NodeState, int] = {}
         self._movable: dict[int, bool] = {}
-        self._amounts = _DeviceParts(device_capacities(request.session.cluster))
+        self._amounts = DeviceParts(device_capacities(request.session.cluster))
         self._holders_on: dict[int, tuple[int, list[list[tuple[int, float]]]]] = {}
         self._estimates: dict[tuple[UnitRequirements, int], tuple[int, _Estimate | None]] = {}
 
