@@ -28,6 +28,7 @@ from ...models.workload.group_trees import COMPOSITE
 from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.queue import GroupMembers, GroupSelection, read_groups
 from ...models.workload.requested import dropped_fields
+from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.outcome import SearchInterrupted
 from ..engines.registry import effective_policy
 from ..explain.explain import explained_unit
@@ -41,6 +42,8 @@ _Question = Literal["empty", "now", "evictions", "moves"]
 _MOST_NAMED = 5
 # What a plan may take, of the time that is left, while questions follow.
 _SHARE = 0.5
+# In reasons of units that a plan refuses although they might have a place.
+_NOT_PLANNED = ("is not counted here", "not planned")
 _NOT_EVEN_EMPTY = "not even on the empty cluster"
 
 
@@ -273,18 +276,21 @@ def _trial(question: _Question, members: GroupMembers, found: PlanOutcome) -> Gr
         )
     said = dict.fromkeys(reason.message for one in own for reason in one.reasons)
     reasons = tuple(said)
-    if most is not None and most < _needed(members):
+    # What a plan does not look at at all is no reason why nobody could.
+    is_planned = not any(mark in one for one in reasons for mark in _NOT_PLANNED)
+    if most is not None and most < _needed(members) and is_planned:
         proof = found.objective[0].proof or ProofKind.SOLVER if found.objective else ProofKind.WITNESS
         return structs.replace(trial, answer="no", proof=proof, reasons=reasons)
-    return structs.replace(trial, reasons=reasons)
+    return structs.replace(trial, most=most if is_planned else None, reasons=reasons)
 
 
 def _bound(found: PlanOutcome, waiting: int) -> int | None:
     """How many members a plan places at most: the first stage bounds them where all have one priority."""
     first = found.objective[0] if found.objective else None
     if first is None:
-        # Nothing could be placed that is not refused for itself.
-        return 0 if found.placed == 0 and all(one.reasons for one in found.units) else None
+        # Everybody is refused for a reason other than time.
+        ids = [{reason.id for reason in one.reasons} for one in found.units]
+        return 0 if all(own and TIME_LIMIT_RULE not in own for own in ids) else None
     several = sum(one.stage.startswith("priority=") for one in found.objective) > 1
     return None if several or first.bound is None else min(waiting, int(first.bound))
 

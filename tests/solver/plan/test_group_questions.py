@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 from support.moving import holder
-from support.plan_building import classes, cluster, entry, gpus, maker, node, nodes, obj, of, pod, sharing
+from support.plan_building import classes, cluster, entry, gpus, maker, node, nodes, obj, of, pod, published, sharing
 
 import drasat
 
@@ -171,6 +171,17 @@ def test_a_group_claim_is_free_on_the_empty_cluster():
         {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "old", "uid": "u"}
     ]
     assert answers(*nodes("a", devices=1), *held, group(1), *members(1))["empty"] == "yes"
+
+
+def test_what_plans_do_not_count_is_undecided():
+    """NAR-1: allocate counts what devices take of their node, and a plan refuses the pod."""
+    devices = [
+        {"name": f"c{number}", "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "1"}}}}
+        for number in range(2)
+    ]
+    given = [node("a", cpu="9"), published("a", *devices), group(2), *members(2)]
+    assert [one.answer for one in asked(*given).values()] == ["unknown"] * 4
+    assert drasat.allocate(cluster(*classes(), *given)).outcome == "Allocated"
 
 
 SIZES = {"t": 1, "t2": 2}
