@@ -30,7 +30,7 @@ from ...engines.cp_sat import (
 from ...engines.engine import Counts
 from ..column_generation import Effort, Prices, PricingLimits, PricingResult
 from ..filling_graph import FillingGraph, VectorNode
-from ..master_problem import Column
+from ..master_problem import Column, is_past
 from .bundle import Bundle, BundleQuestion, BundleUnit, cheap_measures, reduced_bundle, without_admin_access
 from .cp_sat_model import BestBundle, BundleModel, BundlePrices
 from .search_order import lightest_devices
@@ -182,6 +182,9 @@ class _NodeModels:
     def _asked(self, worth: BundlePrices, most: Sequence[int], limits: PricingLimits, *, relaxed: bool) -> BestBundle:
         if relaxed and any(price > 0 for price in worth.usage[len(self.question.meters) :]):
             # A bundle without admin access may cost less, so that it is no bound.
+            return BestBundle(None, None)
+        # With many node classes those that are left would take long to model.
+        if is_past(limits.deadline):
             return BestBundle(None, None)
         try:
             model = self._model(self._version(worth, relaxed), limits.deadline)

@@ -279,3 +279,10 @@ def test_prices_beyond_what_the_solver_takes_give_bounds_that_hold():
     counts, _, bound = best(made, huge)
     assert counts == {0: 1, 1: 1}
     assert sum(huge) <= bound <= sum(huge) + 10**7
+
+
+def test_no_model_is_made_after_the_deadline(monkeypatch):
+    """With a thousand node classes models that nobody solves would outlast the limit."""
+    made = bench([pool(*devices("a", "b", "c", "d"))], [[claim(want())]], [9])
+    monkeypatch.setattr(BundleModel, "__init__", lambda *_: pytest.fail("a model is made"))
+    assert best(made, (7,), limits=PricingLimits(Effort.THOROUGH, deadline=0.0))[0] == {}
