@@ -21,10 +21,13 @@ from ...models.formats.json import read_documents
 from ...models.kubernetes.core import ANY_ADDRESS, HOSTNAME_LABEL
 from ...models.kubernetes.extensions import (
     CONSTRAINTS_ANNOTATION,
+    COVERAGE_ANNOTATION,
     GANG_ANNOTATION,
     REPLICAS_ANNOTATION,
     VALUE_ANNOTATION,
+    AnnotationError,
     Entry,
+    read_annotations,
 )
 from ...models.kubernetes.kinds import KINDS, GroupKind, group_of
 from ...models.kubernetes.meta import DEFAULT_NAMESPACE, parse_int64
@@ -178,6 +181,16 @@ class _Pass:
             return self.keyed.opaque(text)
         return msgspec.json.encode(self.other(documents[0])).decode()
 
+    def coverage(self, text: str) -> str:
+        """The entry of a coverage group, with another name of the group."""
+        try:
+            entry = read_annotations({COVERAGE_ANNOTATION: text}).coverage
+        except AnnotationError:
+            entry = None
+        if entry is None:
+            return self.keyed.opaque(text)
+        return f'{{"group": "{self.name(entry.group)}", "value": {entry.value:f}, "demand": {entry.demand:f}}}'
+
     def quantities(self, value: Any) -> Any:
         """A map from names of resources, capacities, counters or attributes."""
         if not isinstance(value, Mapping):
@@ -225,6 +238,8 @@ def _annotation_rule(pass_: _Pass, key: str) -> Callable[[str], str]:
     """Annotations of public domains hold names, keys of labels or numbers; of others nothing is known."""
     if key == CONSTRAINTS_ANNOTATION:
         return pass_.constraints
+    if key == COVERAGE_ANNOTATION:
+        return pass_.coverage
     if key in (REPLICAS_ANNOTATION, VALUE_ANNOTATION):
         return pass_.quantity
     if key == GANG_ANNOTATION:
@@ -336,6 +351,11 @@ def _name(pass_: _Pass, value: Any, holder: Mapping[str, Any]) -> Any:
     return pass_.each(value, str if {"nominalQuota", "deviceClassNames"} & holder.keys() else pass_.name)
 
 
+def _keyed_by_name(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
+    """Times by the name of a pod."""
+    return {pass_.name(key): one for key, one in value.items()} if isinstance(value, Mapping) else pass_.other(value)
+
+
 def _flavors(pass_: _Pass, value: Any, _: Mapping[str, Any]) -> Any:
     """A flavor for each resource; or flavors with their quotas."""
     if not isinstance(value, Mapping):
@@ -370,7 +390,7 @@ _RULES: dict[str, Rule] = {
         (_keep, "whenCanPreempt admissionMode delayedTopologyRequest preemptionStrategies quotaCheckStrategy"),
         (_keep, "podSetMergePolicy frameworks externalFrameworks timeout recoveryTimeout lastTransitionTime requeueAt"),
         (_keep, "consolidateAfter consolidationPolicy duration expireAfter reasons schedule terminationGracePeriod"),
-        (_keep, "attribute nodes priceAdjustment medium"),
+        (_keep, "attribute nodes priceAdjustment medium startTime"),
         (_keep, "accessModes nodeAffinityPolicy nodeTaintsPolicy protocol volumeBindingMode whenUnsatisfiable"),
         (_each(lambda pass_: pass_.address), "hostIP"),
         (_each(lambda pass_: pass_.keyed.opaque), "message description valueFromProvisioningClassDetail path"),
@@ -395,6 +415,7 @@ _RULES: dict[str, Rule] = {
             "deviceClassName resourceClaimName resourceClaimTemplateName counterSet pods",
         ),
         (_each(lambda pass_: pass_.name), "priorityClassName podGroup podGroupReplicaKey podGroupName claimName"),
+        (_each(lambda pass_: pass_.name), "workloadName templateName"),
         (_each(lambda pass_: pass_.name), "runtimeClassName groupName domain packDomain startsAfter cliqueNames"),
         (_each(lambda pass_: pass_.name), "childCliqueNames childScalingGroupNames parentCompositePodGroupName"),
         (_each(lambda pass_: pass_.name), "queueName clusterQueue cohortName parentName topologyName podSetGroupName"),
@@ -406,6 +427,7 @@ _RULES: dict[str, Rule] = {
         (_labels_or_selector, "nodeLabels labels matchLabels nodeSelector clusterSelector"),
         (_by_role, "mpiReplicaSpecs pytorchReplicaSpecs paddleReplicaSpecs tfReplicaSpecs xgbReplicaSpecs"),
         (_by_role, "jaxReplicaSpecs"),
+        (_keyed_by_name, "disruptedPods"),
         (_label_values, "values"),
         (_operator, "operator"),
         (_value, "value"),

@@ -132,12 +132,8 @@ def missing_resources(requests: Mapping[str, int], free: Mapping[str, int] | Non
     """How much of which resources is missing for the requests on a node that has so much left; nothing: they fit."""
     if free is None:
         return {}
-    found: dict[str, int] = {}
-    for name, amount in requests.items():
-        left = free.get(name, amount if name == PODS else 0)
-        if amount > left:
-            found[name] = amount - left
-    return found
+    lefts = ((name, amount, free.get(name, amount if name == PODS else 0)) for name, amount in requests.items())
+    return {name: amount - left for name, amount, left in lefts if amount > left}
 
 
 @dataclass(frozen=True, eq=False)

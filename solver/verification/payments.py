@@ -245,7 +245,8 @@ def _flaws_of_sense(stage: PlanStage) -> Iterator[str]:
 
 # By the names in ``docs/guides/plan.md``.
 STAGE_SENSES: Mapping[str, Literal["max", "min"]] = {
-    **dict.fromkeys(("priority", "admitted", "fair", "fragmentation", "free-domains", "preferences"), "max"),
+    **dict.fromkeys(("priority", "admitted", "coverage", "fair"), "max"),
+    **dict.fromkeys(("fragmentation", "free-domains", "preferences"), "max"),
     **dict.fromkeys(("borrowed", "cost", "fewest-nodes", "spread"), "min"),
     **dict.fromkeys(("preference", "soft", "compact", "least-consumption"), "min"),
     **dict.fromkeys(("budgets", "victims", "devices-lost", "capacity-lost", "move-cost", "moves"), "min"),

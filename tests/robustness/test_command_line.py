@@ -74,7 +74,7 @@ def test_completion_scripts_ask_for_what_is_answered(monkeypatch, capsys, name, 
         (
             "drasat",
             "drasat plan --objective admitted,f",
-            {"admitted,fair", "admitted,fewest-nodes", "admitted,fragmentation"},
+            {"admitted,fair", "admitted,fewest-nodes", "admitted,fragmentation", "admitted,free-domains"},
         ),
     ],
 )

@@ -199,6 +199,7 @@ BASES: dict[str, dict[str, Any]] = {
     "PodDisruptionBudget": {"metadata": {"name": "x", "namespace": "default"}, "spec": {}},
     "Workload": WORKLOAD,
     "PodGroup": POD_GROUP,
+    "CompositePodGroup": {"metadata": {"name": "all", "namespace": "default"}, "spec": {}},
 }
 
 

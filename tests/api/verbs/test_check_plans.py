@@ -95,7 +95,7 @@ FORGERIES = {
     "a step from elsewhere": ("moves", lambda one: one["steps"][0].update(source="large-1"), "does not run on"),
     "a victim that stays": ("preempt", lambda one: one["victims"].clear(), "the device is in use"),
     "a victim from elsewhere": ("preempt", lambda one: one["victims"][0].update(node="rack-1"), "does not run on"),
-    "a pool's nodes for less": ("pools", lambda one: one["bought"][0].update(price=0.01, cost=0.01), "no offering"),
+    "a pool's nodes for less": ("pools", lambda one: one["bought"][0].update(price=0.01, cost=0.03), "costs 1"),
 }
 
 

@@ -119,7 +119,7 @@ def test_many_nodes_of_a_kind_are_counted_and_five_are_named():
 def test_the_frame_has_a_row_a_reason_and_a_change():
     pytest.importorskip("pandas")
     frame = package.explain(cluster(claim("a"), claim("b", 2))).to_frame()
-    columns = ["pod", "claims", "outcome", "nodes", "what", "relaxation", "id", "claim", "message"]
+    columns = ["pod", "claims", "outcome", "nodes", "what", "relaxation", "id", "claim", "message", "proof"]
     assert list(frame.columns) == columns
     assert frame["pod"].isna().all()
     told = frame[frame["claims"].str[0] == "team/b"]
