@@ -17,9 +17,9 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.workloads import CompositePodGroup
-from ...models.results.plan import PlanStage
+from ...models.results.plan import CoveredGroup, Number, PlanStage
 from ...models.workload.node_room import running_pods
-from ...models.workload.unit_classes import Gang
+from ...models.workload.unit_classes import Gang, UnitSet
 from .published import Finding
 
 _RULE = "PLAN-TREE"
@@ -47,6 +47,37 @@ def gang_findings(cluster: Cluster, members: GangMemberNodes, stages: Sequence[P
     for told in (stage.value for stage in stages if stage.stage == "coverage"):
         if told != covered:
             yield Finding("PLAN-VALUE", f"the stage coverage is said to be {told}, and is {covered}")
+
+
+def covered_groups(queue: Iterable[UnitSet], placed: Iterable[UnitSet]) -> dict[ObjectKey, CoveredGroup]:
+    """What each coverage group of the queue has, where units of these sets are placed."""
+    gangs: dict[ObjectKey, Gang] = {}
+    members, units = Counter[ObjectKey](), Counter[ObjectKey]()
+    values: dict[ObjectKey, Decimal] = defaultdict(Decimal)
+    for one in queue:
+        if one.gang is not None and one.gang.demand is not None:
+            key = one.gang.namespace, one.gang.name
+            gangs[key] = one.gang
+            members[key] += one.replicas
+    for one in placed:
+        if one.gang is not None and one.gang.demand is not None:
+            units[one.gang.namespace, one.gang.name] += 1
+            values[one.gang.namespace, one.gang.name] += one.coverage
+    return {
+        key: CoveredGroup(
+            namespace=gang.namespace,
+            name=gang.name,
+            demand=_number(gang.demand or Decimal(0)),
+            covered=_number(gang.served + values[key]),
+            members=members[key],
+            units=units[key],
+        )
+        for key, gang in gangs.items()
+    }
+
+
+def _number(amount: Decimal) -> Number:
+    return int(amount) if amount == int(amount) else float(amount)
 
 
 def _incomplete_gang(gang: Gang, placed: int, requested: int, value: Decimal) -> Iterator[Finding]:

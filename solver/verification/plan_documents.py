@@ -32,6 +32,7 @@ from ...models.workload.unit_classes import UnitSet, UnitShape
 from ...models.workload.units import ClaimRef, Unit
 from .bounds import BoundQuestion, audited_bounds, node_of_template
 from .documents import LATE, CheckQuestion, Lines, line
+from .gangs import covered_groups
 from .node_pools import pool_templates, starting_nodes
 from .payments import ZERO, stage_flaws, stage_form, value_annotation
 from .plans import plan_placements, plan_violations
@@ -177,6 +178,7 @@ class PlanCheck:
         """The units of the document, with the pods and claims that the queue has for them."""
         ask = self._question
         sets: dict[tuple[str, str, str], list[UnitSet]] = defaultdict(list)
+        placed: list[UnitSet] = []
         queue = read_queue(
             self._cluster,
             namespace=ask.namespace,
@@ -199,10 +201,12 @@ class PlanCheck:
             if own is None:
                 units[place] = Unit(None, (), told.namespace, told.unit)
                 continue
+            placed += [own] if told.node is not None else []
             if (told.namespace, told.unit) not in running:
                 self._shapes[_key(told)] = own.shape
             units[place] = unit = self._reading(told, expander.unit(own, told.replica))
             allocations[place] = tuple(self._allocations(told, unit, made))
+        self._covered = covered_groups(queue, placed)
         victims = {(one.namespace, one.name) for one in self._document.victims or ()}
         self._gone = [
             ToldPlacement(one.kind, one.namespace, one.name, number, Unit(None, (), one.namespace, name), None)
@@ -384,6 +388,13 @@ class PlanCheck:
             if stage.bound is not None:
                 yield self._bound_line(stage, bound)
 
+        told = {(one.namespace, one.name): one for one in self._document.coverage or ()}
+        for key in sorted(told.keys() | self._covered.keys()):
+            own, found = told.get(key), self._covered.get(key)
+            said = f"{own.covered} of {own.demand} by {own.units} of {own.members} members" if own else "is left out"
+            wrong = [] if own == found else [f"it has {found.covered} of {found.demand}" if found else "there is none"]
+            yield line(f"coverage group {'/'.join(key)}", said, wrong)
+
     def _bounds(self) -> Sequence[Fraction | None]:
         question, document = self._question, self._document
         nothing = [None for _ in document.objective]
@@ -432,6 +443,8 @@ class PlanCheck:
 
     def _limit(self, stage: PlanStage) -> Fraction | None:
         """A bound that needs no dual: no more than all units count, and nothing below nothing."""
+        if stage.stage == "coverage":
+            return Fraction(len(self._covered))
         return Fraction(0) if stage.sense == "min" else self._counted(stage.stage, self._document.units)
 
     def _value(self, stage: str) -> Fraction | None:
@@ -442,6 +455,8 @@ class PlanCheck:
             return sum((one.count * Fraction(str(one.price)) for one in document.bought), ZERO)
         if stage == "moves" and document.steps:
             return Fraction(sum(one.action == "move" for one in document.steps))
+        if stage == "coverage":
+            return Fraction(sum(one.covered >= one.demand for one in self._covered.values()))
         if stage == "preferences" and not self._pooled:
             known = {None, *self._cluster.nodes}
             pods = [(one.unit.pod, one.node) for one in self.units if one.node in known]

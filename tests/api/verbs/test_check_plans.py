@@ -42,6 +42,7 @@ PLANS = {
     "moves": ("consolidate", MOVES),
     "preempt": ("preempt", {"preempt": True}),
     "quota": ("kueue/d-flavors", {}),
+    "coverage": ("coverage", {"objective": "coverage,fewest-nodes"}),
 }
 
 
@@ -90,6 +91,9 @@ FORGERIES = {
     "another gap": ("queue", lambda one: stage(one, "admitted").update(gap=0.5), "the gap is"),
     "another number placed": ("queue", lambda one: one.update(placed=10), "the document has 9 of 10"),
     "another number on a node": ("queue", lambda one: one["nodes"][0].update(units=9), "units, not 9"),
+    "more covered": ("coverage", lambda one: one["coverage"][0].update(covered=5000), "it has 1020 of 900"),
+    "a group less": ("coverage", lambda one: one["coverage"].pop(), "it has 300 of 300"),
+    "fewer groups covered": ("coverage", lambda one: stage(one, "coverage").update(value=2, bound=2), "it is 3"),
     "a step twice": ("moves", lambda one: one["steps"].append(one["steps"][0]), "does not run on"),
     "a step less": ("moves", lambda one: one["steps"].pop(), "is not on node"),
     "a step from elsewhere": ("moves", lambda one: one["steps"][0].update(source="large-1"), "does not run on"),
