@@ -378,16 +378,14 @@ def build_plan_outcome(
         statistics=statistics,
         notices=(*unknown_rooms(nodes, request.queue, buys=request.catalogue is not None), *request.earlier.notices),
         quota=planned_quota(request.quota, request.queue, assignment.admissions, reasons) if request.quota else None,
-        coverage=tuple(_covered_groups(request, instance, assignment)),
+        coverage=tuple(_covered_groups(request, assignment)),
     )
 
 
-def _covered_groups(request: PlanRequest, instance: PlanInstance, assignment: PlanAssignment) -> Iterator[CoveredGroup]:
+def _covered_groups(request: PlanRequest, assignment: PlanAssignment) -> Iterator[CoveredGroup]:
     """What the plan comes to in each coverage group of the queue."""
-    if not instance.unplaceable and not any(one.covered for one in instance.gang_alternatives):
-        return
-    assigned = assignment.assigned
-    pairs = [(planned.unit_set, place in assigned) for place, planned in enumerate(request.queue)]
+    sets = ((place, planned.unit_set) for place, planned in enumerate(request.queue))
+    pairs = [(one, place in assignment.assigned) for place, one in sets if one.gang is not None and one.gang.demand]
     members, placed = Counter(one.gang for one, _ in pairs), Counter(one.gang for one, is_placed in pairs if is_placed)
     for gang, amount in covered_amounts(pairs).items():
         demand, covered = (display_number(Fraction(one)) for one in (gang.demand or 0, amount))

@@ -277,7 +277,7 @@ class PlanValues:
         if name in MOVE_STAGES:
             return self._moved(name) - goal.earlier
         if name == COVERAGE_STAGE:
-            return self._covered_groups()
+            return self._covered_groups() - goal.earlier
         if name == COST:
             return int(bought_cost(self._assignment) * goal.scale)
         if name == FEWEST_NODES:
@@ -305,7 +305,7 @@ class PlanValues:
 
     def _covered_groups(self) -> int:
         queue, assigned = self._request.queue, self._assignment.assigned
-        pairs = ((queue[place].unit_set, place in assigned) for place in self._request.open_positions)
+        pairs = ((planned.unit_set, place in assigned) for place, planned in enumerate(queue))
         return sum(covered >= (gang.demand or 0) for gang, covered in covered_amounts(pairs).items())
 
     def _sum_of_copies(self, name: str) -> int:

@@ -320,6 +320,7 @@ class _PlanInstanceBuilder:
             homes.departures.victim_priorities if homes and homes.departures else (),
             free.stage,
             self._wishes,
+            {planned.unit_set.gang for planned in request.queue},
         )
 
     def _measured(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -19,7 +20,7 @@ from math import gcd, lcm
 
 from ....models.kubernetes.claims import DeviceClass
 from ....models.kubernetes.extensions import annotated_entries
-from ....models.workload.unit_classes import UnitShape
+from ....models.workload.unit_classes import Gang, UnitShape
 from ....problem.node_state import FULL_CONSUMPTION
 from ..master_problem import CouplingRow, MasterGangClass, MasterProblem, MasterUnitClass, ObjectiveStage, Terms
 from ..pricing.bundle import SPREAD, BundleQuestion, Measure, OccupiedMeasure
@@ -179,7 +180,8 @@ class ObjectiveBuilder:
     ``brief`` the stages that take little time, ``least`` what a unit consumes at least, by role. ``quota`` makes stages
     about quota. ``running`` are the units that run and may move, which are in every plan and count in no stage;
     ``move_stage`` makes the stages about them, ``domain_stage`` those about free domains. ``victim_priorities`` are
-    those of what may be lost, from the highest. ``preferences`` makes the stage of that name.
+    those of what may be lost, from the highest. ``preferences`` makes the stage of that name. ``queued_gangs`` are the
+    gangs of all units of the queue.
     """
 
     names: Sequence[str]
@@ -202,6 +204,7 @@ class ObjectiveBuilder:
     victim_priorities: Sequence[int] = ()
     domain_stage: Callable[[str], ObjectiveStage] | None = None
     preferences: PreferencePlan | None = None
+    queued_gangs: AbstractSet[Gang | None] = frozenset()
     _told: set[str] = field(init=False, default_factory=set)
 
     @cached_property
@@ -325,7 +328,12 @@ class ObjectiveBuilder:
             yield Goal(stage, earlier=wishes.constant, limit=wishes.limit, rounding=wishes.slack)
         elif head == COVERAGE_STAGE:
             groups = {number: choice.covered for number, (_, choice) in enumerate(self.gangs) if choice.covered}
-            yield Goal(ObjectiveStage(name, Terms(gangs=dict.fromkeys(groups, 1))), limit=len({*groups.values()}))
+            possible = {*groups.values()}
+            # No member is to be placed, and those that run are enough.
+            others = (gang for gang in self.queued_gangs - possible if gang is not None and gang.demand is not None)
+            there = sum(gang.served >= (gang.demand or 0) for gang in others)
+            stage = ObjectiveStage(name, Terms(gangs=dict.fromkeys(groups, 1)))
+            yield Goal(stage, earlier=there, limit=len(possible) + there)
         elif head == FRAGMENTATION and self.residual_workload:
             yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:

@@ -4,13 +4,14 @@ import json
 from itertools import product
 from random import Random
 
+import msgspec
 import pytest
 from support.gates import ALL
 from support.manifests import device_class
 from support.plan_building import maker, obj, pod
 from support.plan_scene import Plan, cluster_of, gpus, node
 
-from drasat import plan
+from drasat import check, plan
 
 STAGES = "coverage,fewest-nodes"
 
@@ -136,6 +137,26 @@ def test_members_that_run_count():
     enough = pod("there", spec={"nodeName": "n0"}, COVERAGE=covering("a", 30, 30))
     found = plan(cluster(1, 4, enough, shape("s", "a", 1, 4, 10, 30)), objective=STAGES).document
     assert (groups_of(found), values(found)[0]) == ({"a": (30, 30, 0)}, ("coverage", 1, 1))
+
+
+@pytest.mark.parametrize(("runs", "covered"), [(20, 0), (30, 1)])
+@pytest.mark.parametrize("others", [(), (shape("o", "b", 1, 3, 10, 20),)])
+def test_groups_whose_waiting_members_are_all_refused_count_too(runs, covered, others):
+    running = pod("there", spec={"nodeName": "n0"}, COVERAGE=covering("a", runs, 30))
+    refused = maker(
+        "Deployment",
+        "s",
+        {"name": "g", "resourceClaimTemplateName": "absent"},
+        marks={"COVERAGE": covering("a", 10, 30)},
+        spec={"replicas": 2},
+    )
+    asked = cluster(1, 4, running, refused, *others)
+    document = plan(asked, objective=STAGES).document
+    total = covered + len(others)
+    assert (document.outcome, values(document)[0]) == ("Optimal", ("coverage", total, total))
+    assert groups_of(document)["a"] == (30, runs, 0)
+    told = json.loads(msgspec.json.encode(document))
+    assert [one for one in check(told, asked).lines if one.verdict == "fails"] == []
 
 
 def test_values_need_not_be_whole_numbers():
