@@ -120,7 +120,7 @@ class MoveSearch:
         self._on: dict[int, set[int]] = defaultdict(set)
         for place, at in self._at.items():
             self._on[at.position].add(place)
-        self._home_at = {place: at for place, at in self._at.items() if place in self._homes}
+        self._first = dict(self._at)
         self._left = len(self._homes) if moves.most is None else moves.most
         self._moved: set[int] = set()
         self._log: list[tuple[int, _UnitPlace | None, _UnitPlace | None]] = []
@@ -135,12 +135,7 @@ class MoveSearch:
     def assignment(self) -> PlanAssignment:
         """The plan by now."""
         given, nodes = self._given, self._request.session.cluster
-        changed = {
-            self._states.node(at.position).metadata.name
-            for place, at in self._at.items()
-            if place not in given.assigned or at.made != given.assigned[place][1]
-        }
-        if not changed:
+        if self._at == self._first:
             return given
         names = {place: self._states.node(at.position).metadata.name for place, at in self._at.items()}
         own = {place: (nodes.node(names[place]), at.made) for place, at in self._at.items()}
@@ -408,7 +403,7 @@ class MoveSearch:
         return True
 
     def _is_at_home(self, place: int) -> bool:
-        return self._at.get(place) == self._home_at[place]
+        return self._at.get(place) == self._first[place]
 
     def _settle(self, places: Iterable[int], excluded: Collection[int], chain: int = 0) -> bool:
         """Give each of these units another place, the largest first; False if one has none.

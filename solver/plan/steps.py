@@ -190,6 +190,7 @@ class _StepOrder:
         gets = {device for one in self._left for device in one.gets}
         self._holders = Counter({device: len(usage.holds(device)) for device in gets})
         self._joint = _joint_pools(cluster)
+        self._leaving = Counter(device[:2] for one in self._left for device in one.has)
         self._away: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
         self._evicted: list[_Arrival] = []
         # The room of those that lose their places is free from the first move on.
@@ -321,19 +322,19 @@ class _StepOrder:
     def _has_room(self, one: _Arrival) -> bool:
         if missing_resources(one.requests, self._room.get(one.node)):
             return False
-        joint = {device[:2] for device in one.gets} & self._joint
-        if joint:
-            leaving = (other for other in self._left if other is not one)
-            return all(joint.isdisjoint(device[:2] for device in other.has) for other in leaving)
-        return not any(self._holders[device] for device in one.gets)
+        return not any(
+            self._leaving[device[:2]] if device[:2] in self._joint else self._holders[device] for device in one.gets
+        )
 
     def _leave(self, one: _Arrival) -> None:
         subtract_requests(self._room.get(one.pod.node), {name: -amount for name, amount in one.requests.items()})
         self._holders.subtract(one.has)
+        self._leaving.subtract(device[:2] for device in one.has)
 
     def _come_back(self, one: _Arrival) -> None:
         subtract_requests(self._room.get(one.pod.node), one.requests)
         self._holders.update(one.has)
+        self._leaving.update(device[:2] for device in one.has)
 
     def _arrive(self, one: _Arrival) -> None:
         subtract_requests(self._room.get(one.node), one.requests)

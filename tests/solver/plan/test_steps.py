@@ -3,7 +3,23 @@
 import pytest
 from msgspec import structs
 from support.moving import holder, moving
-from support.plan_building import classes, cluster, entry, holding, nodes, obj, of, pod, template, user
+from support.plan_building import (
+    DRIVER,
+    classes,
+    cluster,
+    device,
+    devices,
+    entry,
+    holding,
+    node,
+    nodes,
+    obj,
+    of,
+    pod,
+    published,
+    template,
+    user,
+)
 
 import drasat
 from drasat.models.results.plan import PlanStep
@@ -110,6 +126,35 @@ def test_a_named_claim_is_free_only_when_its_pod_is_gone():
     alone = pod("a", entry("s", claim="s"), spec={"nodeName": "n1"}, owner=("ReplicaSet", "web"))
     found = moving(*there, holding("s", "n1", "gpu-0"), alone)
     assert done(found) == [("move", "a", False), ("place", "big", False)]
+
+
+def parts_of_a_device():
+    """A node whose device has four slices of memory, and parts of two slices each that begin with each of the first."""
+    sets = [{"name": "memory", "counters": {f"m{one}": {"value": "1"} for one in range(4)}}]
+    parts = [
+        device(
+            f"gpu-{first}",
+            start=first,
+            consumesCounters=[
+                {"counterSet": "memory", "counters": {f"m{one}": {"value": "1"} for one in (first, first + 1)}}
+            ],
+        )
+        for first in range(3)
+    ]
+    return [
+        node("n1", cpu="4"),
+        published("n1", count=2, slice_name="counters", sharedCounters=sets),
+        published("n1", *parts, count=2),
+    ]
+
+
+def test_a_pod_is_not_beside_itself_on_what_both_are_made_of():
+    """The first and the second part have a slice of memory in common: the pod has to leave before it comes back."""
+    start = f"device.attributes['{DRIVER}'].start"
+    there = [*parts_of_a_device(), template("last", of(1, "gpu", f"{start} == 2")), user("w", spec="last")]
+    found = moving(*there, *holder("a", "n1", 1))
+    assert done(found) == [("move", "a", False), ("place", "w", False)]
+    assert devices(found) == {"a": [("n1", "gpu-0")], "w": [("n1", "gpu-2")]}
 
 
 def step(action, name, source="", node="", kind="Pod"):
