@@ -402,11 +402,13 @@ def _coverage_entry(text: str) -> CoverageEntry | None:
     """Read the annotation of a coverage group; None if it cannot be read."""
     try:
         read = msgspec.json.decode(text, type=_CoverageText)
+        # The decoder keeps the last of repeated keys; this reader refuses them.
+        is_unique = not isinstance(read_json(data := text.encode(), 0, data), Unreadable)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
     is_named = len(read.group) <= _NAME_MAX and _is_name(read.group) is not None
     amounts = (read.value, read.demand)
-    if not is_named or any(not _is_amount(str(amount)) or amount <= 0 for amount in amounts):
+    if not (is_unique and is_named) or any(not _is_amount(str(amount)) or amount <= 0 for amount in amounts):
         return None
     return CoverageEntry(read.group, read.value.normalize(), read.demand.normalize())
 

@@ -388,8 +388,9 @@ def settled_plan(
     if request.moves and start is not None:
         solution = replace(solution, plan=start)
         before = assign_plan(request, instance, solution)
-        kept = filled_beside(request, before, limits)
-        counted = list(values_with_more(request, instance, start, kept.assigned.keys() - before.assigned.keys()))
+        kept = filled_beside(request, keep_pod_rules(request, before), limits)
+        more, fewer = kept.assigned.keys() - before.assigned.keys(), before.assigned.keys() - kept.assigned.keys()
+        counted = list(values_with_more(request, instance, start, more, fewer))
     else:
         known = zip(instance.goals, PlanValues(request, instance, kept).all(), strict=True)
         counted = [_residual_value(request, kept, goal, limits) if own is None else own for goal, own in known]
@@ -409,14 +410,18 @@ def filled_beside(request: PlanRequest, assignment: PlanAssignment, limits: Plan
 
 
 def values_with_more(
-    request: PlanRequest, instance: PlanInstance, start: IntegerPlan, more: Collection[int]
+    request: PlanRequest, instance: PlanInstance, start: IntegerPlan, more: Collection[int], fewer: Collection[int] = ()
 ) -> Iterator[int]:
-    """Yield the values of the stages of the plan to start from with more units, as far as these are all that counts."""
+    """Yield the values of the stages of the plan to start from with more units, and without the ``fewer``.
+
+    It ends with the stages of which these are all that counts.
+    """
     for goal in instance.goals:
         value, terms = start.value(goal.stage.terms), goal.stage.terms
         if goal.weigh is not None:
-            value += int(planned_weight(request, more, goal.weigh) * goal.scale)
-        elif more and (terms.nodes or terms.usage or instance.problem.domains):
+            added = planned_weight(request, more, goal.weigh) - planned_weight(request, fewer, goal.weigh)
+            value += int(added * goal.scale)
+        elif (more or fewer) and (terms.nodes or terms.usage or instance.problem.domains):
             return
         yield value
 

@@ -285,8 +285,9 @@ class PlanOutcome:
         return tuple(position for _, position in sorted(numbers))
 
     def recounted_stages(self, *, is_moving: bool) -> tuple[PlanStage, ...]:
-        """The stages that the verifier counts again: of plans that move running pods those about domains alone."""
-        return tuple(one for one in self.objective if not is_moving or one.stage.startswith("free-domains="))
+        """The stages that the verifier counts again: of plans that move running pods those about units and domains."""
+        own = ("admitted", "free-domains", "priority")
+        return tuple(one for one in self.objective if not is_moving or one.stage.partition("=")[0] in own)
 
     @property
     def placed(self) -> int:
@@ -359,6 +360,7 @@ def check_plan(
     quota: QuotaProblem | None = None,
     admissions: Admissions | None = None,
     stages: Sequence[PlanStage] = (),
+    moved: Collection[ObjectKey] = (),
     deadline: float | None = None,
 ) -> None:
     """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``, ``VerificationTimeoutError``."""
@@ -374,6 +376,7 @@ def check_plan(
             quota=quota,
             admissions=admissions,
             stages=stages,
+            moved=moved,
             deadline=deadline,
         )
     if violations:

@@ -218,7 +218,8 @@ def plan(
     check = partial(check, natural_gangs=natural_gangs, quota=quota, group=group)
     try:
         ends, told = time.verification_ends(), answer.recounted_stages(is_moving=moves is not None)
-        ask = partial(check, order=answer.order, admissions=assignment.admissions, stages=told)
+        moved = [one.running.key for one in answer.moves]
+        ask = partial(check, order=answer.order, admissions=assignment.admissions, stages=told, moved=moved)
         ask(cluster, answer.units, deadline=ends)
     except VerificationTimeoutError as error:
         solution, part = _verified_part(request, instance, solution, assignment, error.verified)

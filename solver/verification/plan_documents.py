@@ -285,9 +285,7 @@ class PlanCheck:
                 yield line(_label(one), f"Placed on node {one.node}", [], _POOLED)
             elif one.node is not None and one.node not in cluster.nodes:
                 yield line(_label(one), f"Placed on node {one.node}", ["the plan has no such node"])
-        places = {id(one): place for place, one in enumerate(there)}
-        order = [places[id(self.units[place])] for place in self._order if id(self.units[place]) in places]
-        for unit, placement in plan_placements(cluster, there, order):
+        for unit, placement in plan_placements(cluster, there, self._order_of(there)):
             about, said = f"{unit.kind} {unit.unit.namespace}/{unit.unit.name}", f"Placed on node {unit.node}"
             if ask.is_late:
                 yield line(about, said, [], LATE)
@@ -299,6 +297,11 @@ class PlanCheck:
                 yield line(about, said, [], LATE)
             except (ValueError, ArithmeticError) as error:
                 yield line(about, said, [f"it cannot be read: {error}"])
+
+    def _order_of(self, units: Sequence[ToldPlacement]) -> list[int]:
+        """The positions of those of the units that are placed, in the order of the document."""
+        places = {id(one): place for place, one in enumerate(units) if one.node is not None}
+        return [places[key] for place in self._order if (key := id(self.units[place])) in places]
 
     def whole(self) -> Lines:
         """Check the plan as a whole: the queue, rooms, gangs, limits, what pods say of one another."""
@@ -317,7 +320,7 @@ class PlanCheck:
                 units,
                 self._gates,
                 cel_errors=self._document.cel_errors,
-                order=None,
+                order=self._order_of(units),
                 namespace=ask.namespace,
                 selector=ask.selector,
                 caller_constraints=ask.constraints,

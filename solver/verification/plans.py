@@ -9,7 +9,7 @@ of allocation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Protocol
@@ -22,6 +22,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.plan import PlanStage
 from ...models.workload.expansion import UnitExpander
@@ -56,6 +57,7 @@ def plan_violations(
     quota: QuotaProblem | None = None,
     admissions: Admissions | None = None,
     stages: Sequence[PlanStage] = (),
+    moved: Collection[ObjectKey] = (),
     deadline: float | None = None,
 ) -> list[Violation]:
     """Check that a plan can be carried out, and that it is about the queue.
@@ -102,7 +104,9 @@ def plan_violations(
     quota, admissions
         The quota that there is, and what the plan admits.
     stages
-        What the plan says that its stages come to, where no running pod moves.
+        What the plan says that its stages come to.
+    moved
+        Running pods that move: units of the plan that no stage about units counts.
     deadline
         When to give up, as a reading of ``time.monotonic``.
 
@@ -121,7 +125,11 @@ def plan_violations(
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
     members = ((one.gang, unit.node, one.coverage) for unit, one in queue.known if one.gang is not None)
     found += gang_findings(cluster, members, stages)
-    placed = [(unit.node, one) for unit, one in queue.known if unit.node is not None]
+    placed = [
+        (unit.node, one, (unit.namespace, unit.unit.name) not in moved)
+        for unit, one in queue.known
+        if unit.node is not None
+    ]
     found += value_findings(cluster, gates, placed, stages)
     found += _preference_findings(cluster, units, stages)
     placements = [placement for _, placement in plan_placements(cluster, units, order)]

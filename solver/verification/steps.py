@@ -2,6 +2,7 @@
 
 - STEP-POD: pods that move or are evicted run where the step says; what is placed waits, and runs nowhere.
 - STEP-NODE: pods come to nodes that are there; a node joins once, and goes when nothing of the plan's is left on it.
+- STEP-TOGETHER: of pods that a controller restarts together all leave their places, or none (MOV-7).
 - STEP-BUDGET: no more pods of a PodDisruptionBudget are away at once than it allows, unless the step says so.
 - STEP-END: in the end every placed unit is on its node with its devices, and of what ran the victims alone are gone.
 
@@ -25,6 +26,8 @@ from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from ...models.kubernetes.workloads import PodDisruptionBudget
 from ...models.results.plan import PlanStep, PlanVictim
 from ...models.workload.node_room import running_pods
+from ...models.workload.running import RESTARTING_TOGETHER
+from ...models.workload.units import is_deleting
 from .plans import PlacedUnit
 from .verify import Placement, Violation, verify
 
@@ -46,11 +49,28 @@ def step_violations(
     state = _State(cluster, gates, cel_errors, {_key(one): one for one in units}, lost)
     found = [violation for number, step in enumerate(steps, 1) for violation in state.step(number, step)]
     found += state.settle()
+    found += _torn_sets(cluster, steps)
     if victims:
         from .preemption import preemption_violations
 
         found += preemption_violations(cluster, units, victims)
     return found or list(state.end())
+
+
+def _torn_sets(cluster: Cluster, steps: Sequence[PlanStep]) -> Iterator[Violation]:
+    """Yield the sets of pods that restart together of which some leave their places, and some stay."""
+    leaving = {(one.namespace, one.name) for one in steps if one.kind == "Pod" and one.action in ("move", "evict")}
+    sets: dict[tuple[str, ...], set[ObjectKey]] = defaultdict(set)
+    for key, pod in running_pods(cluster).items():
+        labels = {} if is_deleting(pod.metadata) else pod.metadata.labels or {}
+        for title, names in RESTARTING_TOGETHER.items():
+            if names[0] in labels:
+                sets[title, key[0], *(labels.get(name, "") for name in names)].add(key)
+    for (title, namespace, *values), members in sets.items():
+        left = members - leaving
+        if left and left != members:
+            said = f"{len(left)} of its {len(members)} running pods are left, and all restart together"
+            yield Violation("STEP-TOGETHER", "", f"{title} {namespace}/{' '.join(values)}: {said}")
 
 
 _Key = tuple[bool, str, str]

@@ -43,6 +43,9 @@ PLANS = {
     "preempt": ("preempt", {"preempt": True}),
     "quota": ("kueue/d-flavors", {}),
     "coverage": ("coverage", {"objective": "coverage,fewest-nodes"}),
+    "rules of pods": ("pod-rules", {}),
+    "rules of pods, preemption": ("pod-rules", {"preempt": True}),
+    "a brief stage": ("mig-partitions", {}),
 }
 
 

@@ -11,7 +11,7 @@ from support.manifests import device_class
 from support.plan_building import maker, obj, pod
 from support.plan_scene import Plan, cluster_of, gpus, node
 
-from drasat import check, plan
+from drasat import InputError, check, load, plan
 
 STAGES = "coverage,fewest-nodes"
 
@@ -193,3 +193,13 @@ def test_an_audit_does_not_call_the_stage_audited():
     document = plan(cluster(2, 2, given), objective=STAGES, audit=20).document
     assert document.outcome == "Optimal"
     assert "audited" not in {stage.proof.value for stage in document.objective if stage.value}
+
+
+@pytest.mark.parametrize("key", ["value", "\\u0076alue"])
+def test_a_repeated_key_is_refused(key):
+    """The last one does not win silently, as in any other object that is read."""
+    text = covering("a", 1, 25).replace('"demand"', f'"{key}": 30, "demand"')
+    given = obj("Pod", "p", {"spec": {"containers": [{"name": "c", "image": "i"}]}})
+    given["metadata"]["annotations"] = {"drasat.dev/coverage": text}
+    with pytest.raises(InputError, match=r"drasat\.dev/coverage.*must be"):
+        load([given])

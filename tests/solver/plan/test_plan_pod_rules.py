@@ -316,8 +316,9 @@ def test_equal_labels_that_no_rule_selects_by_leave_one_class():
     assert (answer.placed, answer.statistics.unit_classes) == (3, 1)
 
 
-def test_the_example_says_what_is_so(request):
-    answer = drasat.plan(drasat.load(request.config.rootpath / "examples" / "pod-rules"))
+@pytest.mark.parametrize("options", [{}, {"moves": "any"}, {"preempt": True}])
+def test_the_example_says_what_is_so(request, options):
+    answer = drasat.plan(drasat.load(request.config.rootpath / "examples" / "pod-rules"), **options)
     zones = [unit.node[0] for unit in answer.document.units if unit.name == "web"]
     assert (answer.outcome, answer.document.placed, sorted(zones)) == ("Optimal", 9, ["a", "a", "b", "b"])
     assert [unit.name for unit in answer.document.units if unit.node is None] == ["proxy"]

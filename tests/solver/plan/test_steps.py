@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 from support.moving import holder, moving
 from support.plan_building import (
+    ALL,
     DRIVER,
     classes,
     cluster,
@@ -24,6 +25,8 @@ from support.plan_building import (
 import drasat
 from drasat.models.results.plan import PlanStep
 from drasat.reports.plan import command_lines
+from drasat.solver.plan.lifted import MoveOptions
+from drasat.solver.plan.moves import plan_with_moves
 from drasat.solver.verification.steps import step_violations
 
 WEB = {"labels": {"app": "web"}}
@@ -204,3 +207,58 @@ def test_places_one_after_the_other_are_verified_beside_each_other():
     assert step_violations(given, found.steps, *check) == []
     assert "POD-ROOM" in {one.rule for one in step_violations(crowded, found.steps, *check)}
     assert "DEV-1" in {one.rule for one in step_violations(given, twice, *check)}
+
+
+@pytest.mark.parametrize(
+    ("labels", "rule"),
+    [
+        ({"leaderworkerset.sigs.k8s.io/name": "s", "leaderworkerset.sigs.k8s.io/group-index": "0"}, "STEP-TOGETHER"),
+        ({"jobset.sigs.k8s.io/jobset-name": "s"}, "STEP-TOGETHER"),
+        ({}, None),
+    ],
+)
+@pytest.mark.parametrize("preempt", [False, True])
+def test_the_verifier_lets_pods_leave_only_with_those_that_restart_with_them(labels, rule, preempt):
+    """MOV-7: a plan for single pods is wrong for a cluster in which they are of one group."""
+    given = room_for_a_big_one()
+    if preempt:
+        next(one for one in given if one["metadata"]["name"] == "big")["spec"]["priority"] = 1
+    found = plan_with_moves(
+        cluster(*classes(), *given), MoveOptions(preempts=preempt, moves=not preempt), gap=0.0, time_limit=None
+    )
+    assert len(found.victims or found.moves) == 1
+    for one in given:
+        if one["kind"] == "Pod" and one["metadata"]["name"] != "big":
+            one["metadata"]["labels"] = {**one["metadata"].get("labels", {}), **labels}
+    there = cluster(*classes(), *given)
+    wrong = step_violations(there, found.steps, found.units, found.gates, found.cel_errors, victims=found.victims)
+    assert {one.rule for one in wrong} == ({rule} if rule else set())
+
+
+def test_a_group_that_is_alone_with_itself_may_go():
+    """MOV-7: the other group of the set stays."""
+    given = room_for_a_big_one()
+    names = {"leaderworkerset.sigs.k8s.io/name": "s"}
+    for number, one in enumerate(one for one in given if one["kind"] == "Pod" and one["metadata"]["name"] != "big"):
+        one["metadata"]["labels"] = {**names, "leaderworkerset.sigs.k8s.io/group-index": str(number)}
+    assert "STEP-TOGETHER" not in rules_of_an_eviction(given)
+
+
+def test_who_is_on_the_way_out_is_not_left():
+    """MOV-7: of two pods of a set one is being deleted."""
+    given = room_for_a_big_one()
+    for one in given:
+        if one["kind"] == "Pod" and one["metadata"]["name"] != "big":
+            one["metadata"]["labels"] = {"jobset.sigs.k8s.io/jobset-name": "s"}
+    assert "STEP-TOGETHER" in rules_of_an_eviction(given)
+    next(one for one in given if one["kind"] == "Pod" and one["metadata"]["name"] == "b")["metadata"].update(
+        deletionTimestamp="2026-01-01T00:00:00Z"
+    )
+    assert "STEP-TOGETHER" not in rules_of_an_eviction(given)
+
+
+def rules_of_an_eviction(given):
+    """What the verifier says of the eviction of pod a."""
+    nothing = {"node": "", "overlap": False, "cost": 0, "budget": "", "claims": (), "note": ""}
+    gone = PlanStep(action="evict", kind="Pod", namespace="default", name="a", source="n1", **nothing)
+    return {one.rule for one in step_violations(cluster(*classes(), *given), [gone], (), ALL, "strict")}
