@@ -16,15 +16,19 @@ from ..models.formats.gc import gc_young_only
 from ..models.formats.json import read_documents
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.manifests.sources import open_sources
-from ..models.results.capacity import CapacityDocument
-from ..models.results.common import AllocationDocument, CheckDocument, CheckedLine
-from ..models.results.comparison import ComparisonDocument, PlanComparisonDocument, TuneDocument
+from ..models.results.capacity import CapacityDocument, QueueCapacityDocument
+from ..models.results.common import AllocationDocument, CheckDocument, CheckedLine, ValidationDocument
+from ..models.results.comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument, TuneDocument
 from ..models.results.explanation import ExplanationDocument
+from ..models.results.inventory import InventoryDocument
 from ..models.results.overlay import OverlayDocument
 from ..models.results.plan import PlanDocument
 from ..models.results.provision import ProvisionDocument
 from ..models.results.purchases import PurchaseComparisonDocument
 from ..models.results.quota import QuotaDocument
+from ..models.results.snapshot import SnapshotDocument
+from ..models.results.study import StudyDocument
+from ..models.results.topology import TopologyDocument
 from ..solver.verification.capacity_documents import capacity_lines
 from ..solver.verification.comparison_documents import (
     comparison_lines,
@@ -38,6 +42,16 @@ from ..solver.verification.overlay_documents import overlay_lines
 from ..solver.verification.plan_documents import plan_lines
 from ..solver.verification.provision_documents import provision_lines
 from ..solver.verification.quota_documents import quota_lines
+from ..solver.verification.survey_documents import (
+    check_lines,
+    inventory_lines,
+    queue_capacity_lines,
+    snapshot_lines,
+    study_lines,
+    sweep_lines,
+    topology_lines,
+    validation_lines,
+)
 from . import Result
 
 if TYPE_CHECKING:
@@ -69,6 +83,14 @@ _KINDS = {
     "OverlayResult": _CheckedKind(OverlayDocument, overlay_lines),
     "QuotaResult": _CheckedKind(QuotaDocument, quota_lines),
     "ExplanationResult": _CheckedKind(ExplanationDocument, explanation_lines),
+    "InventoryResult": _CheckedKind(InventoryDocument, inventory_lines),
+    "TopologyResult": _CheckedKind(TopologyDocument, topology_lines),
+    "QueueCapacityResult": _CheckedKind(QueueCapacityDocument, queue_capacity_lines),
+    "SweepResult": _CheckedKind(SweepDocument, sweep_lines),
+    "StudyResult": _CheckedKind(StudyDocument, study_lines),
+    "ValidationResult": _CheckedKind(ValidationDocument, validation_lines),
+    "SnapshotResult": _CheckedKind(SnapshotDocument, snapshot_lines),
+    "CheckResult": _CheckedKind(CheckDocument, check_lines),
 }
 
 

@@ -61,6 +61,8 @@ def test_bad_input_is_one_line(drasat, document, arguments, said):
 
 VERBS = {
     "allocate": (library.allocate, EXAMPLE),
+    "show": (library.show, EXAMPLE),
+    "topology": (library.topology, "examples/nvlink-links"),
     "quota": (library.quota, "examples/kueue/e-fungibility"),
     "overlay": (library.overlay, "examples/overlays"),
     "provision": (library.provision, "examples/provisioning/merged"),
@@ -87,6 +89,7 @@ def test_nothing_is_loaded_of_what_makes_documents(tmp_path, verb):
 
 
 KINDS = ["QuotaResult", "ProvisionResult", "OverlayResult", "ComparisonResult", "PlanComparison", "TuneResult"]
+KINDS += ["InventoryResult", "TopologyResult", "QueueCapacityResult", "SweepResult", "StudyResult", "CheckResult"]
 DEEP = "[" * 2000 + "]" * 2000
 
 
