@@ -182,7 +182,7 @@ class ResultDeviceRules:
         yield from filter(None, (self._in_use(device, context), unselected))
         yield from self._devices.unusable(entry, requested, context.node)
         if self._partitioning and entry.device.consumes_counters:
-            yield from self._counters(device, context.usage)
+            yield from self._counters(entry, device.view, context.usage)
         if not isinstance(taken, Finding):
             yield from self._capacity(device, taken, context.usage)
         if has_copied_fields(result, requested, entry):
@@ -202,15 +202,26 @@ class ResultDeviceRules:
             return Finding("DEV-1", "the device is in use")
         return Finding("DEV-1", "the device is taken twice") if takers else None
 
-    def _counters(self, device: ResultDevice, usage: UnitUsage) -> Iterator[Finding]:
+    def are_free(self, entries: Sequence[PublishedDevice], context: ClaimContext) -> bool:
+        """Whether devices that cannot be shared are surely left for a unit (DEV-1, DEV-8); False says nothing."""
+        usage, holds = context.usage, self._context.held_devices.holds
+        if any(entry.id in usage.picked or entry.id in usage.shared or holds(entry.id) for entry in entries):
+            return False
+        drawing = [entry for entry in entries if entry.device.consumes_counters] if self._partitioning else ()
+        views = (self._context.inventory.view(entry.pool_id, context.node) for entry in drawing)
+        # What one of them draws counts for the next.
+        return len(drawing) < 2 and not any(
+            view is None or any(self._counters(entry, view, usage)) for entry, view in zip(drawing, views, strict=True)
+        )
+
+    def _counters(self, entry: PublishedDevice, view: PoolView, usage: UnitUsage) -> Iterator[Finding]:
         """DEV-8; another share of a device is free (CTR-3, GRP-4)."""
-        entry = device.entry
         if self._is_shared(entry) and usage.shared_already(entry.id):
             return
-        generation = device.view.generation
+        generation = view.generation
         stock = self._stocks.get(generation)
         if stock is None:
-            stock = self._stocks[generation] = CounterStock(device.view.id, generation, self._context.held_devices)
+            stock = self._stocks[generation] = CounterStock(view.id, generation, self._context.held_devices)
         yield from stock.overdrawn(entry, usage)
         yield from stock.incompatible(entry, usage)
 
@@ -412,7 +423,7 @@ class CounterStock:
 
     def incompatible(self, entry: PublishedDevice, usage: UnitUsage) -> Iterator[Finding]:
         """GRP-2, GRP-3: the counter sets whose devices have no compatibility group in common with this one."""
-        for taken in entry.device.consumes_counters or ():
+        for taken in entry.device.consumes_counters or () if self._generation.is_grouped else ():
             name = taken.counter_set
             common = self.common_groups(name, usage.drawing[self._pool])
             if common is not None and not common & groups_of(taken):

@@ -37,11 +37,12 @@ def attributes_read(expression: str) -> frozenset[AttributeName] | None:
 
 
 class EqualDevices:
-    """Tells which devices some selectors see as equal."""
+    """Tells which devices are equal to some selectors, and to constraints on attributes of these full ``names``."""
 
-    def __init__(self, expressions: Collection[str]) -> None:
+    def __init__(self, expressions: Collection[str], names: Collection[str] = ()) -> None:
         read = [attributes_read(expression) for expression in expressions]
         self._read = None if None in read else frozenset[AttributeName]().union(*filter(None, read))
+        self._names = names
         self._seen: dict[tuple[str, tuple[str, ...]], tuple[Sequence[int], Sequence[int]]] = {}
 
     def key(self, entry: PublishedDevice) -> Hashable | None:
@@ -62,6 +63,7 @@ class EqualDevices:
     def _split(self, driver: str, names: Sequence[str]) -> tuple[list[int], list[int]]:
         """Positions of the attributes that are read, under whichever spelling (CON-2), and of all others."""
         read = self._read or ()
+        read = {*read, *((domain, name) for domain, _, name in (one.partition("/") for one in self._names))}
         spelt = {f"{domain}/{name}" for domain, name in read} | {name for domain, name in read if domain == driver}
         places = range(len(names))
         return [one for one in places if names[one] in spelt], [one for one in places if names[one] not in spelt]

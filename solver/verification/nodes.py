@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import node_matches, tolerates
 from ...models.kubernetes.claims import DeviceClass, ResourceClaim
-from ...models.kubernetes.core import Node, NodeSelector, Pod, PodResourceClaim, Taint
+from ...models.kubernetes.core import Node, NodeSelector, Pod, PodResourceClaim, PodSpec, Taint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.workload.requests import format_amount
@@ -77,6 +77,9 @@ class NodeLoads:
         self._taken: dict[str, Counter[str]] = {}
         self._known: dict[bytes, Counter[str]] = {}
         self._asked: dict[bytes, Counter[str]] = {}
+        # By the identity of a spec, which is kept with it: copies of a pod have one.
+        self._takes_of: dict[int, tuple[PodSpec, Counter[str]]] = {}
+        self._extended_of: dict[int, tuple[PodSpec, Counter[str]]] = {}
         self._offers: dict[str, Counter[str] | None] = {}
         self._draws = DeviceDraws(cluster, gates)
 
@@ -94,10 +97,13 @@ class NodeLoads:
 
     def excess(self, pods: Iterable[Pod], node: Node) -> Iterator[tuple[str, str]]:
         """Count pods as placed; return resources of which they together take too much, and how much, in words."""
-        needs = Counter[str]()
+        needs: dict[str, int] = {}
         for pod in pods:
-            needs.update(self.needs(pod, node))
-        self._taken_of(node).update(needs)
+            for name, amount in self._needs(pod, node).items():
+                needs[name] = needs.get(name, 0) + amount
+        taken = self._taken_of(node)
+        for name, amount in needs.items():
+            taken[name] += amount
         yield from self._excess(node, needs)
 
     def has_room(self, pod: Pod, node: Node) -> bool:
@@ -164,12 +170,24 @@ class NodeLoads:
 
     def needs(self, pod: Pod, node: Node) -> Counter[str]:
         """What a pod takes of the node, but for devices."""
-        takes, offered = self._takes(pod), self._offer_of(node) or Counter()
-        as_devices = [name for name in takes if name in self._backed and offered[name] <= 0]
-        return Counter({name: amount for name, amount in takes.items() if name not in as_devices})
+        return Counter(self._needs(pod, node))
+
+    def _needs(self, pod: Pod, node: Node) -> Mapping[str, int]:
+        """As ``needs``; read only."""
+        takes = self._takes(pod)
+        if self._backed.isdisjoint(takes):
+            return takes
+        offered = self._offer_of(node) or Counter()
+        return {name: n for name, n in takes.items() if name not in self._backed or offered[name] > 0}
 
     def _extended(self, pod: Pod) -> Counter[str]:
         """What all containers of the pod ask for of resources that classes back."""
+        known = self._extended_of.get(id(pod.spec))
+        if known is None:
+            known = self._extended_of[id(pod.spec)] = pod.spec, self._extended_by_content(pod)
+        return known[1]
+
+    def _extended_by_content(self, pod: Pod) -> Counter[str]:
         key = _encode((pod.spec.containers, pod.spec.init_containers))
         if key not in self._asked:
             every = (*(pod.spec.init_containers or ()), *(pod.spec.containers or ()))
@@ -181,10 +199,13 @@ class NodeLoads:
 
     def _takes(self, pod: Pod) -> Counter[str]:
         spec = pod.spec
-        key = _encode((spec.containers, spec.init_containers, spec.overhead, spec.resources))
-        if key not in self._known:
-            self._known[key] = pod_takes(spec)
-        return self._known[key]
+        known = self._takes_of.get(id(spec))
+        if known is None:
+            key = _encode((spec.containers, spec.init_containers, spec.overhead, spec.resources))
+            if key not in self._known:
+                self._known[key] = pod_takes(spec)
+            known = self._takes_of[id(spec)] = spec, self._known[key]
+        return known[1]
 
     def _offer_of(self, node: Node) -> Counter[str] | None:
         """What the node tells that pods may take of it; None: nothing. Read only."""

@@ -447,9 +447,11 @@ def _label(one: Node | karpenter.NodeClaim, label: str) -> str:
 
 def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:
     """Claims that are allocated without reason, or twice, and placed units with claims that cannot be had."""
-    name = unit_label(unit)
-    own = {ref.key for ref in unit.unit.claims}
+    own = [ref.key for ref in unit.unit.claims]
     given = [ref.key for ref, _ in unit.allocations]
+    if unit.node is not None and given == own and len(set(own)) == len(own) and not unit.unit.problems:
+        return
+    name = unit_label(unit)
     if unit.node is None and given:
         yield Finding("PLAN-CLAIM", f"{name} is not placed, but claim {'/'.join(given[0])} is allocated for it")
     for key in dict.fromkeys(given):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -34,6 +34,7 @@ class Finding(NamedTuple):
     fatal: bool = False
 
 
+@lru_cache(maxsize=4096, typed=True)
 def nano(text: QuantityText) -> int:
     """Read a quantity as an exact integer of billionths."""
     return Quantity.parse(text).nano
@@ -111,6 +112,11 @@ class PublishedGeneration:
         return tuple(entry for entry in published_devices(some) if entry.device.consumes_counters)
 
     @cached_property
+    def is_grouped(self) -> bool:
+        """Whether a consumer has compatibility groups (GRP-2)."""
+        return any(taken.compatibility_groups for one in self.consumers for taken in one.device.consumes_counters or ())
+
+    @cached_property
     def consumers_by_name(self) -> dict[str, list[PublishedDevice]]:
         """Consumers by device name, which the slices of several nodes may share."""
         found: dict[str, list[PublishedDevice]] = defaultdict(list)
@@ -130,6 +136,8 @@ class PublishedGeneration:
     @cached_property
     def unknown_counter(self) -> str:
         """POOL-9: a device that takes from a counter which nobody declares; empty: none."""
+        if not self.consumers:
+            return ""
         sets, counters = {found.name for found in self.counter_sets}, self.counters
         for entry in self.consumers:
             for taken in entry.device.consumes_counters or ():
@@ -253,8 +261,8 @@ class Inventory:
         seen = [place for place in pool.places.near(node) if self._relevant(place, node)] if pool else []
         if pool is None or not seen:
             return None
-        newest = max(self._slices[place].spec.pool.generation for place in seen)
-        kept = tuple(sorted(place for place in seen if self._slices[place].spec.pool.generation == newest))
+        newest = max([self._slices[place].spec.pool.generation for place in seen])
+        kept = tuple(sorted([place for place in seen if self._slices[place].spec.pool.generation == newest]))
         view = self._views.get((name, kept))
         if view is None:
             view = self._views[name, kept] = self._look(name, pool, newest, [self._slices[place] for place in kept])
@@ -264,6 +272,9 @@ class Inventory:
 
     def _relevant(self, place: int, node: Node) -> bool:
         """POOL-1."""
+        spec = self._slices[place].spec
+        if not spec.per_device_node_selection:
+            return reaches(spec, node)
         return any(reaches(part, node) for part in node_selections(self._slices[place]))
 
     def _look(self, name: PoolId, pool: _PoolSlices, newest: int, kept: list[ResourceSlice]) -> PoolView:
@@ -284,11 +295,11 @@ class Inventory:
 
     def _invalid(self, offered: list[PublishedDevice], generation: PublishedGeneration) -> str:
         """POOL-9."""
-        if twice := _first_duplicate(entry.device.name for entry in offered):
+        if twice := _first_duplicate([entry.device.name for entry in offered]):
             return f"device {twice} is published twice"
         if not self._gates.partitionable_devices:
             return ""
-        if twice := _first_duplicate(found.name for found in generation.counter_sets):
+        if twice := _first_duplicate([found.name for found in generation.counter_sets]):
             return f"counter set {twice} is published twice"
         return generation.unknown_counter
 
@@ -320,8 +331,7 @@ class Inventory:
         return Finding("POOL-1", "the device is published for other nodes")
 
 
-def _first_duplicate(names: Iterable[str]) -> str:
-    given = list(names)
+def _first_duplicate(given: Sequence[str]) -> str:
     if len(set(given)) == len(given):
         return ""
     return next(name for name, times in Tally(given).items() if times > 1)
