@@ -62,9 +62,10 @@ class EqualDevices:
 
     def _split(self, driver: str, names: Sequence[str]) -> tuple[list[int], list[int]]:
         """Positions of the attributes that are read, under whichever spelling (CON-2), and of all others."""
-        read = self._read or ()
-        read = {*read, *((domain, name) for domain, _, name in (one.partition("/") for one in self._names))}
-        spelt = {f"{domain}/{name}" for domain, name in read} | {name for domain, name in read if domain == driver}
+        read = self._read or frozenset()
+        named = [one.partition("/")[::2] for one in self._names]
+        either = [*read, *named]
+        spelt = {f"{domain}/{name}" for domain, name in either} | {name for domain, name in either if domain == driver}
         places = range(len(names))
         return [one for one in places if names[one] in spelt], [one for one in places if names[one] not in spelt]
 
