@@ -33,6 +33,7 @@ from .build.nodes import PlanNodeClass, with_bought_nodes
 from .build.objectives import Goal, display_number
 from .build.preferences import PREFERENCES, placed_pods, soft_rules
 from .build.quota_admission import pod_sets_by_workload
+from .build.quota_stages import QUOTA_STAGES
 from .build.units import ColocatedUnits, UnitClass
 from .build.weights import WeightFunction
 from .master_problem import IntegerPlan, PlanSolution, StageResult, is_close
@@ -51,6 +52,7 @@ from .outcome import (
 )
 from .pricing.bundle import SPREAD, Bundle, BundleUnit, Picks
 from .pricing.search_order import first_in_search_order
+from .quota_ledger import QuotaLedger
 from .quota_outcome import planned_quota
 
 
@@ -429,11 +431,16 @@ def bought_cost(assignment: PlanAssignment) -> Fraction:
     return sum((Fraction(str(templates[name].spec.price or 0)) * len(nodes) for name, nodes in bought), Fraction(0))
 
 
-def _stage_value(request: PlanRequest, assignment: PlanAssignment, goal: Goal, result: StageResult) -> float:
+def _stage_value(
+    request: PlanRequest, instance: PlanInstance, assignment: PlanAssignment, goal: Goal, result: StageResult
+) -> float:
     """The value of a stage in its own unit; it is counted again where the instance rounds."""
     if not goal.rounding or result.name == PREFERENCES:
         return goal.display_value(result.value)
-    weigh = goal.weigh
+    weigh, admissions = goal.weigh, instance.admissions
+    if admissions is not None and result.name.partition("=")[0] in QUOTA_STAGES:
+        ledger = QuotaLedger(admissions.problem, assignment.admissions)
+        return display_number(admissions.stages.exact_value(result.name, ledger))
     exact = bought_cost(assignment) if weigh is None else planned_weight(request, assignment.assigned, weigh)
     return display_number(exact)
 
@@ -448,7 +455,7 @@ def _stage_outcome(
     gap: float,
 ) -> PlanStage:
     """Convert a stage to its own unit. Where the instance is narrowed, the bound comes from a relaxed instance."""
-    value = _stage_value(request, assignment, goal, result)
+    value = _stage_value(request, instance, assignment, goal, result)
     bound = goal.display_value(goal.limit - goal.earlier)
     if result.bound is not None and not instance.is_narrowed:
         bound = goal.display_bound(result.bound)

@@ -226,28 +226,40 @@ def solve_integer_program(
     maximise: bool,
     gap: float,
     deadline: float | None = None,
+    following: Container[int] = (),
 ) -> list[int] | None:
     """Return values from 0 to ``most`` of variables, by HiGHS; None where it finds none.
 
     Rows are terms with their least and their most. It counts in floating point: whether rows hold is to be looked at.
+    Variables that are ``following`` are whole anyway, or near it, where the others are: their values are rounded.
     """
     if master_problem.is_past(deadline):
         return None
     model = mathopt.Model()
-    variables = [model.add_integer_variable(lb=0, ub=number) for number in most]
+    steps = [_step(number) if index in following else 1.0 for index, number in enumerate(most)]
+    variables = [
+        model.add_variable(lb=0, ub=number / step, is_integer=index not in following)
+        for index, (number, step) in enumerate(zip(most, steps, strict=True))
+    ]
     for terms, lower, upper in rows:
-        row = model.add_linear_constraint(lb=-inf if lower is None else lower, ub=inf if upper is None else upper)
-        for number, value in terms:
-            row.set_coefficient(variables[number], value)
+        numbers = [(number, value * steps[number]) for number, value in terms]
+        step = _step(max((abs(value) for _, value in numbers), default=0))
+        row = model.add_linear_constraint(
+            lb=-inf if lower is None else lower / step, ub=inf if upper is None else upper / step
+        )
+        for number, value in numbers:
+            row.set_coefficient(variables[number], value / step)
     model.objective.is_maximize = maximise
-    for number, value in objective:
-        model.objective.set_linear_coefficient(variables[number], value)
+    goals = [(number, value * steps[number]) for number, value in objective]
+    step = _step(max((abs(value) for _, value in goals), default=0))
+    for number, value in goals:
+        model.objective.set_linear_coefficient(variables[number], value / step)
     left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
     parameters = mathopt.SolveParameters(time_limit=left, node_limit=_MOST_TREE_NODES, relative_gap_tolerance=gap)
     found = run_mixed_integer(model, mathopt.SolverType.HIGHS, parameters)
     if found is None or not found.has_primal_feasible_solution():
         return None
-    return [round(value) for value in found.variable_values(variables)]
+    return [round(value * step) for value, step in zip(found.variable_values(variables), steps, strict=True)]
 
 
 def run_mixed_integer(

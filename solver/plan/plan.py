@@ -482,4 +482,4 @@ def _relaxed_bounds(
     stages = [(goal.stage, round(value * goal.scale)) for goal, value in zip(relaxed.goals, display, strict=False)]
     bounds = stage_bounds(relaxed.problem, stages, relaxed.pricer, limits)
     known = zip(relaxed.goals, bounds, strict=False)
-    return [None if bound is None else goal.display_value(bound) for goal, bound in known]
+    return [None if bound is None else goal.display_bound(bound) for goal, bound in known]

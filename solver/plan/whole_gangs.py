@@ -95,10 +95,12 @@ class WholeGangSolver:
             maximise=stage.maximise,
             gap=gap,
             deadline=deadline,
+            following=self._following,
         )
         if values is None:
             return None
-        wished = IntegerPlan((), tuple(values[:units]), tuple(values[units:]))
+        completion, gangs = self.generator.instance.completion, tuple(values[units:])
+        wished = IntegerPlan((), tuple(values[:units]), completion.settled(gangs) if completion else gangs)
         return wished if all(row.holds(wished) for row in rows) else None
 
     def bound(self, stage: ObjectiveStage, hint: IntegerPlan, limits: Limits) -> int | None:
@@ -129,6 +131,17 @@ class WholeGangSolver:
         completion = self.generator.instance.completion
         known = completion.sizes if completion else ()
         return [max(1, size) for size in known] or [1] * len(self.generator.instance.units)
+
+    @property
+    def _following(self) -> frozenset[int]:
+        """The variables of gangs that only count what others come to."""
+        instance = self.generator.instance
+        if instance.completion is None:
+            return frozenset()
+        decided = {gang for own in instance.completion.decided for gang in own}
+        first = len(instance.units)
+        pairs = enumerate(instance.gangs)
+        return frozenset(first + index for index, gang in pairs if not gang.members and index not in decided)
 
     def _most(self) -> list[int]:
         """How many there are of each unit class, and then of each gang class."""

@@ -5,6 +5,7 @@ To try more scenes, from a seed on:
 """
 
 import sys
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -49,6 +50,32 @@ def test_so_are_plans_with_stopped_queues_admitted_workloads_and_racks(seed):
     """Stop policies (4.1), workloads that hold quota (4.9), and required topologies."""
     if not check(seed, varied_scene):
         pytest.skip("too large for brute force")
+
+
+@pytest.mark.parametrize("seed", range(_SEEDS))
+def test_shares_of_amounts_without_a_large_step_are_bounded_for_what_they_are(seed):
+    """Roots have so much of everything that no small steps divide all shares: these are rounded, values are exact."""
+    stages = ("fair", "borrowed")[seed % 2], "admitted"
+    scene, random = random_scene(seed), Random(f"quota/rounded/{seed}")
+    primes = {("a", "gpu"): 100_003, ("b", "gpu"): 1_000_003, ("a", "cpu"): 1_299_709, ("c", "cpu"): 15_485_863}
+    nodes = [
+        one if one.parent is not None else replace(one, nominal={**one.nominal, **_chosen(random, primes)})
+        for one in scene.problem.nodes
+    ]
+    scene.problem = replace(scene.problem, nodes=tuple(nodes))
+    try:
+        force = QuotaForce(scene, stages)
+    except TooManyStepsError:
+        pytest.skip("too large for brute force")
+    found = scene.plan(objective=list(stages))
+    first, best = found.objective[0], float(force.best[0])
+    assert first.proven, found.objective
+    assert first.value == pytest.approx(best, rel=0.001)
+    assert (first.bound >= best) if stages[0] == "fair" else (first.bound <= best)
+
+
+def _chosen(random, amounts):
+    return {pair: amount for pair, amount in amounts.items() if random.random() < 0.8}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from math import gcd, lcm
+from math import ceil, gcd, lcm
 
 from ....models.kubernetes.claims import DeviceClass
 from ....models.kubernetes.extensions import annotated_entries
@@ -145,7 +145,8 @@ class Goal:
     ``earlier`` is what earlier placements count, ``limit`` what no plan at all exceeds (or falls below), in the same
     unit. ``weigh`` says what a placed unit counts in the user's unit, where the stage counts units of the queue, and
     ``limit`` is the value of all of them. Where amounts are too large for the solvers they are rounded to steps: the
-    value of a plan is then off what it really counts by at most ``rounding``.
+    value of a plan is then off what it really counts by at most ``rounding``, and by this ``part`` of the value if that
+    is less.
     """
 
     stage: ObjectiveStage
@@ -154,6 +155,7 @@ class Goal:
     limit: int = 0
     weigh: WeightFunction | None = None
     rounding: int = 0
+    part: Fraction | None = None
 
     def display_value(self, value: float) -> float:
         """Convert a value to the user's unit."""
@@ -161,7 +163,10 @@ class Goal:
 
     def display_bound(self, bound: int) -> float:
         """Convert a bound to the user's unit, so that it holds for what plans really count."""
-        return self.display_value(bound + (self.rounding if self.stage.maximise else -self.rounding))
+        rounding = self.rounding
+        if self.part is not None:
+            rounding = min(rounding, ceil(self.part * abs(bound + self.earlier)))
+        return self.display_value(bound + (rounding if self.stage.maximise else -rounding))
 
 
 def display_number(amount: Fraction) -> float:
@@ -312,8 +317,8 @@ class ObjectiveBuilder:
         elif head == "admitted":
             yield self._weighted(name, self._weight(rest))
         elif head in QUOTA_STAGES:
-            for stage, scale, earlier, limit in self.quota.stages(name) if self.quota else ():
-                yield Goal(stage, scale, earlier, limit)
+            for one in self.quota.goals(name) if self.quota else ():
+                yield Goal(one.stage, one.scale, one.earlier, one.most, rounding=one.rounding, part=one.part)
         elif head == VICTIMS:
             yield from self._victims(self.victim_priorities)
             yield from self._departing(name)

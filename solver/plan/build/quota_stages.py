@@ -6,6 +6,9 @@ second smallest, and so on. For that the sum of the k smallest shares is maximis
 largest ``k r - sum of d`` with ``d >= r - share`` for each queue (Ogryczak and Sliwinski, 2003). Of several resources
 that may be dominant for a queue one is chosen, and its share counts. ``borrowed`` is the sum of what queues use beyond
 their nominal quota, in thousandths of what their tree has of the resource.
+
+Shares are whole numbers of steps. Where no large step divides all of them, what a gang adds to a share is rounded down:
+sums of shares with larger numbers are hard to bound.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from .weights import LARGEST_UNIT_COEFFICIENT, Steps
 FAIR, BORROWED = "fair", "borrowed"
 QUOTA_STAGES = (FAIR, BORROWED)
 _THOUSAND = 1000
+# No sum of shares has more steps, if they are rounded.
+_MOST_STEPS = 1 << 29
 # Each of the smallest shares has a stage; with more queues these follow in powers of two.
 _SINGLE_STAGES = 8
 
@@ -34,7 +39,6 @@ _SINGLE_STAGES = 8
 class ShareForm:
     """The share of a queue in one resource, in steps: a sum over gang classes and a constant; at most ``most``."""
 
-    resource: str
     terms: Mapping[int, int]
     constant: int
     most: int
@@ -43,11 +47,37 @@ class ShareForm:
         """The share for the gangs of a plan."""
         return self.constant + sum(amount * gangs.get(gang, 0) for gang, amount in self.terms.items())
 
-    def is_covered(self, other: ShareForm) -> bool:
+
+@dataclass(frozen=True, slots=True)
+class UsedAmount:
+    """What a queue uses of a resource, as a ``ShareForm`` in units; each of them counts ``part`` of a share."""
+
+    part: Fraction
+    form: ShareForm
+
+    def is_covered(self, other: UsedAmount) -> bool:
         """Whether another resource has at least this share in every plan."""
-        if self.constant > other.constant:
+        own, others = self.part.numerator * other.part.denominator, other.part.numerator * self.part.denominator
+        if own * self.form.constant > others * other.form.constant:
             return False
-        return all(amount <= other.terms.get(gang, 0) for gang, amount in self.terms.items())
+        terms = other.form.terms
+        return all(own * amount <= others * terms.get(gang, 0) for gang, amount in self.form.terms.items())
+
+    @property
+    def divisor(self) -> Fraction:
+        """What this share is a multiple of in every plan."""
+        return self.part * gcd(self.form.constant, self.form.most, *self.form.terms.values())
+
+    def rounded(self, steps: Steps) -> Iterator[int]:
+        """Yield the numbers of this share that are not zero, in steps and rounded down."""
+        numbers = {amount for amount in (self.form.constant, *self.form.terms.values()) if amount}
+        return (steps.number(self.part * amount) for amount in numbers if self.part)
+
+    def in_steps(self, steps: Steps) -> ShareForm:
+        """The share in steps, with all numbers rounded down."""
+        form, part = self.form, self.part
+        terms = {gang: number for gang, amount in form.terms.items() if (number := steps.number(part * amount))}
+        return ShareForm(terms, steps.number(part * form.constant), steps.number(part * form.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +129,22 @@ class FairShares:
                 gangs[variable] = max(0, gangs[stage.level] - value)
 
 
+@dataclass(frozen=True, slots=True)
+class QuotaGoal:
+    """A stage in 1 / ``scale`` of a thousandth; ``earlier`` is what is borrowed already, and no plan exceeds ``most``.
+
+    A plan counts up to ``rounding`` more than the terms of the stage say, and no more than this ``part`` of them. What
+    minimises is bounded by its terms.
+    """
+
+    stage: ObjectiveStage
+    scale: Fraction
+    rounding: int
+    part: Fraction | None = Fraction(0)
+    earlier: int = 0
+    most: int = 0
+
+
 @dataclass
 class QuotaStages:
     """Makes the variables, rows and terms of the stages in ``names`` that are about quota."""
@@ -109,6 +155,13 @@ class QuotaStages:
     excess: list[ExcessVariable] = field(default_factory=list)
     fair: FairShares | None = None
     _borrowing: dict[int, int] = field(default_factory=dict)
+    _fair_steps: Steps = field(default_factory=lambda: Steps.of((), 1))
+    # By how many steps a plan may count more than it does with rounded numbers: what is borrowed, and the shares of
+    # queues, the largest number first.
+    _borrowed_rounding: int = 0
+    _fair_rounding: Sequence[int] = ()
+    # What part of a share in steps is more than what is lost by rounding; None where all of it may be lost.
+    _rounded_part: Fraction | None = None
 
     def __post_init__(self) -> None:
         self._ledger = QuotaLedger(self.problem)
@@ -121,23 +174,31 @@ class QuotaStages:
         if FAIR in self.names and self._queues:
             self._post_fair(gangs)
 
-    def stages(self, name: str) -> Iterator[tuple[ObjectiveStage, Fraction, int, int]]:
-        """Yield the stages of a name with their scale, what is borrowed already, and what no plan exceeds."""
+    def goals(self, name: str) -> Iterator[QuotaGoal]:
+        """Yield the stages of a name."""
         if name == BORROWED:
-            held, stage = self.value(BORROWED, self._ledger), Terms(gangs=self._borrowing)
-            yield ObjectiveStage(name, stage, maximise=False), self._borrowed_steps.scale, held, 0
+            stage = ObjectiveStage(name, Terms(gangs=self._borrowing), maximise=False)
+            held = self.value(BORROWED, self._ledger)
+            yield QuotaGoal(stage, self._borrowed_steps.scale, self._borrowed_rounding, earlier=held)
         for one in self.fair.stages if name == FAIR and self.fair else ():
-            terms = {**dict.fromkeys(one.below, -1), one.level: one.count}
-            most = one.count * max(share.most for share in self.fair.shares) if self.fair else 0
-            yield ObjectiveStage(f"{FAIR}={one.count}", Terms(gangs=terms)), self._fair_steps.scale, 0, most
+            stage = ObjectiveStage(
+                f"{FAIR}={one.count}", Terms(gangs={**dict.fromkeys(one.below, -1), one.level: one.count})
+            )
+            most = sum(sorted(share.most for share in self.fair.shares)[: one.count]) if self.fair else 0
+            rounding = sum(self._fair_rounding[: one.count])
+            yield QuotaGoal(stage, self._fair_steps.scale, rounding, self._rounded_part, most=most + rounding)
 
-    def value(self, stage: str, ledger: QuotaLedger) -> int:
-        """What a stage comes to for the usage of a ledger, in steps, with what is held."""
+    def exact_value(self, stage: str, ledger: QuotaLedger) -> Fraction:
+        """What a stage comes to for the usage of a ledger, with what is held."""
         head, _, count = stage.partition("=")
         if head == BORROWED:
-            return sum(self._borrowed(place, ledger) for place in self._borrowers)
-        values = sorted(self._share(place, ledger) for place in self._queues)
-        return sum(values[: int(count)])
+            return sum((self._borrowed(place, ledger) for place in self._borrowers), Fraction(0))
+        return sum(sorted(self._share(place, ledger) for place in self._queues)[: int(count)], Fraction(0))
+
+    def value(self, stage: str, ledger: QuotaLedger) -> int:
+        """The same in steps, rounded down."""
+        steps = self._borrowed_steps if stage == BORROWED else self._fair_steps
+        return steps.number(self.exact_value(stage, ledger))
 
     @cached_property
     def _queues(self) -> list[int]:
@@ -189,28 +250,21 @@ class QuotaStages:
         amounts = (self._parts(place, resource) for place in self._borrowers for resource in self._pairs)
         return Steps.of(set(amounts), LARGEST_UNIT_COEFFICIENT)
 
-    @cached_property
-    def _fair_steps(self) -> Steps:
-        return Steps.of(
-            {self._weighed(p, name) for p in self._queues for name in self._pairs}, LARGEST_UNIT_COEFFICIENT
-        )
-
     def _weighed(self, place: int, resource: str) -> Fraction:
         return self._parts(place, resource) / self.problem.nodes[place].weight
 
-    def _borrowed(self, place: int, ledger: QuotaLedger) -> int:
-        total, node = 0, self.problem.nodes[place]
+    def _borrowed(self, place: int, ledger: QuotaLedger) -> Fraction:
+        total, node = Fraction(0), self.problem.nodes[place]
         for resource, pairs in self._pairs.items():
-            factor = self._borrowed_steps.number(self._parts(place, resource))
             beyond = (max(0, ledger.used(pair)[place] - node.nominal.get(pair, 0)) for pair in pairs)
-            total += factor * sum(beyond) // self._units[resource]
+            total += self._parts(place, resource) * (sum(beyond) // self._units[resource])
         return total
 
-    def _share(self, place: int, ledger: QuotaLedger) -> int:
-        shares = [0]
+    def _share(self, place: int, ledger: QuotaLedger) -> Fraction:
+        shares = [Fraction(0)]
         for resource, pairs in self._pairs.items():
             used = sum(ledger.used(pair)[place] for pair in pairs) // self._units[resource]
-            shares.append(used * self._fair_steps.number(self._weighed(place, resource)))
+            shares.append(used * self._weighed(place, resource))
         return max(shares)
 
     def _post_borrowed(self, gangs: GangBuilder) -> None:
@@ -226,14 +280,25 @@ class QuotaStages:
                     gangs.rows.append(CouplingRow(Terms(gangs={**terms, variable: -1}), upper=spare))
                     self.excess.append(ExcessVariable(variable, terms, -spare))
                     self._borrowing[variable] = factor
+                    self._borrowed_rounding += 0 if self._borrowed_steps.exact else most
 
     def _post_fair(self, gangs: GangBuilder) -> None:
-        shares = tuple(self._queue_share(place, gangs) for place in self._queues)
-        largest = max(share.most for share in shares)
-        stages = []
+        used = [self._used_amounts(place, gangs) for place in self._queues]
+        amounts = [one for own in used for one in own]
+        largest = max(one.part * one.form.most for one in amounts)
+        # Up to two numbers for each queue are added up.
+        steps = Steps.of((*(one.divisor for one in amounts), largest), _MOST_STEPS // (2 * len(used)))
+        self._fair_steps = steps
+        if not steps.exact:
+            counted = (max(self._rounded(one, gangs) for one in own) for own in used)
+            self._fair_rounding = sorted(counted, reverse=True)
+            least = min((number for one in amounts for number in one.rounded(steps)), default=0)
+            self._rounded_part = Fraction(1, least) if least else None
+        shares = tuple(_chosen_share(tuple(one.in_steps(steps) for one in own), gangs) for own in used)
+        most, stages = sorted(share.most for share in shares), []
         for count in _counts(len(shares)):
-            level = _variable(gangs, largest)
-            below = tuple(_variable(gangs, largest) for _ in shares)
+            level = _variable(gangs, most[count - 1])
+            below = tuple(_variable(gangs, most[count - 1]) for _ in shares)
             for share, variable in zip(shares, below, strict=True):
                 # Level - below is at most the share.
                 terms, constant = {level: 1, variable: -1}, 0
@@ -246,28 +311,22 @@ class QuotaStages:
             stages.append(SmallestShares(count, level, below))
         self.fair = FairShares(shares, tuple(stages))
 
-    def _queue_share(self, place: int, gangs: GangBuilder) -> QueueShare:
-        forms = [self._form(place, resource, gangs) for resource in self._pairs]
-        kept: list[ShareForm] = []
-        for number, form in enumerate(forms):
-            others = [*kept, *forms[number + 1 :]]
-            if not any(form.is_covered(other) for other in others):
-                kept.append(form)
-        if not kept:
-            kept = forms[:1]
-        if len(kept) == 1:
-            return QueueShare(tuple(kept))
-        chosen = tuple(_variable(gangs, 1) for _ in kept)
-        counted = tuple(_variable(gangs, form.most) for form in kept)
-        gangs.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(chosen, 1)), upper=1))
-        for form, choice, value in zip(kept, chosen, counted, strict=True):
-            terms = {value: 1, **{gang: -amount for gang, amount in form.terms.items()}}
-            gangs.rows.append(CouplingRow(Terms(gangs=terms), upper=form.constant))
-            gangs.rows.append(CouplingRow(Terms(gangs={value: 1, choice: -form.most}), upper=0))
-        return QueueShare(tuple(kept), chosen, counted)
+    @staticmethod
+    def _rounded(used: UsedAmount, gangs: GangBuilder) -> int:
+        """How many numbers of a share are rounded at most."""
+        return 1 + sum(gangs.gangs[gang].demand for gang in used.form.terms)
 
-    def _form(self, place: int, resource: str, gangs: GangBuilder) -> ShareForm:
-        factor, unit = self._fair_steps.number(self._weighed(place, resource)), self._units[resource]
+    def _used_amounts(self, place: int, gangs: GangBuilder) -> list[UsedAmount]:
+        """What may be the dominant share of a queue."""
+        found = [self._used_amount(place, resource, gangs) for resource in self._pairs]
+        kept: list[UsedAmount] = []
+        for number, one in enumerate(found):
+            if not any(one.is_covered(other) for other in (*kept, *found[number + 1 :])):
+                kept.append(one)
+        return kept or [UsedAmount(Fraction(0), ShareForm({}, 0, 0))]
+
+    def _used_amount(self, place: int, resource: str, gangs: GangBuilder) -> UsedAmount:
+        unit = self._units[resource]
         terms: dict[int, int] = {}
         used = most = 0
         for pair in self._pairs[resource]:
@@ -277,9 +336,23 @@ class QuotaStages:
             charged = sum(amount * gangs.gangs[gang].demand for gang, amount in weights.items())
             limit = self._ledger.potential(place, pair) if self.problem.limited else UNLIMITED
             most += max(own, min(own + charged, limit))
-            for gang, amount in weights.items() if factor else ():
-                terms[gang] = terms.get(gang, 0) + amount // unit * factor
-        return ShareForm(resource, terms, used // unit * factor, -(-most // unit) * factor)
+            for gang, amount in weights.items():
+                terms[gang] = terms.get(gang, 0) + amount // unit
+        return UsedAmount(self._weighed(place, resource), ShareForm(terms, used // unit, -(-most // unit)))
+
+
+def _chosen_share(forms: tuple[ShareForm, ...], gangs: GangBuilder) -> QueueShare:
+    """Post which of the shares of a queue counts."""
+    if len(forms) == 1:
+        return QueueShare(forms)
+    chosen = tuple(_variable(gangs, 1) for _ in forms)
+    counted = tuple(_variable(gangs, form.most) for form in forms)
+    gangs.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(chosen, 1)), upper=1))
+    for form, choice, value in zip(forms, chosen, counted, strict=True):
+        terms = {value: 1, **{gang: -amount for gang, amount in form.terms.items()}}
+        gangs.rows.append(CouplingRow(Terms(gangs=terms), upper=form.constant))
+        gangs.rows.append(CouplingRow(Terms(gangs={value: 1, choice: -form.most}), upper=0))
+    return QueueShare(forms, chosen, counted)
 
 
 def _variable(gangs: GangBuilder, most: int) -> int:

@@ -1,10 +1,13 @@
 """Plans that admit workloads of Kueue: what of Kueue's objects the planner gets, and what comes of it."""
 
+from itertools import pairwise
+
 import pytest
 from support.manifests import container, device_class, entry, obj
 from support.plan_scene import gpus
 
 import drasat
+from drasat.scenarios.quota import quota
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 QUEUE = "kueue.x-k8s.io/queue-name"
@@ -266,6 +269,20 @@ def test_fair_plans_share_what_there_is():
     assert stage_values(result) == {"fair=1": 500, "fair=2": 1000, "admitted": 4}
     weighted = cluster(*given_with_weight(3))
     assert stage_values(drasat.plan(weighted, objective="fair"))["fair=1"] == pytest.approx(500 / 3)
+
+
+def test_shares_of_several_resources_without_a_common_step_are_proven():
+    """CPUs, devices and their memory are amounts of which no small step is a part."""
+    given = drasat.load(quota(40, 4, 3, 100))
+    result = drasat.plan(given, objective="priority,admitted,fair,borrowed", gap=0.005)
+    assert result.outcome == "Optimal"
+    sums = [0, *(one.value for one in result.document.objective if one.stage.startswith("fair="))]
+    shares = [after - before for before, after in pairwise(sums)]
+    assert len(shares) == 4
+    assert shares[0] > 0
+    assert shares == pytest.approx(sorted(shares))
+    for one in result.document.objective:
+        assert one.bound <= one.value if one.sense == "min" else one.bound >= one.value
 
 
 def given_with_weight(weight):

@@ -167,6 +167,13 @@ def test_integer_programs_keep_their_rows():
     assert solve_integer_program([1, 1], [([(0, 1)], 2, None)], [(0, 1)], maximise=True, gap=0.0) is None
 
 
+def test_variables_that_follow_may_be_large():
+    rows = [([(0, 1 << 26), (1, -1)], None, 0), ([(0, 3)], None, 7)]
+    most = [5, 1 << 29]
+    found = solve_integer_program(most, rows, [(0, 1 << 27), (1, -1)], maximise=True, gap=0.0, following=[1])
+    assert found == [2, 1 << 27]
+
+
 class AbnormalSolver:
     def solve(self, **_):
         # As ortools 9.15 says "Unexpected GLOP termination reason: ABNORMAL".
