@@ -30,6 +30,7 @@ from ..kubernetes.meta import (
 )
 from ..kubernetes.workloads import PodDisruptionBudget, default_priority, priority_of
 from .gangs import GangCollector, GangKey
+from .member_moves import GroupPlace, MemberMoves
 from .node_room import remaining_allocatable, running_pods
 from .requests import backed_resources
 from .units import ClaimRef, PodClaims, Unit, allocation_of, is_deleting, is_reserved_for_others, made_extended_claim
@@ -66,7 +67,8 @@ class RunningPod:
 
     ``stays`` says why it cannot be moved; empty if it can. ``kept`` says why it cannot lose its place either.
     ``budgets`` are the PodDisruptionBudgets that count it; ``budget`` is the one if there is one alone.
-    ``priority`` is that of its PodGroup, else its own; ``gang`` is the group of pods that it is in.
+    ``priority`` is that of its PodGroup, else its own; ``gang`` is the group of pods that it is in, and ``group`` says
+    what that means for moves of it alone.
     ``goes_with_node``: it is a part of its node, and nothing is lost with it when the node goes. It got devices in
     place of the extended resources ``backed``.
     """
@@ -83,6 +85,7 @@ class RunningPod:
     budgets: tuple[ObjectKey, ...] = ()
     priority: int = 0
     gang: GangKey | None = None
+    group: GroupPlace | None = None
 
     @property
     def is_made_again(self) -> bool:
@@ -118,6 +121,7 @@ class _RunningPodReader:
         self._usage = cluster.usage(gates)
         self._default_priority = default_priority(cluster.priority_classes)
         self._gangs = GangCollector(cluster, gates)
+        self._members = MemberMoves(cluster, gates)
         self._controllers = _controllers_by_name(cluster)
         self._budgets = DisruptionBudgets(cluster)
         self._homes = home_of_pools(cluster)
@@ -139,9 +143,12 @@ class _RunningPodReader:
         budgets = self._budgets.of(pod)
         kept = (*self._of_the_pod(pod), *self._of_its_namespace(pod, bool(budgets)))
         gang = self._gangs.join(key_of(pod.metadata)[0], read_annotations(pod.metadata.annotations), pod)
+        grouped = pod.spec.grouped or gang is not None
+        place = self._members.place(pod, gang) if grouped else None
         reasons = (
             *kept,
-            *_of_its_storage(pod, gang),
+            *_of_its_storage(pod),
+            *([place] if isinstance(place, str) else ()),
             *self._of_its_controller(pod),
             *self._of_budgets(budgets),
             *self._of_claims(pod, refs, users),
@@ -159,6 +166,7 @@ class _RunningPodReader:
             budgets,
             self._gangs.priority(key_of(pod.metadata)[0], pod.spec),
             gang,
+            place if isinstance(place, GroupPlace) else None,
         )
 
     def _priority(self, pod: Pod) -> int:
@@ -285,15 +293,13 @@ def _may_be_evicted(pod: Pod) -> bool:
     return annotations.get(SAFE_TO_EVICT_ANNOTATION) == "true" or _EVICT_ANNOTATION in annotations
 
 
-def _of_its_storage(pod: Pod, gang: GangKey | None) -> Iterator[str]:
+def _of_its_storage(pod: Pod) -> Iterator[str]:
     """What another place would not have, or others would have to leave with it."""
     if any(volume.persistent_volume_claim for volume in pod.spec.volumes or ()):
         yield "where its PersistentVolumeClaims can be used is not known"
     for name, labels in RESTARTING_TOGETHER.items():
         if labels[0] in (pod.metadata.labels or {}):
             yield f"all pods of its {name} restart with it"
-    if pod.spec.grouped or gang is not None:
-        yield "it is in a group of pods"
 
 
 class DisruptionBudgets:

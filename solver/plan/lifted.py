@@ -25,6 +25,7 @@ from ...models.results.plan import PlanVictim
 from ...models.workload.evictions import MOVES_FREELY, DisruptionTerms, Evictions, waiting_again
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import GangCollector
+from ...models.workload.member_moves import alone
 from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
 from ...models.workload.unit_classes import UnitShape
@@ -106,7 +107,7 @@ class LiftedPods:
         """The pod as one that waits; of one that never gets another place only what it takes is left."""
         pod = waiting_again(one.pod)
         if self._moves(one):
-            return pod
+            return pod if one.group is None else alone(pod, one.group, one.priority)
         # Rules of pods about one another look at these.
         looked_at = pod_rule_book(self.given).rules(one.pod) is not None
         entries = {held.ref.entry for held in self._own_claims(one)}

@@ -22,7 +22,6 @@ from msgspec import structs
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
-from ...models.kubernetes.core import Pod, PodStatus
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.common import ClaimAnswer
@@ -117,12 +116,13 @@ class TemporaryPlaces:
         self._moved[pod.key] = pod, node, allocations
 
     def find(
-        self, pod: RunningPod, avoided: Collection[str], devices: Collection[DeviceId], pools: Collection[PoolId]
+        self, move: PlannedMove, avoided: Collection[str], devices: Collection[DeviceId], pools: Collection[PoolId]
     ) -> tuple[str, Allocations] | None:
         """A place for a pod on none of these devices, nor in these pools, and rather not on the nodes ``avoided``."""
+        pod = move.running
         if pod.key in self._used:
             return None
-        now = self._cluster_with(pod)
+        now = self._cluster_with(move)
         queue = list(expand_units(now, read_queue(now, namespace=pod.key[0], gates=self.gates), self.gates))
         place = next((n for n, one in enumerate(queue) if one.unit.pod and one.unit.name == pod.key[1]), None)
         if place is None:
@@ -135,30 +135,24 @@ class TemporaryPlaces:
                 return found
         return None
 
-    def _cluster_with(self, leaving: RunningPod) -> Cluster:
+    def _cluster_with(self, leaving: PlannedMove) -> Cluster:
         """The cluster by now, in which a pod waits."""
+        own = leaving.running
         places: Mapping[ObjectKey, tuple[RunningPod, str | None, Allocations]]
-        places = {**self._moved, leaving.key: (leaving, None, ())}
-        pods: list[Pod] = []
+        places = {**self._moved, own.key: (own, None, ())}
+        pods = [leaving.unit.unit.pod] if leaving.unit.unit.pod is not None else []
         claims: list[ResourceClaim] = []
         for running, node, allocations in places.values():
-            pods.append(_placed(running.pod, node))
+            if node is not None:
+                pods.append(structs.replace(running.pod, spec=structs.replace(running.pod.spec, node_name=node)))
             made = {ref.key: allocation for ref, allocation in allocations}
             for held in running.held:
                 if held.ref.claim is not None:
                     allocation = made.get(held.ref.key)
                     status = ResourceClaimStatus(allocation=allocation) if allocation is not None else None
                     claims.append(structs.replace(held.ref.claim, status=status))
-        away = [key for key, (_, node, _) in places.items() if node is None and key != leaving.key]
+        away = [key for key, (_, node, _) in places.items() if node is None and key != own.key]
         return self.cluster.with_pods(pods).with_claims(claims).without(pods=away)
-
-
-def _placed(pod: Pod, node: str | None) -> Pod:
-    """The pod on another node, or as one that waits."""
-    status = pod.status or PodStatus()
-    if node is None:
-        status = structs.replace(status, phase="Pending")
-    return structs.replace(pod, spec=structs.replace(pod.spec, node_name=node), status=status)
 
 
 def _clashes(allocations: Allocations, devices: Collection[DeviceId], pools: Collection[PoolId]) -> bool:
@@ -184,14 +178,20 @@ class _StepOrder:
         budgets = DisruptionBudgets(cluster)
         keys = [(one.namespace, one.name) for one in victims]
         self._budgets_of = {key: budgets.of(cluster.pods[key]) for key in keys}
-        self._budgets = budgets.allowed
         self._left = [_arrival(one) for one in moves]
         usage = cluster.usage(gates)
         gets = {device for one in self._left for device in one.gets}
         self._holders = Counter({device: len(usage.holds(device)) for device in gets})
         self._joint = _joint_pools(cluster)
+        groups = {one.pod.group for one in self._left if one.pod.group is not None and one.pod.group.away is not None}
+        # So many pods of a budget or a group may be away at once.
+        self._allowed: dict[_Limit, int] = dict(
+            [*budgets.allowed.items(), *((one.key, one.away or 0) for one in groups)]
+        )
         self._leaving = Counter(device[:2] for one in self._left for device in one.has)
-        self._away: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
+        self._away: dict[_Limit, set[ObjectKey]] = defaultdict(set)
+        for one in groups:
+            self._away[one.key].update(one.members.intersection(keys))
         self._evicted: list[_Arrival] = []
         # The room of those that lose their places is free from the first move on.
         gone = {(one.namespace, one.name) for one in victims}
@@ -230,8 +230,8 @@ class _StepOrder:
             self._evicted.append(one)
             self._leave(one)
             note = self._reason(one)
-            if one.pod.budget:
-                self._away[one.pod.budget].add(one.pod.key)
+            for limit in _limits(one.pod):
+                self._away[limit].add(one.pod.key)
             self._places.note(one.pod, None)
             yield _step("evict", one, note=note)
 
@@ -243,7 +243,7 @@ class _StepOrder:
             others = [other for other in (*self._left, *self._evicted) if other is not one]
             devices = {device for other in others for device in other.gets}
             pools = {device[:2] for device in devices} & self._joint
-            found = self._places.find(one.pod, {other.node for other in others}, devices, pools)
+            found = self._places.find(one.move, {other.node for other in others}, devices, pools)
             if found is None:
                 continue
             node, made = found
@@ -271,8 +271,8 @@ class _StepOrder:
             exceeded = []
             for name in self._budgets_of[one.namespace, one.name]:
                 self._away[name].add((one.namespace, one.name))
-                if len(self._away[name]) > self._budgets.get(name, 0):
-                    exceeded.append(f"PodDisruptionBudget {'/'.join(name)} allows {self._budgets.get(name, 0)} to go")
+                if len(self._away[name]) > self._allowed.get(name, 0):
+                    exceeded.append(f"PodDisruptionBudget {'/'.join(name)} allows {self._allowed.get(name, 0)} to go")
             note = "; ".join([one.reason, *exceeded])
             budget = next(("/".join(name) for name in self._budgets_of[one.namespace, one.name]), "")
             step = _node_step("evict", one.name)
@@ -295,9 +295,15 @@ class _StepOrder:
         return None
 
     def _may_leave(self, one: _Arrival) -> bool:
-        """Whether the budget of a pod allows one more to be away."""
-        budget = one.pod.budget
-        return budget is None or len(self._away[budget]) < self._budgets.get(budget, 0)
+        """Whether its budget and its group allow one more pod to be away."""
+        return not any(self._exceeded(one))
+
+    def _exceeded(self, one: _Arrival) -> Iterator[str]:
+        """What does not allow it, in words of a note."""
+        for limit in _limits(one.pod):
+            if len(self._away[limit]) >= self._allowed.get(limit, 0):
+                is_budget = limit == one.pod.budget
+                yield "its PodDisruptionBudget is exceeded" if is_budget else f"too few of its {limit[0]} are there"
 
     def _to_evict(self) -> _Arrival:
         """The cheapest pod whose eviction lets another one move, or the cheapest of all; budgets count before."""
@@ -317,7 +323,7 @@ class _StepOrder:
         needed = " and ".join(f"{plural(number, 'free device')} of class {name}" for name, number in wanted.items())
         said = "pods wait for each other's places: it waits until its own is free"
         said += f"; a swap without that needs {needed or 'free room'} elsewhere, which is not there"
-        return said if self._may_leave(one) else f"{said}; its PodDisruptionBudget is exceeded meanwhile"
+        return "; ".join((said, *(f"{why} meanwhile" for why in self._exceeded(one))))
 
     def _has_room(self, one: _Arrival) -> bool:
         if missing_resources(one.requests, self._room.get(one.node)):
@@ -340,8 +346,18 @@ class _StepOrder:
         subtract_requests(self._room.get(one.node), one.requests)
         self._holders.update(one.gets)
         self._places.note(one.pod, one.node, one.move.unit.allocations)
-        if one.pod.budget:
-            self._away[one.pod.budget].discard(one.pod.key)
+        for limit in _limits(one.pod):
+            self._away[limit].discard(one.pod.key)
+
+
+_Limit = tuple[str, ...]
+"""The name of a PodDisruptionBudget, or the key of a group."""
+
+
+def _limits(pod: RunningPod) -> tuple[_Limit, ...]:
+    """What limits how many pods like this one may be away at once."""
+    group = pod.group.key if pod.group is not None and pod.group.away is not None else None
+    return tuple(limit for limit in (pod.budget, group) if limit is not None)
 
 
 def _arrival(move: PlannedMove) -> _Arrival:

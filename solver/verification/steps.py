@@ -4,6 +4,8 @@
 - STEP-NODE: pods come to nodes that are there; a node joins once, and goes when nothing of the plan's is left on it.
 - STEP-TOGETHER: of pods that a controller restarts together all leave their places, or none (MOV-7).
 - STEP-BUDGET: no more pods of a PodDisruptionBudget are away at once than it allows, unless the step says so.
+- STEP-GROUP: a member of a gang that moves stays in the domain of those that run, and enough of them run for the next
+  pod to be placed, unless the step says so (WLG-6, WLG-13).
 - STEP-END: in the end every placed unit is on its node with its devices, and of what ran the victims alone are gone.
 
 What a pod takes on its node is verified as in any plan, beside everything that runs by then.
@@ -14,6 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -26,6 +29,7 @@ from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from ...models.kubernetes.workloads import PodDisruptionBudget
 from ...models.results.plan import PlanStep, PlanVictim
 from ...models.workload.node_room import running_pods
+from ...models.workload.queue import GroupMembers, read_groups
 from ...models.workload.running import RESTARTING_TOGETHER
 from ...models.workload.units import is_deleting
 from .plans import PlacedUnit
@@ -104,8 +108,15 @@ class _State:
         self._given = running_pods(self.cluster)
         self._consumers = _Consumers.of(self.cluster) if self.victims else _Consumers({}, {})
         self._nodes = {(True, *key): pod.spec.node_name or "" for key, pod in self._given.items()}
+        self._before = self.cluster
         nodes = self.cluster.nodes.items()
         self._gone = {name for name, one in nodes if NODE_TEMPLATE_ANNOTATION in (one.metadata.annotations or {})}
+
+    @cached_property
+    def _groups(self) -> Mapping[_Key, GroupMembers]:
+        """The groups of the pods that run before the first step."""
+        groups = read_groups(self._before, self.gates, natural_gangs=False)
+        return {(True, *pod): one for one in groups.values() if not one.is_tree for pod in one.running}
 
     def settle(self) -> Iterator[Violation]:
         """Carry out what is left of steps that follow each other: evictions at once, and arrivals one by one.
@@ -192,6 +203,25 @@ class _State:
         emptied = [replace(claim, status=None) for claim in claims if claim is not None]
         self.cluster = self.cluster.without(pods=[key[1:]]).with_claims(emptied)
         yield from self._count_away(label, step, key)
+        group = self._groups.get(key)
+        if group is None or group.gang is None or "too few of its" in step.note:
+            return
+        there = 1 + sum((True, *other) in self._nodes for other in group.running)
+        if group.gang.problem or there < (group.gang.minimum or 0):
+            said = group.gang.problem or f"{there} with the next pod, {group.gang.minimum} are needed"
+            yield Violation("STEP-GROUP", "", f"{label}: {group.gang.label}: {said}")
+
+    def _in_its_domain(self, label: str, step: PlanStep, key: _Key) -> Iterator[Violation]:
+        """Whether the next pod of a group is where its topology has it, beside the members that run."""
+        group = self._groups.get(key)
+        domain = group.gang.domain if group is not None and group.gang is not None else None
+        if group is None or domain is None:
+            return
+        others = ((True, *other) for other in group.running)
+        names = {step.node, *(self._nodes[other] for other in others if other in self._nodes)}
+        values = {(self.cluster.nodes[name].metadata.labels or {}).get(domain) for name in names}
+        if None in values or len(values) > 1:
+            yield Violation("STEP-GROUP", "", f"{label}: members of one group are not in one domain of {domain}")
 
     def _count_away(self, label: str, step: PlanStep, key: _Key) -> Iterator[Violation]:
         pod = self._given.get(key[1:])
@@ -210,6 +240,8 @@ class _State:
         if step.node in self._gone or step.node not in beside.nodes:
             yield Violation("STEP-NODE", "", f"{label}: node {step.node} is not there")
             return
+        if key[0] and key[1:] in self._given:
+            yield from self._in_its_domain(label, step, key)
         refs = {ref.key: ref for ref in unit.unit.claims}
         made = {(one.namespace, one.name): one.allocation for one in step.claims}
         claims: list[ResourceClaim] = []

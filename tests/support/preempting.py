@@ -100,7 +100,10 @@ class PreemptingScene(Scene):
         return one.node is not None and not one.fixed and one.priority < max(takers, default=one.priority)
 
     def _moves(self, one):
-        tied = one.admin or one.group or one.shares or any(other.shares == one.name for other in self.pods)
+        tied = one.admin or one.shares or any(other.shares == one.name for other in self.pods)
+        if one.group:
+            least = self.groups[one.group]
+            tied = tied or least is None or sum(other.group == one.group for other in self.pods) < least
         blocked = len(one.budgets) > 1 or any(self.budgets[name] < 1 for name in one.budgets)
         return self.moves and not (tied or blocked or one.bare or one.fixed)
 

@@ -42,7 +42,7 @@ def budget(name="b", allowed=1, spec=None, **selector):
         ({"spec_more": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}}, "PersistentVolume"),
         ({"labels": {"leaderworkerset.sigs.k8s.io/name": "l"}}, "LeaderWorkerSet group restart"),
         ({"labels": {"jobset.sigs.k8s.io/jobset-name": "j"}}, "JobSet restart"),
-        ({"GANG": "g"}, "in a group of pods"),
+        ({"GANG": "g"}, ""),
     ],
 )
 def test_what_keeps_a_pod_where_it_is(options, said):
