@@ -23,7 +23,7 @@ from ...problem.node_state import AllocatedState
 from ..engines import registry
 from ..engines.engine import Engine, ObjectiveWatch, Session, work_for_time_limit
 from ..engines.outcome import AllocationOutcome, SearchInterrupted, Statistics, UnitOutcome
-from .check import check_allocations, verification_ends, verified_outcomes
+from .check import AuditQuestion, check_allocations, derived_outcomes, verification_ends, verified_outcomes
 from .coupling import CoupledUnits, find_coupled_units, in_request_order
 from .placement import NodeWalk, Placer, unplaced_outcome
 from .unsupported import check_engine_support, ignored_soft_entries, incomplete_gang_notices, placed_pods
@@ -114,13 +114,14 @@ def allocate(
     check = partial(check_allocations, cluster, outcomes, gates, policy, given, groups=not registry.is_upstream(name))
     ends = verification_ends(started, time_limit)
     outcomes = verified_outcomes(outcomes, partial(check, deadline=ends), sets)
+    complete = not placer.rooms.devices.devices
+    question = AuditQuestion(cluster, tuple(nodes.values()), gates, policy, given, complete)
+    outcomes = derived_outcomes(question, outcomes, sets, ends)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     if audit is not None:
-        from .audit import AuditQuestion, audited_outcomes
+        from .audit import audited_outcomes
 
         audit_ends = monotonic() + audit if time_limit is None else min(monotonic() + audit, started + time_limit)
-        complete = not placer.rooms.devices.devices
-        question = AuditQuestion(cluster, tuple(nodes.values()), gates, policy, given, complete)
         try:
             outcomes = audited_outcomes(question, outcomes, sets, audit_ends)
         except KeyboardInterrupt:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.core import Node
-from ...models.kubernetes.extensions import CallerConstraint
-from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import ProofKind, Status
 from ..engines.outcome import UnitOutcome
@@ -16,25 +12,10 @@ from ..verification.audit import Refusal, RefusalVerdict, audit
 from ..verification.existence import Audit
 from ..verification.reasons import ReasonSet
 from ..verification.verify import Placement, Violation
-from .check import VerificationError, placements_of_outcomes
+from .check import AuditQuestion, VerificationError, placements_of_outcomes
 from .coupling import CoupledUnits
 
 AUDIT_RULE = "AUDIT"
-
-
-@dataclass(frozen=True, slots=True)
-class AuditQuestion:
-    """What was asked, as an audit needs it.
-
-    ``is_complete``: the audit reads all that the answer rests on, so that an allocation that it finds shows a defect.
-    """
-
-    cluster: Cluster
-    nodes: tuple[Node, ...]
-    gates: FeatureGates
-    cel_errors: str
-    caller_constraints: Sequence[CallerConstraint]
-    is_complete: bool
 
 
 def audited_outcomes(

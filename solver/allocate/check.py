@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
+from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason, Status
+from ...models.results.common import ProofKind, Reason, Status
+from ...models.workload.units import Unit
+from ...problem.messages import claim_text, witness_of
 from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.outcome import UnitOutcome
 from ..verification.verify import Placement, VerificationTimeoutError, Violation, verify
-from .coupling import CoupledUnits
+from .coupling import CoupledUnits, in_request_order
+
+if TYPE_CHECKING:
+    from ..verification.refusals import CountedFailure, CountedRefusal
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuestion:
+    """What was asked, as an audit needs it.
+
+    ``is_complete``: the audit reads all that the answer rests on, so that an allocation that it finds shows a defect.
+    """
+
+    cluster: Cluster
+    nodes: tuple[Node, ...]
+    gates: FeatureGates
+    cel_errors: str
+    caller_constraints: Sequence[CallerConstraint]
+    is_complete: bool
 
 
 class VerificationError(Exception):
@@ -123,3 +147,131 @@ def placements_of_outcomes(cluster: Cluster, outcomes: Sequence[UnitOutcome]) ->
         for ref, allocation in outcome.allocations:
             if ref.claim is not None:
                 made[ref.key] = replace(ref.claim, status=ResourceClaimStatus(allocation=allocation))
+
+
+def derived_outcomes(
+    question: AuditQuestion,
+    outcomes: Sequence[UnitOutcome],
+    sets: Sequence[CoupledUnits],
+    deadline: float | None,
+    without: Collection[int] = (),
+) -> tuple[UnitOutcome, ...]:
+    """Let the verifier derive what rests on witnesses; a no for which it does not rests on the solver.
+
+    Nothing is derived of units ``without``, which are named by their identity.
+
+    Raises
+    ------
+    VerificationError
+        If a witness is wrong: a defect of drasat.
+
+    """
+    asked = _failures_by_unit(question, outcomes, without)
+    found = list(outcomes)
+    for number, derived in derive_refusals(question, outcomes, sets, asked, deadline).items():
+        kept = iter(derived)
+        failures = tuple(
+            replace_fields(one, proof_kind=ProofKind.SOLVER)
+            if one.proof_kind is ProofKind.WITNESS and not next(kept)
+            else one
+            for one in outcomes[number].failures
+        )
+        found[number] = replace_fields(outcomes[number], failures=failures, underived=not all(kept))
+    return tuple(found)
+
+
+def _failures_by_unit(
+    question: AuditQuestion, outcomes: Sequence[UnitOutcome], without: Collection[int]
+) -> dict[int, tuple[CountedFailure, ...]]:
+    """What rests on witnesses of each refused unit: its failures in their order, and then the nodes that have none."""
+    from ..verification.refusals import CountedFailure
+
+    found: dict[int, tuple[CountedFailure, ...]] = {}
+    # Equal units share their failures.
+    others: dict[tuple[int, ...], tuple[str, ...]] = {}
+    made: set[ObjectKey] = set()
+    for number, outcome in enumerate(outcomes):
+        made.update(ref.key for ref, _ in outcome.allocations)
+        if outcome.outcome is not Status.UNALLOCATABLE or outcome.unit.problems or id(outcome.unit) in without:
+            continue
+        key = tuple(map(id, outcome.failures))
+        if key not in others:
+            tried = {name for one in outcome.failures for name in one.nodes}
+            others[key] = tuple(name for one in question.nodes if (name := one.metadata.name) not in tried)
+        names = [claim_text(ref.key) for ref in outcome.unit.requested_claims if ref.key not in made]
+        own = [
+            CountedFailure(one.nodes, witness_of(one.counted, names) if one.counted else None)
+            for one in outcome.failures
+            if one.proof_kind is ProofKind.WITNESS
+        ]
+        found[number] = (*own, *([CountedFailure(others[key])] if others[key] else []))
+    return {number: own for number, own in found.items() if own}
+
+
+def derive_refusals(
+    question: AuditQuestion,
+    outcomes: Sequence[UnitOutcome],
+    sets: Sequence[CoupledUnits],
+    failures: Mapping[int, tuple[CountedFailure, ...]],
+    deadline: float | None,
+) -> dict[int, tuple[bool, ...]]:
+    """Derive failures of refused units, by the numbers of these; return which of them are derived.
+
+    Raises
+    ------
+    VerificationError
+        If a witness is wrong: a defect of drasat.
+
+    """
+    if not failures:
+        return {}
+    from ..verification.refusals import CountedRefusal, RefusedUnits, derived_refusals
+
+    order = _placing_order(outcomes, sets)
+    numbers = [number for number in order if number in failures]
+
+    def steps() -> Iterator[Placement | CountedRefusal]:
+        placements = placements_of_outcomes(question.cluster, [outcomes[number] for number in order])
+        made: set[ObjectKey] = set()
+        for number in order:
+            outcome = outcomes[number]
+            if outcome.outcome is Status.ALLOCATED:
+                yield next(placements)
+                made.update(ref.key for ref, _ in outcome.allocations)
+            elif number in failures:
+                refs = [(ref, ref.claim) for ref in outcome.unit.claims if ref.claim is not None]
+                new = {ref.key for ref in outcome.unit.requested_claims} - made
+                units = RefusedUnits(
+                    tuple(claim for ref, claim in refs if ref.key in new),
+                    tuple(claim_text(ref.key) for ref, _ in refs if ref.key in new),
+                    (outcome.unit.pod,) if outcome.unit.pod is not None else (),
+                    tuple(claim for ref, claim in refs if ref.key not in new),
+                )
+                yield CountedRefusal(units, failures[number])
+
+    found = derived_refusals(
+        question.cluster,
+        steps(),
+        question.gates,
+        cel_errors=question.cel_errors,
+        caller_constraints=question.caller_constraints,
+        deadline=deadline,
+    )
+    coupled = {id(unit) for one in sets for unit in one.units}
+    for number, one in zip(numbers, found, strict=True):
+        # Units that are coupled are refused beside others than those that were placed before them.
+        if one.wrong and id(outcomes[number].unit) not in coupled:
+            unit = outcomes[number].unit
+            said = f"the witness against {unit.namespace}/{unit.name} is wrong {one.wrong}"
+            raise VerificationError([Violation(WITNESS_RULE, "", said)])
+    return {number: one.derived for number, one in zip(numbers, found, strict=True)}
+
+
+WITNESS_RULE = "WITNESS"
+
+
+def _placing_order(outcomes: Sequence[UnitOutcome], sets: Sequence[CoupledUnits]) -> list[int]:
+    """The numbers of units in the order in which they were placed."""
+    numbers = {id(one.unit): number for number, one in enumerate(outcomes)}
+    ordered = in_request_order([one.unit for one in outcomes], sets)
+    return [numbers[id(unit)] for one in ordered for unit in ([one] if isinstance(one, Unit) else one.units)]

@@ -425,6 +425,8 @@ class GroupFailureExplainer:
         found = []
         for node_group, own in zip(coupled.node_groups, alone, strict=True):
             mine, failures = own or (tuple(reasons), ())
+            # Failures number the claims of all units together, which are not those of each.
+            failures = failures if len(node_group.units) == 1 else ()
             found += [
                 UnitOutcome(unit, Status.UNALLOCATABLE, reasons=mine, failures=failures) for unit in node_group.units
             ]

@@ -14,11 +14,13 @@ from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import ProofKind
 from ...models.workload.node_room import NodeResourcesOfDevices
+from ...problem.messages import witness_of
 from ..allocate.audit import AUDIT_RULE
-from ..allocate.check import VerificationError
+from ..allocate.check import WITNESS_RULE, VerificationError
 from ..verification.bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from ..verification.existence import Audit, NodeAudit
 from ..verification.payments import SharedPrices
+from ..verification.refusals import CountedFailure, CountedRefusal, RefusedUnits, derived_refusals
 from ..verification.requests import all_requested, is_admin
 from ..verification.state import ExpressionTimeoutError
 from ..verification.verify import Replay, Violation
@@ -38,6 +40,29 @@ class CapacityAudit:
     began: float
     time_limit: float | None
 
+    def derived(self, answer: CapacityOutcome, source: CopySource, deadline: float | None) -> CapacityOutcome:
+        """Let the verifier derive the witnesses of bounds; a bound for which it does not rests on the solver.
+
+        Raises
+        ------
+        VerificationError
+            If a witness is wrong: a defect of drasat.
+
+        """
+        asked = [one for one in answer.nodes if one.proof_kind is ProofKind.WITNESS]
+        refusals = (_refusal(one, source) for one in asked)
+        found = (
+            derived_refusals(self.cluster, refusals, self.gates, caller_constraints=self.given, deadline=deadline)
+            if asked
+            else []
+        )
+        wrong = next((one.wrong for one in found if one.wrong), "")
+        if wrong:
+            raise VerificationError([Violation(WITNESS_RULE, "", f"the witness of a bound is wrong {wrong}")])
+        left = {one.nodes for one, derived in zip(asked, found, strict=True) if not all(derived.derived)}
+        nodes = (replace(one, proof_kind=ProofKind.SOLVER) if one.nodes in left else one for one in answer.nodes)
+        return replace(answer, nodes=tuple(nodes)) if left else answer
+
     def audited(self, answer: CapacityOutcome, source: CopySource, seconds: float) -> tuple[CapacityOutcome, bool]:
         """Say of nodes whose bounds hold that they are audited; what has no time stays as it is.
 
@@ -56,6 +81,23 @@ class CapacityAudit:
             return replace(answer, nodes=tuple(map(judge.audited, answer.nodes))), False
         except KeyboardInterrupt:
             return answer, True
+
+
+def _refusal(answer: NodeRoom, source: CopySource) -> CountedRefusal:
+    """One copy more than the bound of equal nodes, which is said to fit none of them; too many are not made."""
+    more = (answer.room.bound or 0) + 1
+    copies = [source.copy(number) for number in range(more if more <= _MOST_DERIVED_COPIES else 0)]
+    claims = tuple(ref.claim for one in copies for ref in one.requested_claims if ref.claim is not None)
+    pods = tuple(one.pod for one in copies if one.pod is not None)
+    held = [ref.claim for ref in source.copy(0).claims if ref.claim is not None and ref.allocated]
+    units = RefusedUnits(claims, source.claims * len(copies), pods, tuple(held))
+    witness = witness_of(answer.counted, source.claims) if answer.counted else None
+    # Of no copies nothing is derived.
+    return CountedRefusal(units, (CountedFailure(answer.nodes, witness if copies else None, "bound"),))
+
+
+# The work of deriving a witness grows with their number.
+_MOST_DERIVED_COPIES = 100
 
 
 class _NodeAudits:

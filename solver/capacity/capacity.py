@@ -33,6 +33,7 @@ from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import SearchInterrupted, misfit_reasons, missing_reference_reasons
 from ..verification.verify import VerificationTimeoutError
+from .audit import CapacityAudit
 from .node import (
     CopyEngine,
     CopyFeasibility,
@@ -120,10 +121,9 @@ def capacity(
         example_copies(engine, evaluation.answers, evaluation.alone()),
     )
     interrupted = evaluation.interrupted
+    judge = CapacityAudit(cluster, gates, given, started, time_limit)
+    answer = judge.derived(answer, source, ends)
     if audit is not None and not interrupted:
-        from .audit import CapacityAudit
-
-        judge = CapacityAudit(cluster, gates, given, started, time_limit)
         answer, interrupted = judge.audited(answer, source, audit)
     if interrupted:
         raise SearchInterrupted(answer)

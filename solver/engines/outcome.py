@@ -51,7 +51,8 @@ class UnitOutcome:
 
     ``allocations`` are the new ones only; ``failures`` are the node classes that were tried, the largest first;
     ``objective`` is what the stages came to, if any were asked for; ``soft_entries`` what became of soft entries.
-    ``audited``: the verifier's own formulation has no allocation on any node either.
+    ``audited``: the verifier's own formulation has no allocation on any node either. ``underived``: there is a node
+    without a failure of which the verifier does not find either that it is none for the unit.
     """
 
     unit: Unit
@@ -63,6 +64,7 @@ class UnitOutcome:
     objective: Objective = ()
     soft_entries: tuple[SoftEntry, ...] = ()
     audited: bool = False
+    underived: bool = False
 
     @property
     def proof_kind(self) -> ProofKind | None:
@@ -71,6 +73,8 @@ class UnitOutcome:
             return None
         if self.audited:
             return ProofKind.AUDITED
+        if self.underived:
+            return ProofKind.SOLVER
         return ProofKind.weakest(failure.proof_kind for failure in self.failures) or ProofKind.WITNESS
 
 

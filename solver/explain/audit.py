@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 
@@ -10,11 +10,13 @@ from msgspec.structs import replace
 
 from ...models.results.common import ProofKind
 from ...models.results.explanation import ExplainedNodes, ExplainedUnit
-from ..allocate.audit import AuditQuestion, audit_refusals, impossible_nodes
+from ..allocate.audit import audit_refusals, impossible_nodes
+from ..allocate.check import AuditQuestion, derive_refusals, derived_outcomes
 from ..allocate.coupling import CoupledUnits
 from ..engines.outcome import UnitOutcome
 from ..verification.audit import RefusalVerdict
 from ..verification.reasons import ReasonSet
+from ..verification.refusals import CountedFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,55 @@ class UnitExplanation:
 
         failures = (audited(*pair) for pair in zip(self.unit.failures, self.classes, strict=True))
         return replace_fields(self, unit=replace(self.unit, failures=tuple(failures)))
+
+    def counted(self) -> Iterator[CountedFailure]:
+        """Yield the failures that rest on witnesses, in their order."""
+        for failure, classes in zip(self.unit.failures, self.classes, strict=False):
+            if failure.proof is ProofKind.WITNESS:
+                # The witness is about the first of all names.
+                names = tuple(sorted(name for one in classes for name in one.names))
+                yield CountedFailure(names, failure.witness, "bound")
+
+    def derived(self, derived: Sequence[bool]) -> UnitExplanation:
+        """Say of failures that rest on witnesses that are not derived that they rest on the solver."""
+        kept = iter(derived)
+        failures = tuple(
+            replace(one, proof=ProofKind.SOLVER, certified=False)
+            if one.proof is ProofKind.WITNESS and not next(kept)
+            else one
+            for one in self.unit.failures
+        )
+        return replace_fields(self, unit=replace(self.unit, failures=failures))
+
+
+def derive_explanations(
+    question: AuditQuestion,
+    outcomes: Sequence[UnitOutcome],
+    explanations: Mapping[int, UnitExplanation],
+    sets: Sequence[CoupledUnits],
+    deadline: float | None,
+) -> tuple[list[UnitOutcome], dict[int, UnitExplanation]]:
+    """Let the verifier derive what rests on witnesses, see ``derived_outcomes``.
+
+    Raises
+    ------
+    VerificationError
+        If a witness is wrong: a defect of drasat.
+
+    """
+    asked = {number: tuple(explanations[id(one.unit)].counted()) for number, one in enumerate(outcomes)}
+    asked = {number: own for number, own in asked.items() if own}
+    explained = dict(explanations)
+    for number, derived in derive_refusals(question, outcomes, sets, asked, deadline).items():
+        unit = outcomes[number].unit
+        explained[id(unit)] = explained[id(unit)].derived(derived)
+    # Of nodes without a set of reasons the outcome says what the no rests on.
+    whole = {
+        id(one.unit)
+        for one in outcomes
+        if sum(failure.nodes for failure in explained[id(one.unit)].unit.failures) == len(question.nodes)
+    }
+    return list(derived_outcomes(question, outcomes, sets, deadline, whole)), explained
 
 
 def audit_explanations(

@@ -26,15 +26,14 @@ from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
 from ..allocate.allocate import TIME_LIMIT, place_units, search_seconds, units_to_place
-from ..allocate.audit import AuditQuestion
-from ..allocate.check import check_allocations, verification_ends, verified_outcomes
+from ..allocate.check import AuditQuestion, check_allocations, verification_ends, verified_outcomes
 from ..allocate.coupling import find_coupled_units
 from ..allocate.placement import Placer
 from ..allocate.unsupported import incomplete_gang_notices, placed_pods
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import DEVICE_ROOM_TEXTS, SearchInterrupted, UnitOutcome, worst_outcome
 from ..engines.registry import ENGINES, effective_policy
-from .audit import UnitExplanation, audit_explanations
+from .audit import UnitExplanation, audit_explanations, derive_explanations
 
 if TYPE_CHECKING:
     from .explainer import Explainer
@@ -83,11 +82,12 @@ def explain(
     check = partial(check_allocations, cluster, run.placed, gates, policy, given, groups=True)
     ends = verification_ends(started, time_limit)
     run.keep(verified_outcomes(run.placed, partial(check, deadline=ends), sets))
+    complete = not placer.rooms.devices.devices
+    question = AuditQuestion(cluster, tuple(nodes.values()), gates, policy, given, complete)
+    run.placed, run.explanations = derive_explanations(question, run.placed, run.explanations, sets, ends)
     seconds = {"explain": monotonic() - started}
     if audit is not None and not interrupted:
         audit_ends = monotonic() + audit if time_limit is None else min(monotonic() + audit, started + time_limit)
-        complete = not placer.rooms.devices.devices
-        question = AuditQuestion(cluster, tuple(nodes.values()), gates, policy, given, complete)
         try:
             run.placed, run.explanations = audit_explanations(question, run.placed, run.explanations, sets, audit_ends)
         except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimSpec
-from ...models.kubernetes.core import Node, Pod
+from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import constraints_annotation
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectMeta
@@ -21,13 +21,11 @@ from ...models.results.capacity import CapacityDocument, CopiedObject, Copies, N
 from ...models.results.common import CheckedLine
 from ...models.workload.requested import all_units
 from ...models.workload.units import Unit, generated_claim_name
-from .claims import is_usable_on
-from .devices import DeviceRules
 from .documents import LATE, CheckQuestion, Lines, line
-from .nodes import node_findings
+from .refusals import NodeRefusals, RefusedUnits
 from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
-from .witnesses import NodeWitnesses, WitnessDepth
+from .witnesses import WitnessDepth
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +54,13 @@ class _Copied:
             status=None,
         )
         return claims, pod
+
+    def side_by_side(self, copies: int) -> RefusedUnits:
+        """So many copies, of which it is said that they do not fit together."""
+        made = [self.copy(number) for number in range(copies)]
+        names = tuple(name for _ in made for name, _, _ in self.claims)
+        pods = tuple(pod for _, pod in made if pod is not None)
+        return RefusedUnits(tuple(claim for claims, _ in made for claim in claims), names, pods, self.shared)
 
 
 def capacity_lines(document: CapacityDocument, gates: FeatureGates, question: CheckQuestion) -> Lines:
@@ -146,8 +151,7 @@ class _CapacityCheck:
         self._question = question
         self._copied = copied
         self._arguments = gates, cel_errors, question.constraints, True, True, question.deadline
-        context = self._replay().context
-        self._rules = DeviceRules(context.classes, context.gates, context.expressions)
+        self._judge = NodeRefusals(self._replay(), question.constraints)
 
     def _replay(self) -> Replay:
         return Replay(self._cluster, *self._arguments)
@@ -209,43 +213,26 @@ class _CapacityCheck:
         said = f"at most {told.each.bound} fit"
         if more > _MOST_COPIES:
             return line(about, said, [], f"more than {_MOST_COPIES} copies are not counted")
-        witnessed = self._replay()
         wrong: list[str] = []
+        copies = self._copied.side_by_side(more)
         for name in told.nodes:
             node = self._cluster.node(name)
             try:
-                if self._has_no_place(witnessed, node, more):
+                if self._judge.has_no_place(copies, node):
                     continue
             except ExpressionTimeoutError:
                 return line(about, said, wrong, LATE)
             if told.witness is None:
                 return line(about, said, wrong, f"it has no witness, and rests on {told.proof_kind}")
-            claims = [claim for number in range(more) for claim in self._copied.copy(number)[0]]
-            names = [label for _ in range(more) for label, _, _ in self._copied.claims]
-            seen = [witnessed.loads.claim_on(claim, node) for claim in claims]
-            judged = NodeWitnesses(witnessed.context, seen, names, node, self._question.constraints, self._rules)
             depth: WitnessDepth = "bound" if name == told.nodes[0] else "argument"
-            flaw = judged.flaw(told.witness, depth)
-            if flaw == LATE or self._question.is_late:
+            try:
+                flaw = self._judge.witnesses(copies, node).flaw(told.witness, depth)
+            except ExpressionTimeoutError:
+                return line(about, said, wrong, LATE)
+            if self._question.is_late:
                 return line(about, said, wrong, LATE)
             wrong += [f"{name}: {flaw}"] if flaw else []
         return line(about, said, wrong)
-
-    def _has_no_place(self, replay: Replay, node: Node, more: int) -> bool:
-        """Whether so many copies have no place whatever devices the node has."""
-        _, pod = self._copied.copy(0)
-        held = (one.status.allocation if one.status else None for one in self._copied.shared)
-        if any(one is not None and not is_usable_on(one, node) for one in held):
-            return True
-        claims = [replay.loads.claim_on(claim, node) for claim in self._copied.copy(0)[0]]
-        if NodeWitnesses(replay.context, claims, [], node, (), self._rules).refused:
-            return True
-        if pod is None:
-            return False
-        if next(node_findings(pod, node), None) is not None:
-            return True
-        pods = [one for number in range(more) if (one := self._copied.copy(number)[1]) is not None]
-        return next(replay.loads.excess(pods, node), None) is not None
 
 
 # Witnesses about more are not derived: the work grows with their number.

@@ -37,13 +37,11 @@ from ...models.results.common import (
 from ...models.workload.groups import GroupError
 from ...models.workload.requested import all_units, merge_units, requested_units
 from ...models.workload.units import Unit
-from .claims import is_usable_on
-from .devices import DeviceRules
 from .existence import Audit, NodeAudit
-from .nodes import node_findings
+from .refusals import NodeRefusals, RefusedUnits
 from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
-from .witnesses import NodeWitnesses, WitnessDepth
+from .witnesses import WitnessDepth
 
 Lines: TypeAlias = Iterator[CheckedLine]
 LATE = "the time limit passed"
@@ -270,7 +268,9 @@ class UnitCheck:
         new = {ref.key for ref in unit.requested_claims} - self._made.keys()
         claims = {"/".join(ref.key): ref.claim for ref in unit.claims if ref.key in new and ref.claim is not None}
         earlier = [self._made.get(ref.key, ref.claim) for ref in unit.claims if ref.key not in new]
-        refused = _Refused(unit, claims, tuple(one for one in earlier if one is not None))
+        pods = (unit.pod,) if unit.pod is not None else ()
+        held = tuple(one for one in earlier if one is not None)
+        refused = RefusedUnits(tuple(claims.values()), tuple(claims), pods, held)
         for one in told.refusals:
             if one.witness is not None:
                 said = f"witness on {', '.join(one.names[:1])}: {one.witness.needed} of {one.witness.available}"
@@ -291,26 +291,6 @@ class UnitCheck:
             yield line("document", "ConstraintGroups", [error])
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """A unit that is refused: claims to allocate by name, and those that were allocated before."""
-
-    unit: Unit
-    claims: Mapping[str, ResourceClaim]
-    earlier: tuple[ResourceClaim, ...]
-
-    def content(self) -> bytes | None:
-        """The same for units that ask for the same; None if that cannot be told."""
-        pod = self.unit.pod
-        asked = [(one.spec, one.metadata.annotations) for one in self.claims.values()]
-        if self.earlier:
-            return None
-        try:
-            return msgspec.msgpack.encode((asked, pod and (pod.metadata.namespace, pod.spec)))
-        except (TypeError, ValueError, OverflowError):
-            return None
-
-
 class _Refusals:
     """Refused units on all nodes; equal units are looked at again only on nodes that have changed."""
 
@@ -318,8 +298,7 @@ class _Refusals:
         self._question = question
         self._replay = replay
         self._nodes = nodes
-        context = replay.context
-        self._rules = DeviceRules(context.classes, context.gates, context.expressions)
+        self._judge = NodeRefusals(replay, question.constraints)
         self._changes = 0
         self._changed: dict[str, int] = {}
         self._changed_for_all = 0
@@ -343,7 +322,7 @@ class _Refusals:
         if any(self._local_pools.get((one.driver, one.pool)) != name for one in results):
             self._changed_for_all = self._changes
 
-    def witness(self, about: str, said: str, refused: _Refused, told: ToldRefusal) -> CheckedLine:
+    def witness(self, about: str, said: str, refused: RefusedUnits, told: ToldRefusal) -> CheckedLine:
         """Check the witness of some nodes on the first of them."""
         assert told.witness is not None
         nodes = {node.metadata.name: node for node in self._nodes}
@@ -351,15 +330,13 @@ class _Refusals:
         if lost or not told.names:
             return line(about, said, [f"the input has no node {', '.join(lost)}"])
         node = nodes[told.names[0]]
-        flaw = self._witnesses(refused, node).flaw(told.witness, told.depth)
-        return line(about, said, [] if flaw == LATE else filter(None, [flaw]), flaw if flaw == LATE else "")
+        try:
+            flaw = self._judge.witnesses(refused, node).flaw(told.witness, told.depth)
+        except ExpressionTimeoutError:
+            return line(about, said, [], LATE)
+        return line(about, said, filter(None, [flaw]))
 
-    def _witnesses(self, refused: _Refused, node: Node) -> NodeWitnesses:
-        claims = [self._replay.loads.claim_on(claim, node) for claim in refused.claims.values()]
-        names = list(refused.claims)
-        return NodeWitnesses(self._replay.context, claims, names, node, self._question.constraints, self._rules)
-
-    def everywhere(self, about: str, refused: _Refused, told: Sequence[ToldRefusal]) -> CheckedLine:
+    def everywhere(self, about: str, refused: RefusedUnits, told: Sequence[ToldRefusal]) -> CheckedLine:
         """Check that every node is refuted: by itself, by one of the witnesses, or by an audit."""
         witnesses = [one.witness for one in told if one.witness is not None]
         content = refused.content()
@@ -387,29 +364,23 @@ class _Refusals:
         left = f"{plural(len(open_), 'node')}, such as {open_[0]}, have no witness{rests}" if open_ else ""
         return line(about, said, [], left)
 
-    def _refuted(self, refused: _Refused, node: Node, witnesses: Sequence[CountedWitness]) -> Audit:
-        pod, replay = refused.unit.pod, self._replay
-        if pod is not None and (next(node_findings(pod, node), None) or not replay.loads.has_room(pod, node)):
-            return Audit.IMPOSSIBLE
-        held = (claim.status.allocation if claim.status else None for claim in refused.earlier)
+    def _refuted(self, refused: RefusedUnits, node: Node, witnesses: Sequence[CountedWitness]) -> Audit:
+        replay = self._replay
         try:
-            if any(allocation is not None and not is_usable_on(allocation, node) for allocation in held):
-                return Audit.IMPOSSIBLE
-            judged = self._witnesses(refused, node)
-            if judged.refused or any(not judged.flaw(one, "argument") for one in witnesses):
+            if self._judge.has_no_place(refused, node, witnesses):
                 return Audit.IMPOSSIBLE
             if not self._question.audits:
                 return Audit.UNDECIDED
-            claims = [replay.loads.claim_on(claim, node) for claim in refused.claims.values()]
+            claims = [replay.loads.claim_on(claim, node) for claim in refused.claims]
             constraints, deadline = self._question.constraints, self._question.deadline
             return NodeAudit(replay.context, claims, node, constraints, deadline).decide()
         except (SelectorError, ExpressionTimeoutError):
             return Audit.UNDECIDED
 
 
-def _without_names(refused: _Refused, witnesses: Sequence[CountedWitness]) -> list[CountedWitness]:
+def _without_names(refused: RefusedUnits, witnesses: Sequence[CountedWitness]) -> list[CountedWitness]:
     """Witnesses with numbers in the place of the names of claims."""
-    numbers = {name: str(number) for number, name in enumerate(refused.claims)}
+    numbers = {name: str(number) for number, name in enumerate(refused.names)}
 
     def plain(one: CountedWitness) -> CountedWitness:
         requests = tuple(replace(request, claim=numbers.get(request.claim, request.claim)) for request in one.requests)

@@ -108,7 +108,11 @@ class NodeLoads:
 
     def has_room(self, pod: Pod, node: Node) -> bool:
         """Whether the node has room for one more pod, whatever its devices take; the pod is not counted as placed."""
-        needs = self.needs(pod, node)
+        return self.has_room_for([pod], node)
+
+    def has_room_for(self, pods: Iterable[Pod], node: Node) -> bool:
+        """Whether the node has room for more pods side by side, see ``has_room``."""
+        needs = sum((Counter(self.needs(pod, node)) for pod in pods), Counter[str]())
         return next(self._excess(node, needs, needs), None) is None
 
     def _excess(

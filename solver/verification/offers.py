@@ -178,6 +178,10 @@ class RequestOffer:
         """Whether nothing can serve it."""
         return all(option.is_short for option in self.options)
 
+    def of_claim(self, number: int) -> RequestOffer:
+        """The same request of an equal claim."""
+        return RequestOffer(number, self.request, tuple(replace(one, claim=number) for one in self.options))
+
 
 class ClaimOffers:
     """What a node offers several claims; ``entries`` are constraints of every claim beside its own."""
@@ -200,13 +204,22 @@ class ClaimOffers:
         return tuple(self._read())
 
     def _read(self) -> Iterator[RequestOffer]:
+        # Copies share their spec.
+        known: dict[tuple[int, int], list[RequestOffer]] = {}
         for number, claim in enumerate(self._claims):
-            entries = list(self.hard_entries(number))
-            for request in claim.spec.devices.requests or ():
-                options = tuple(self._valued(option, entries) for option in self._offers.offered(number, request))
-                # Alternatives that lack devices whatever else is taken are never chosen.
-                left = tuple(option for option in options if not option.is_short)
-                yield RequestOffer(number, request.name, (left or options) if len(options) > 1 else options)
+            key = id(claim.spec), id(claim.metadata.annotations)
+            if key not in known:
+                known[key] = list(self._of(number))
+            for one in known[key]:
+                yield one if one.claim == number else one.of_claim(number)
+
+    def _of(self, number: int) -> Iterator[RequestOffer]:
+        entries = list(self.hard_entries(number))
+        for request in self._claims[number].spec.devices.requests or ():
+            options = tuple(self._valued(option, entries) for option in self._offers.offered(number, request))
+            # Alternatives that lack devices whatever else is taken are never chosen.
+            left = tuple(option for option in options if not option.is_short)
+            yield RequestOffer(number, request.name, (left or options) if len(options) > 1 else options)
 
     def _valued(self, option: DeviceOption, entries: Sequence[DeviceConstraint]) -> DeviceOption:
         """The option without devices that an entry refuses for their values (CON-3, CON-8)."""

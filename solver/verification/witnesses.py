@@ -35,7 +35,6 @@ from .offers import (
     room_of_values,
 )
 from .requests import MAX_RESULTS, is_admin
-from .state import ExpressionTimeoutError
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class NodeWitnesses:
     """Judges witnesses about claims on one node, beside what the context says is held.
 
     ``names`` are those of the claims in documents, ``entries`` constraints of every claim beside its own. ``rules`` may
-    know devices from other nodes.
+    know devices from other nodes. ``left`` is below zero where the last witness had too many sums to derive.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class NodeWitnesses:
         self.offers = NodeOffers(context, node, rules)
         self._values = ConstraintRules(context.gates, context.expressions)
         self._asked = ClaimOffers(self.offers, claims, self._values, entries)
-        self._left = 0
+        self.left = 0
         self.depth: WitnessDepth = "exact"
 
     @property
@@ -93,22 +92,14 @@ class NodeWitnesses:
         """Say why a witness does not prove that the claims have no allocation; empty if it does.
 
         ``argument``: with what is derived there is too little. ``bound``: the numbers are bounds of it, too, that prove
-        the no. ``exact``: the numbers and devices are those that are derived.
+        the no. ``exact``: the numbers and devices are those that are derived. Raises ``ExpressionTimeoutError``.
         """
-        self._left, self.depth = _MOST_SUMS, depth
+        self.left, self.depth = _MOST_SUMS, depth
         try:
             found = _Question(self, self._asked.needs).derive(witness)
         except _WitnessError as error:
             return str(error)
-        except ExpressionTimeoutError:
-            return "the time limit passed"
         return _flaw_of_numbers(witness, found, depth)
-
-    def count_sum(self) -> None:
-        """Count one more sum that is derived. Raises ``_WitnessError``."""
-        self._left -= 1
-        if self._left < 0:
-            raise _WitnessError(f"it has more than {_MOST_SUMS} sums")
 
     def entries(
         self, claim: int, attribute: str, needs: Sequence[RequestOffer], *, matching: bool
@@ -153,7 +144,9 @@ class _Question:
 
     def derive(self, witness: CountedWitness) -> Derived:
         """Derive a sum, and that it proves the no. Raises ``_WitnessError``."""
-        self.node.count_sum()
+        self.node.left -= 1
+        if self.node.left < 0:
+            raise _WitnessError(f"it has more than {_MOST_SUMS} sums")
         needs = self._named(witness)
         if self.node.depth != "exact" and witness.kind not in _OF_DEVICES and any(need.is_short for need in needs):
             # Nothing serves one of the requests, so that they need more than anything that is there.
@@ -241,8 +234,8 @@ _NAMES_SHOWN = 3
 
 def _flaw_of_numbers(witness: CountedWitness, found: Derived, depth: WitnessDepth) -> str:
     """What a witness says that is not derived."""
-    said = f"{_label(witness)}: it says {witness.needed} needed and {witness.available} available"
-    told = f"{said}, the manifests {found.needed} and {found.available}"
+    said = f"it says {witness.needed} needed and {witness.available} available"
+    told = f"{_label(witness)}: {said}, the manifests {found.needed} and {found.available}"
     if depth == "exact" and witness.kind not in _BOUNDS:
         if (witness.needed, witness.available) != (found.needed, found.available):
             return told
@@ -280,7 +273,9 @@ def _devices(question: _Question, _: CountedWitness, needs: Sequence[RequestOffe
         if len(needs[0].options) > 1:
             raise _WitnessError(f"request {needs[0].request} has several alternatives")
         option = needs[0].options[0]
-        return Derived(option.count, len(option.devices), [entry.id for entry, _ in option.devices])
+        # Of all where there are none, one is missing (SRCH-6).
+        least = max(option.count, int(option.whole))
+        return Derived(least, len(option.devices), [entry.id for entry, _ in option.devices])
     _compete(needs)
     parts = [question.dedicated(need) for need in needs]
     there = frozenset[DeviceId]().union(*(devices for _, devices in parts))

@@ -198,7 +198,7 @@ REACHING = {
     "the solver always says infeasible": (14, 11, 8, 0),
     "the first solution is called optimal": (0, 0, 8, 0),
     "models are too tight by one variable": (6, 1, 5, 0),
-    "candidates are lost": (6, 4, 10, 10),
+    "candidates are lost": (0, 4, 10, 0),
     "the search ends early": (6, 3, 0, 3),
     "bounds of columns are zero": (0, 0, 1, 0),
     "different devices are one class": (4, 7, 1, 0),

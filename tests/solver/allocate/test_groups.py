@@ -6,6 +6,7 @@ from support.objects import DRIVER, claim, device, distinct, either, labels, nod
 from support.soft import apart, cel, wishing
 
 from drasat.models.results.common import Status
+from drasat.verbs.allocate import allocation_document
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 
@@ -164,6 +165,9 @@ def test_pods_that_share_a_claim_of_one_node_and_fit_on_none_are_refused():
         *supply, asking("a"), asking("b"), *pods, group("a", "b", entries=[together()]), nodes=["n1", "n2"]
     )
     assert answer.outcome == Status.UNALLOCATABLE
+    # The claims of both pods are not those of one.
+    document = allocation_document(answer)
+    assert (document.proof, document.certified) == ("solver", False)
 
 
 def test_pods_that_share_a_claim_for_all_nodes_may_fit_on_several():
