@@ -381,6 +381,7 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
         proof=ProofKind.weakest(stage.proof for stage in found.objective if stage.proof is not None),
         statistics={api_name(name): count for name, count in dataclasses.asdict(found.statistics).items()},
         notices=found.notices,
+        quota_mode=("kueue" if found.quota.by_cycles else "joint") if found.quota else msgspec.UNSET,
         workloads=found.quota.workloads if found.quota else msgspec.UNSET,
         queues=found.quota.queues if found.quota else msgspec.UNSET,
         duals=msgspec.UNSET if found.duals is None else found.duals,

@@ -321,6 +321,7 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     """What ``plan -o json`` prints. ``asked`` and ``placed`` are numbers of units, ``gap`` is the one asked for.
 
     ``notices`` say what of the question was left aside. ``workloads`` and ``queues`` are there where quota counts,
+    and ``quotaMode`` says whether the plan admits workloads, or Kueue's cycles do,
     ``steps`` where running pods may move or lose their places, ``victims`` where they may lose them, ``removed`` where
     nodes may go, ``duals`` where they are asked for, ``coverage`` where units cover demands. ``schedulerWould`` is
     there beside ``victims``, unless the plan was interrupted.
@@ -345,6 +346,7 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     certified: bool = False
     proof: ProofKind | None = None
     notices: tuple[str, ...] = ()
+    quota_mode: Literal["joint", "kueue"] | msgspec.UnsetType = msgspec.UNSET
     workloads: tuple[PlannedWorkload, ...] | msgspec.UnsetType = msgspec.UNSET
     queues: tuple[QueueUsage, ...] | msgspec.UnsetType = msgspec.UNSET
     steps: tuple[PlanStep, ...] | msgspec.UnsetType = msgspec.UNSET

@@ -215,11 +215,15 @@ class PlannedMove:
 
 @dataclass(frozen=True, slots=True)
 class PlannedQuota:
-    """What is admitted, by place of the workload in the question, and the records of workloads and queues."""
+    """What is admitted, by place of the workload in the question, and the records of workloads and queues.
+
+    ``by_cycles``: Kueue's cycles admit, and not the plan.
+    """
 
     admissions: Admissions
     workloads: tuple[PlannedWorkload, ...]
     queues: tuple[QueueUsage, ...]
+    by_cycles: bool = False
 
 
 @dataclass(frozen=True, slots=True)

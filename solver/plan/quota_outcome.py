@@ -24,7 +24,8 @@ def planned_quota(
 ) -> PlannedQuota:
     """Write down what a plan admits; ``reasons`` are by place in the queue."""
     workloads = tuple(_planned_workloads(quota, queue, admissions, reasons))
-    return PlannedQuota(admissions, workloads, tuple(_queue_usages(quota.problem, admissions)))
+    queues = tuple(_queue_usages(quota.problem, admissions))
+    return PlannedQuota(admissions, workloads, queues, by_cycles=not quota.problem.limited)
 
 
 def _planned_workloads(

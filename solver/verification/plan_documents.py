@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_record
 from decimal import Decimal
 from fractions import Fraction
 
@@ -20,6 +21,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node, PodStatus
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.karpenter import InstanceType, NodePool
+from ...models.kubernetes.kueue import ClusterQueue
 from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.node_templates import slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
@@ -28,13 +30,14 @@ from ...models.results.plan import BoughtNodes, Number, PlanDocument, PlannedUni
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
-from ...models.workload.unit_classes import UnitSet, UnitShape
+from ...models.workload.unit_classes import UnitSet, UnitShape, signature_of
 from ...models.workload.units import ClaimRef, Unit
 from .bounds import BoundQuestion, audited_bounds, node_of_template
 from .documents import LATE, CheckQuestion, Lines, line
 from .gangs import covered_groups
 from .node_pools import pool_templates, starting_nodes
 from .payments import ZERO, stage_flaws, stage_form, value_annotation
+from .plan_admissions import PlanAdmissions
 from .plans import plan_placements, plan_violations
 from .preferences import preference_value
 from .state import ExpressionTimeoutError
@@ -44,7 +47,7 @@ from .verify import Replay, Violation
 
 @dataclass(frozen=True, slots=True)
 class ToldPlacement:
-    """A unit of a plan as its document has it."""
+    """A unit of a plan as its document has it; ``queued`` is what it was in the queue, where it was something else."""
 
     kind: str
     namespace: str
@@ -53,6 +56,7 @@ class ToldPlacement:
     unit: Unit
     node: str | None
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
+    queued: Unit | None = None
 
 
 def plan_lines(document: PlanDocument, gates: FeatureGates, question: CheckQuestion) -> Lines:
@@ -76,27 +80,6 @@ UnitReading = Callable[[PlannedUnit, Unit], Unit]
 """What a unit of the queue is when it is placed."""
 
 
-def placed_units(
-    told: Sequence[PlannedUnit], gates: FeatureGates, question: CheckQuestion, reading: UnitReading
-) -> PlanCheck:
-    """Units of another document, checked as those of a plan that buys and moves nothing."""
-    document = PlanDocument(
-        outcome="Feasible",
-        asked=len(told),
-        placed=0,
-        objective=(),
-        units=tuple(told),
-        nodes=(),
-        bought=(),
-        gap=0.0,
-        feature_gates={},
-        cel_errors="strict",
-        verified=False,
-        statistics={},
-    )
-    return PlanCheck(document, gates, question, question.cluster.with_gates(gates), reading)
-
-
 class PlanCheck:
     """A plan, put together from its document; ``units`` are its units in the order of the document."""
 
@@ -108,8 +91,10 @@ class PlanCheck:
         read: Cluster,
         reading: UnitReading = lambda _, unit: unit,
     ) -> None:
-        self._reading = reading
         self._document = document
+        quota = document.workloads is not UNSET
+        self._admissions = PlanAdmissions(document, gates, question) if quota else None
+        self._reading = self._admissions.unit if self._admissions else reading
         self._gates = gates
         self._question = question
         self._read = read
@@ -195,6 +180,7 @@ class PlanCheck:
         first = sorted(range(len(self._document.units)), key=lambda place: _rank(self._document.units[place]))
         allocations: dict[int, tuple[tuple[ClaimRef, AllocationResult], ...]] = {}
         units: dict[int, Unit] = {}
+        queued: dict[int, Unit] = {}
         for place in first:
             told = self._document.units[place]
             own = next((s for s in sets[told.kind, told.namespace, told.name] if told.replica in s.numbers), None)
@@ -203,8 +189,9 @@ class PlanCheck:
                 continue
             placed += [own] if told.node is not None else []
             if (told.namespace, told.unit) not in running:
-                self._shapes[_key(told)] = own.shape
-            units[place] = unit = self._reading(told, expander.unit(own, told.replica))
+                self._shapes[_key(told)] = self._counted_shape(told, own.shape)
+            queued[place] = expander.unit(own, told.replica)
+            units[place] = unit = self._reading(told, queued[place])
             allocations[place] = tuple(self._allocations(told, unit, made))
         self._covered = covered_groups(queue, placed)
         victims = {(one.namespace, one.name) for one in self._document.victims or ()}
@@ -215,9 +202,16 @@ class PlanCheck:
             if (one.namespace, name) in victims
         ]
         for place, told in enumerate(self._document.units):
-            yield ToldPlacement(
-                told.kind, told.namespace, told.name, told.replica, units[place], told.node, allocations.get(place, ())
-            )
+            made_of = told.kind, told.namespace, told.name, told.replica
+            yield ToldPlacement(*made_of, units[place], told.node, allocations.get(place, ()), queued.get(place))
+
+    def _counted_shape(self, told: PlannedUnit, shape: UnitShape) -> UnitShape:
+        """The shape of a unit with the priority of its workload, which counts where it needs quota."""
+        priority = self._admissions.priority(told) if self._admissions else None
+        if priority in (None, shape.priority):
+            return shape
+        key = signature_of(shape.signature, priority)
+        return replace_record(shape, priority=priority or 0, signature=key)
 
     def _allocations(
         self, told: PlannedUnit, unit: Unit, made: dict[ObjectKey, AllocationResult]
@@ -305,22 +299,27 @@ class PlanCheck:
 
     def whole(self) -> Lines:
         """Check the plan as a whole: the queue, rooms, gangs, limits, what pods say of one another."""
-        if self._document.workloads:
-            yield line("plan", "quota of workloads", [], "admissions are not replayed from the document")
+        if self._admissions:
+            yield from self._admissions.lines()
+        elif self._read.objects(ClusterQueue):
+            yield line("plan", "quota of workloads", [], "the plan does not look at quota")
         said = "the queue, rooms of nodes, gangs, limits"
         wrong = [*self._told_twice, *self._order_flaws()]
         ask = self._question
         if self._pooled:
             yield line("plan", said, wrong, _POOLED)
             return
-        units = [one for one in self.units if one.node is None or one.node in self._cluster.nodes] + self._gone
+        there = [one for one in self.units if one.node is None or one.node in self._cluster.nodes]
+        order = self._order_of(there)
+        # The queue is compared as it is, without what flavors add to pods.
+        units = [replace_record(one, unit=one.queued) if one.queued else one for one in there] + self._gone
         try:
             found = plan_violations(
                 self._cluster,
                 units,
                 self._gates,
                 cel_errors=self._document.cel_errors,
-                order=self._order_of(units),
+                order=order,
                 namespace=ask.namespace,
                 selector=ask.selector,
                 caller_constraints=ask.constraints,

@@ -172,6 +172,29 @@ class QuotaReplay:
             )
         self.charge(queue, asked)
 
+    def admit_in_any_order(
+        self, waiting: Sequence[tuple[str, int, Mapping[FlavorResource, int]]]
+    ) -> Iterator[tuple[str, FlavorResource, int]]:
+        """Charge workloads, given by label, queue and amounts, in an order in which quota is there for each.
+
+        Yield the label of one that lacks some, with the flavor and resource, and what is left of it.
+        """
+        left = list(waiting)
+        while left:
+            later = []
+            for one in left:
+                if any(self.lacking(*one[1:])):
+                    later.append(one)
+                else:
+                    self.charge(*one[1:])
+            if len(later) == len(left):
+                for label, queue, asked in later:
+                    pair, most = next(self.lacking(queue, asked))
+                    yield label, pair, most
+                    self.charge(queue, asked)
+                return
+            left = later
+
     def charge(self, queue: int, asked: Mapping[FlavorResource, int]) -> None:
         """Add to the usage of a queue, and to that of the cohorts above it."""
         for pair, amount in asked.items():

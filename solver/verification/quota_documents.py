@@ -226,7 +226,7 @@ class _QuotaCheck:
     def _replayed(self) -> QuotaReplay:
         """The tree with what is used at the end; ``_lacking`` gets what a cycle admits without quota."""
         replay = QuotaReplay(self._tree.holders)
-        by_cycle: dict[int, list[tuple[WorkloadQuota, int, Mapping[FlavorResource, int]]]] = defaultdict(list)
+        by_cycle: dict[int, list[tuple[str, int, Mapping[FlavorResource, int]]]] = defaultdict(list)
         self._lacking: list[str] = []
         for one in self._document.workloads:
             place = self._tree.places.get((True, one.cluster_queue))
@@ -239,22 +239,11 @@ class _QuotaCheck:
             if one.cycle is None:
                 replay.charge(place, usage)
             else:
-                by_cycle[one.cycle].append((one, place, usage))
+                by_cycle[one.cycle].append((workload_key(one), place, usage))
+        # The document does not say in which order a cycle admits.
         for number, waiting in sorted(by_cycle.items()):
-            # The document does not say in which order a cycle admits.
-            while waiting:
-                fitting = [each for each in waiting if not any(replay.lacking(each[1], each[2]))]
-                for _, place, usage in fitting:
-                    if not any(replay.lacking(place, usage)):
-                        replay.charge(place, usage)
-                left = [each for each in waiting if each not in fitting]
-                for told, place, usage in left if not fitting else ():
-                    (flavor, resource), most = next(replay.lacking(place, usage))
-                    self._lacking.append(
-                        f"cycle {number}: {workload_key(told)} has no {resource} of {flavor}: {most} are left"
-                    )
-                    replay.charge(place, usage)
-                waiting = left if fitting else []
+            for key, (flavor, resource), most in replay.admit_in_any_order(waiting):
+                self._lacking.append(f"cycle {number}: {key} has no {resource} of {flavor}: {most} are left")
         return replay
 
     def _usage(self, told: WorkloadQuota) -> Mapping[FlavorResource, int]:

@@ -41,10 +41,14 @@ _LONGEST_PREFIX, _DIGITS = 247, 5
 
 @dataclass(frozen=True, slots=True)
 class FoundWorkload:
-    """A workload, and whether the input has it as such: what a job holds from the start is not derived."""
+    """A workload, and whether the input has it as such: what a job holds from the start is not derived.
+
+    ``owners`` are kind, namespace and name of what may own its pods; the last one is the workload or its job.
+    """
 
     workload: KueueWorkload
     is_read: bool
+    owners: tuple[tuple[str, str, str], ...]
 
 
 class KueueObjects:
@@ -55,16 +59,19 @@ class KueueObjects:
         self.complete = True
         self.workloads: dict[str, FoundWorkload] = {}
         for one in cluster.objects(KueueWorkload).values():
-            self.workloads["/".join(key_of(one.metadata))] = FoundWorkload(one, True)
-        for key, made in self._of_jobs():
-            self.workloads.setdefault(key, FoundWorkload(made, False))
+            namespace, name = key_of(one.metadata)
+            owners = [(owner.kind, namespace, owner.name) for owner in one.metadata.owner_references or ()]
+            owners.append((kind_of(KueueWorkload).name, namespace, name))
+            self.workloads[f"{namespace}/{name}"] = FoundWorkload(one, True, tuple(owners))
+        for key, made, owner in self._of_jobs():
+            self.workloads.setdefault(key, FoundWorkload(made, False, (owner,)))
 
     def workload(self, key: str) -> KueueWorkload | None:
         """The workload of this name, if it is known."""
         found = self.workloads.get(key)
         return found.workload if found is not None else None
 
-    def _of_jobs(self) -> Iterator[tuple[str, KueueWorkload]]:
+    def _of_jobs(self) -> Iterator[tuple[str, KueueWorkload, tuple[str, str, str]]]:
         models = (one for one in WORKLOAD_MODELS if one is not KueueWorkload)
         owned = [one for model in models for one in self._cluster.objects(model).values()]
         for made in (owned, self._cluster.pods.values()):
@@ -78,7 +85,8 @@ class KueueObjects:
                 if not sets or "kueue.x-k8s.io/pod-group-name" in labels:
                     self.complete = False
                     continue
-                yield self._workload(one, sets)
+                owner = kind_of(type(one)).name, *key_of(one.metadata)
+                yield *self._workload(one, sets), owner
 
     def _workload(self, made: KubernetesObject, sets: tuple[KueuePodSet, ...]) -> tuple[str, KueueWorkload]:
         kind, (namespace, name) = kind_of(type(made)).group_kind, key_of(made.metadata)

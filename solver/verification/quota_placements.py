@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
-from ...models.kubernetes.core import Pod, Toleration
+from ...models.kubernetes.core import Pod
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.kinds import WORKLOAD_MODELS, group_of, kind_of
-from ...models.kubernetes.kueue import KueueWorkload, ResourceFlavor
+from ...models.kubernetes.kueue import KueueWorkload
 from ...models.kubernetes.meta import ObjectKey, ObjectMeta, key_of
 from ...models.results.common import ProofKind
-from ...models.results.plan import PlannedUnit
+from ...models.results.plan import PlanDocument, PlannedUnit
 from ...models.results.quota import QuotaDocument, QuotaPlacement, WorkloadPlacement, WorkloadQuota
 from ...models.workload.units import Unit
 from .documents import CheckQuestion, Lines, line
-from .plan_documents import placed_units
+from .plan_admissions import FlavoredPods, flavor_labels
+from .plan_documents import PlanCheck, UnitReading
 from .plans import room_findings
 from .pod_rules import pod_rule_findings
 from .quota_objects import KueueObjects
@@ -101,17 +102,6 @@ def _proof_line(placement: QuotaPlacement) -> Lines:
     yield line("placement", f"proven: {str(placement.proven).lower()}", wrong, unchecked)
 
 
-def flavor_labels(cluster: Cluster, flavors: Iterable[str]) -> dict[str, str] | None:
-    """The node labels that flavors ask for together; None if they ask for two values of one."""
-    known = {one.metadata.name: one for one in cluster.objects(ResourceFlavor).values()}
-    found: dict[str, str] = {}
-    for name in flavors:
-        for key, value in ((known[name].spec.node_labels if name in known else None) or {}).items():
-            if found.setdefault(key, value) != value:
-                return None
-    return found
-
-
 def _unit_lines(
     document: QuotaDocument,
     placement: QuotaPlacement,
@@ -126,9 +116,14 @@ def _unit_lines(
         return
     gone = {f"{one.namespace}/{one.name}" for one in document.workloads if one.evictions}
     cluster = without_evicted(question.cluster, filter(None, map(objects.workload, sorted(gone))))
-    flavored = _Flavored(document, cluster, objects)
+    told = {f"{one.namespace}/{one.name}": one.assignments for one in document.workloads}
+    flavored = FlavoredPods(told, cluster, objects)
     asked = replace(question, cluster=cluster)
-    found = placed_units(placement.units, gates, asked, flavored.unit)
+
+    def reading(one: PlannedUnit, unit: Unit) -> Unit:
+        return flavored.unit(f"{one.namespace}/{one.gang}", unit, one.node)
+
+    found = placed_units(placement.units, gates, asked, reading)
     yield from found.placements()
     pairs = [(one.node, one.unit.pod) for one in found.units]
     rooms: list[object] = list(room_findings(cluster.with_gates(gates), gates, pairs))
@@ -143,33 +138,25 @@ def _unit_lines(
     yield line("placement", "rooms of nodes, what pods say of one another", rooms)
 
 
-class _Flavored:
-    """Pods of workloads with quota as Kueue starts them: with labels and tolerations of their flavors."""
-
-    def __init__(self, document: QuotaDocument, cluster: Cluster, objects: KueueObjects) -> None:
-        self._told = {(one.namespace, one.name): one for one in document.workloads}
-        self._cluster = cluster
-        self._objects = objects
-        self._flavors = {one.metadata.name: one for one in cluster.objects(ResourceFlavor).values()}
-
-    def unit(self, told: PlannedUnit, unit: Unit) -> Unit:
-        """The unit with the flavors of its pod set; the flavors of all that it may be of, where that is not told."""
-        workload = self._told.get((told.namespace, told.gang))
-        if workload is None or unit.pod is None:
-            return unit
-        made = self._objects.workload(f"{told.namespace}/{told.gang}")
-        templates = {one.name: one.template.spec for one in (made.spec.pod_sets if made else None) or ()}
-        own = [one for one in workload.assignments if templates.get(one.pod_set) == unit.pod.spec]
-        chosen = (own or workload.assignments)[:1]
-        flavors = [name for one in chosen for name in dict.fromkeys(one.flavors.values())]
-        labels = {**(unit.pod.spec.node_selector or {}), **(flavor_labels(self._cluster, flavors) or {})}
-        tolerations: list[Toleration] = list(unit.pod.spec.tolerations or ())
-        for name in flavors:
-            tolerations += (self._flavors[name].spec.tolerations if name in self._flavors else None) or ()
-        spec = replace_fields(
-            unit.pod.spec, node_selector=labels or None, tolerations=tuple(dict.fromkeys(tolerations)) or None
-        )
-        return replace(unit, pod=replace_fields(unit.pod, spec=spec))
+def placed_units(
+    told: Sequence[PlannedUnit], gates: FeatureGates, question: CheckQuestion, reading: UnitReading
+) -> PlanCheck:
+    """Units of another document, checked as those of a plan that buys and moves nothing."""
+    document = PlanDocument(
+        outcome="Feasible",
+        asked=len(told),
+        placed=0,
+        objective=(),
+        units=tuple(told),
+        nodes=(),
+        bought=(),
+        gap=0.0,
+        feature_gates={},
+        cel_errors="strict",
+        verified=False,
+        statistics={},
+    )
+    return PlanCheck(document, gates, question, question.cluster.with_gates(gates), reading)
 
 
 def without_evicted(cluster: Cluster, workloads: Iterable[KueueWorkload]) -> Cluster:
