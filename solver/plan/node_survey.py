@@ -228,7 +228,8 @@ class RemainingResources:
     """Usage of devices, and what is left of each node; None: it takes anything.
 
     Nodes with the same ``equivalence``, by name, have equal devices with equal usage. ``keys`` caches the class keys of
-    nodes for all questions that see the same attributes; ``open`` caches the nodes that may take a demand.
+    nodes for all questions that see the same attributes; ``open`` caches the nodes that may take a demand;
+    ``pod_changes`` caches which change of a pod helps where units were placed on top of this state.
     """
 
     allocated_state: AllocatedState
@@ -236,6 +237,7 @@ class RemainingResources:
     equivalence: dict[str, Hashable] = field(default_factory=dict)
     keys: dict[VisibleAttributes, dict[Hashable, Hashable]] = field(default_factory=dict)
     open: dict[Hashable, list[int]] = field(default_factory=dict)
+    pod_changes: dict[Hashable, str | None] = field(default_factory=dict)
 
     def lacks(self, node: str, requests: Requests) -> dict[str, int]:
         """Return the missing amounts of a node for these requests."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 
@@ -38,13 +38,18 @@ _MOST_CLAIMS = 8
 
 @dataclass
 class UnplacedRelaxationSearch:
-    """Tries changes of one unit in the state that a plan leaves, one of each sort, on the nodes ``among``."""
+    """Tries changes of one unit in the state that a plan leaves, one of each sort, on the nodes ``among``.
+
+    ``known`` are changes of pods that help; where they have this ``key``, the units, states and nodes are equal.
+    """
 
     screening: NodeScreening
     demand: UnitDemand
     state: RemainingResources
     among: Container[int]
     gates: FeatureGates
+    known: dict[Hashable, str | None] = field(default_factory=dict)
+    key: Hashable = None
 
     @cached_property
     def _what_if(self) -> WhatIf:
@@ -60,7 +65,7 @@ class UnplacedRelaxationSearch:
             self._less_room(without_room),
             next((text for screened in without_devices for text in self._fewer_devices(screened)), None),
             next((text for screened in without_devices for text in self._freed(screened)), None),
-            self._other_pod(),
+            self._known_other_pod(),
         )
         yield from (Reason(RELAXATION, "", text) for text in tried if text)
 
@@ -110,6 +115,11 @@ class UnplacedRelaxationSearch:
         more = plural(sum(holders[claim] for claim in claims), "device")
         whose = f"claim{'s' if len(claims) > 1 else ''} {', '.join(map(claim_text, sorted(claims)))}"
         return f"it fits node {self._first(screened)} with {more} more free, such as those of {whose}"
+
+    def _known_other_pod(self) -> str | None:
+        if self.key not in self.known:
+            self.known[self.key] = self._other_pod()
+        return self.known[self.key]
 
     def _other_pod(self) -> str | None:
         """Change what keeps the pod from nodes that have all it needs, the cheapest change first."""

@@ -301,6 +301,9 @@ class UnplacedExplainer:
             message = "the gang fits before the plan: the queue took its places"
         yield Reason(OUTBID, "", message)
         search = UnplacedRelaxationSearch(self._screening, fit.first_unplaced, fit.state, among, self._gates)
+        if not _share_claims(demands):
+            # Gangs with equal members leave equal states, in which the same changes of a pod help.
+            search.known, search.key = after.pod_changes, (tuple(one.key for one in demands), among)
         yield from search.relaxations(screened)
 
     def _nodes(self, demand: UnitDemand, among: Container[int]) -> list[int]:
@@ -338,6 +341,12 @@ class UnplacedExplainer:
             yield Reason(OUTBID, "", f"it fits {number} before the plan: the queue took them")
         elif suited and not before.is_truncated:
             yield Reason(OUTBID, "", f"it fits none of {plural(suited, 'node')} before the plan, either")
+
+
+def _share_claims(members: Sequence[UnitDemand]) -> bool:
+    """Whether some claim is of several members, so that where one goes says what is left for others."""
+    keys = [ref.key for one in members for ref in one.unit.claims]
+    return len(set(keys)) < len(keys)
 
 
 # Values of the label that are tried, those with most nodes first.
