@@ -66,8 +66,8 @@ def pack_decreasing(
         for unit in _decreasing(nodes, units, key):
             packing.place(unit, units[unit])
         columns = Counter[Column]()
-        for node_class, counts in packing.downsized():
-            columns[pricer.filled(node_class, counts)] += 1
+        for (node_class, counts), number in Counter(packing.downsized()).items():
+            columns[pricer.filled(node_class, counts)] += number
         yield list(columns.items())
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from math import floor
 from random import Random
 
 from ..engines.cp_sat import Limits
 from . import master_problem
-from .column_generation import ColumnGenerator, Prices
-from .heuristics import fill_greedily
+from .column_generation import ColumnGenerator, Effort, Pricer, Prices, PricingLimits
+from .first_fit_decreasing import pack_decreasing
+from .heuristics import fill_greedily, fill_nodes, plan_from_columns
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
 
 # What part of the gangs in question is rounded up at once; if so few cannot be, none of them is.
@@ -74,6 +76,102 @@ def fill_for_gangs(
         beside = replace(generator, instance=replace(instance, nodes=nodes))
         columns += fill_greedily(beside, prices, deadline, left)
     return columns
+
+
+# Orders of units that are packed before a linear program is asked.
+_MOST_PACKINGS = 2
+
+
+def plan_of_all(
+    instance: master_problem.MasterProblem,
+    stages: Sequence[master_problem.ObjectiveStage],
+    pricer: Pricer,
+    deadline: float | None,
+) -> master_problem.PlanSolution | None:
+    """Place all units but those that no empty node takes, and their gangs; None where packing misses some.
+
+    No plan is better in any stage then: each counts all that is there, which is a bound without a linear program.
+    """
+    if not all(stage.maximise for stage in stages):
+        return None
+    tightened = replace(instance, gangs=tuple(_tightened_gangs(instance)))
+    nodes = {node.index: own for node in instance.nodes if node.count and (own := pricer.vector(node.index))}
+    bounds: Sequence[int | None] | None = None
+    for packed in islice(pack_decreasing(instance, pricer, nodes, tightened.demands(), {}), _MOST_PACKINGS):
+        columns = [*packed, *_filled_beside(tightened, pricer, packed, deadline)]
+        if bounds is None:
+            bounds = _counted_bounds(tightened, stages, pricer, columns, deadline)
+        plan = plan_from_columns(instance, stages, columns)
+        values = [plan.value(stage.terms) for stage in stages]
+        if values == bounds and plan.is_feasible(instance, instance.rows):
+            pairs = zip(stages, values, strict=True)
+            results = [
+                master_problem.StageResult(stage.name, value, value, proven=True, rounds=0) for stage, value in pairs
+            ]
+            return master_problem.PlanSolution(plan, tuple(results), tuple(column for column, _ in columns))
+    return None
+
+
+def _tightened_gangs(instance: master_problem.MasterProblem) -> Iterator[master_problem.MasterGangClass]:
+    """The gang classes, with no more gangs than single rows over gangs allow where all others help most."""
+    most = [gang.demand for gang in instance.gangs]
+    for row in instance.rows:
+        own = row.terms.gangs
+        if row.upper is None or row.terms.units or row.terms.nodes or row.terms.usage:
+            continue
+        room = row.upper - sum(value * instance.gangs[index].demand for index, value in own.items() if value < 0)
+        for index, value in own.items():
+            if value > 0:
+                most[index] = min(most[index], max(0, room // value))
+    for gang, number in zip(instance.gangs, most, strict=True):
+        yield gang if gang.demand == number else replace(gang, demand=number)
+
+
+def _filled_beside(
+    instance: master_problem.MasterProblem,
+    pricer: Pricer,
+    packed: Sequence[tuple[master_problem.Column, int]],
+    deadline: float | None,
+) -> Iterator[tuple[master_problem.Column, int]]:
+    """Fill nodes that are left with units that are, the large ones first."""
+    sizes = (instance.completion.sizes if instance.completion else ()) or [1] * len(instance.units)
+    prices = Prices(tuple(max(1, size) for size in sizes), (0,) * instance.meters)
+    room, taken = master_problem.covered_units(instance, packed), Counter[int]()
+    for column, number in packed:
+        taken[column.node_class] += number
+    left = [max(0, number - there) for number, there in zip(instance.demands(), room, strict=True)]
+    nodes = tuple(replace(node, count=node.count - taken[node.index]) for node in instance.nodes)
+    return fill_nodes(replace(instance, nodes=nodes), pricer, prices, deadline, left)
+
+
+def _counted_bounds(
+    instance: master_problem.MasterProblem,
+    stages: Sequence[master_problem.ObjectiveStage],
+    pricer: Pricer,
+    columns: Sequence[tuple[master_problem.Column, int]],
+    deadline: float | None,
+) -> list[int | None]:
+    """Bound stages by all units and gangs but those that no empty node takes; units with room in columns are taken."""
+    room = master_problem.covered_units(instance, columns)
+    without = (unit for unit, number in enumerate(instance.demands()) if number and not room[unit])
+    refused = {unit for unit in without if _is_refused(instance, pricer, unit, deadline)}
+    left = replace(
+        instance,
+        units=tuple(replace(unit, demand=0) if unit.index in refused else unit for unit in instance.units),
+        gangs=tuple(
+            replace(gang, demand=0) if any(unit in refused for unit, _ in gang.members) else gang
+            for gang in instance.gangs
+        ),
+    )
+    return [stage.trivial_bound(left) for stage in stages]
+
+
+def _is_refused(instance: master_problem.MasterProblem, pricer: Pricer, unit: int, deadline: float | None) -> bool:
+    """Whether it is certain that no node takes a single unit of a class."""
+    one = tuple(int(index == unit) for index in range(len(instance.units)))
+    prices, limits = Prices(one, (0,) * instance.meters), PricingLimits(Effort.THOROUGH, deadline=deadline)
+    found = (pricer.price(node.index, prices, one, limits) for node in instance.nodes if node.count)
+    return all(priced.bound is not None and priced.bound < 1 for priced in found)
 
 
 def improved_by_gangs(

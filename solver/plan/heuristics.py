@@ -35,8 +35,16 @@ def fill_greedily(
 
     There are ``most`` units of each class, None for all that are asked for.
     """
-    filling = _GreedyFilling(generator, prices, deadline, generator.instance.demands() if most is None else most)
-    for node in generator.instance.nodes:
+    instance = generator.instance
+    yield from fill_nodes(instance, generator.pricer, prices, deadline, instance.demands() if most is None else most)
+
+
+def fill_nodes(
+    instance: master_problem.MasterProblem, pricer: Pricer, prices: Prices, deadline: float | None, most: Sequence[int]
+) -> Iterator[tuple[master_problem.Column, int]]:
+    """Fill the nodes as ``fill_greedily`` does, without a master problem."""
+    filling = _GreedyFilling(pricer, prices, deadline, most, _PRICINGS * len(instance.nodes))
+    for node in instance.nodes:
         yield from filling.fill(node)
 
 
@@ -47,12 +55,14 @@ def filling_deadline(deadline: float | None, share: float = _FILLING_TIME_SHARE)
 
 
 class _GreedyFilling:
-    def __init__(self, generator: ColumnGenerator, prices: Prices, deadline: float | None, most: Sequence[int]) -> None:
-        self._pricer = generator.pricer
+    def __init__(
+        self, pricer: Pricer, prices: Prices, deadline: float | None, most: Sequence[int], pricings: int
+    ) -> None:
+        self._pricer = pricer
         self._prices = prices
         self._limits = PricingLimits(deadline=deadline)
         self._left = list(most)
-        self._pricings = _PRICINGS * len(generator.instance.nodes)
+        self._pricings = pricings
         self._order = sorted(range(len(self._left)), key=lambda unit: (-prices.units[unit], unit))
 
     def fill(self, node: master_problem.MasterNodeClass) -> Iterator[tuple[master_problem.Column, int]]:

@@ -51,6 +51,7 @@ from .build.objectives import (
 )
 from .build.preferences import PREFERENCES
 from .build.weights import spendable
+from .gang_dive import plan_of_all
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
@@ -162,7 +163,8 @@ def plan(
     limits = PlanLimits(gap * share, deadline=time.search_ends([queue[place] for place in request.open_positions]))
     early = _early_moves(request, instance, limits)
     instance = early.instance(instance) if early else instance
-    solution = _solved(request, instance, limits, time, executor, watch, early)
+    with_duals = duals or audit is not None
+    solution = _solved(request, instance, limits, time, executor, watch, early, with_duals=with_duals)
     is_open = instance.is_narrowed and request.node_names is None
     # What coupled units consume is not in the value.
     known = takewhile(lambda name: name != LEAST_CONSUMPTION or not request.earlier.coupled, instance.objective)
@@ -362,13 +364,15 @@ def _solved(
     executor: Executor | None,
     watch: PlanWatch | None,
     early: EarlyMoves | None,
+    *,
+    with_duals: bool,
 ) -> PlanSolution:
     """Solve the instance; of what is found, keep what can be assigned and verified in time."""
     if early is not None and early.interrupted:
         return early.solution(instance)
     if request.node_names is not None and not request.open_positions:
         return PlanSolution(empty_plan(instance.problem), (), ())
-    solution = _solve_instance(instance, limits, executor, watch)
+    solution = _solve_instance(instance, limits, executor, watch, with_duals=with_duals)
     numbers = placed_units(instance.problem, solution.plan)
     # Those of a mix, for which a stage leaves room, weigh nothing.
     placed = sum(unit.weight * number for unit, number in zip(instance.problem.units, numbers, strict=True))
@@ -448,7 +452,7 @@ def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stage
 
 
 def _solve_instance(
-    instance: PlanInstance, limits: PlanLimits, executor: Executor | None, watch: PlanWatch | None
+    instance: PlanInstance, limits: PlanLimits, executor: Executor | None, watch: PlanWatch | None, *, with_duals: bool
 ) -> PlanSolution:
     stages = [goal.stage for goal in instance.goals]
     display = {goal.stage.name: goal.display_value for goal in instance.goals}
@@ -457,9 +461,12 @@ def _solve_instance(
         if watch:
             watch(stage, display[stage](value), None if bound is None else display[stage](bound))
 
-    solution = solve_stages(
-        instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=watch and tell
-    )
+    problem, pricer, solution = instance.problem, instance.pricer, None
+    if not with_duals and instance.admissions is not None and not instance.admissions.problem.limited:
+        # Where admissions are given, mostly all of them fit.
+        solution = plan_of_all(problem, stages, pricer, limits.deadline)
+    if solution is None:
+        solution = solve_stages(problem, stages, pricer, limits=limits, executor=executor, watch=watch and tell)
     plan = remove_slack(instance.problem, solution.plan, instance.pricer)
     plan = instance.problem.followed(instance.losses.put_back(plan) if instance.losses else plan)
     pairs = zip(solution.stages, stages, strict=False)
