@@ -333,13 +333,15 @@ def display_progress(stage: str, value: Number, bound: Number | None, gap: float
 
 
 def _display_certainty(stage: PlanStage) -> str:
+    word, claim = "at most" if stage.sense == "max" else "at least", stage.solver_bound
+    unproven = "" if stage.proven or not isinstance(claim, int | float) else f"; the solver says {word} {claim:.10g}"
     if stage.bound is None:
-        return "no bound known"
+        return f"no bound known{unproven}"
     if stage.bound == stage.value:
         return "proven"
-    word = "at most" if stage.sense == "max" else "at least"
     gap = "" if stage.gap is None else f", gap {_display_percent(stage.gap)}"
-    return f"{word} {_display_amount(stage.bound)}{gap}, {'close enough' if stage.proven else 'not proven'}"
+    certainty = "close enough" if stage.proven else "not proven"
+    return f"{word} {_display_amount(stage.bound)}{gap}, {certainty}{unproven}"
 
 
 def _display_amount(number: Number) -> str:

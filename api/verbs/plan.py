@@ -240,7 +240,8 @@ def plan(
         Constraints for every claim of the queue, beside its own, as for ``allocate``.
     audit
         Seconds for which the verifier finds the bound of each stage anew, in a formulation of its own, and decides
-        again that what has no node fits none; within ``time_limit``. None: no audit. What was audited is ``certified``.
+        again that what has no node fits none; within ``time_limit``. What was audited is ``certified``, and other
+        stages are not proven. None: no audit.
     duals
         Put the duals of the linear program of each stage into the document: what its bound can be found from anew.
     timings

@@ -21,7 +21,8 @@ class PlanStage(Model, omit_defaults=False):
     No plan that is as good in the stages before is beyond ``bound``; null: none is known. ``gap`` is the distance of
     value and bound relative to the bound, null where there is no such number. ``proven``: it is as small as asked for;
     ``proof`` is what that rests on, null where it is not proven. A ``witness`` is a value that cannot be better: all
-    units are placed, or nothing is spent.
+    units are placed, or nothing is spent. With an audit ``bound`` is the audit's, and ``solverBound`` the planner's if
+    that is another one: what it claims is not proven.
     """
 
     stage: str
@@ -31,6 +32,7 @@ class PlanStage(Model, omit_defaults=False):
     gap: float | None
     sense: Literal["max", "min"]
     proof: ProofKind | None = None
+    solver_bound: Number | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class StageProgress(NamedTuple):

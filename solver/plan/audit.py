@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf, nextafter
 
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.quantity import NANO
 from ...models.results.common import ProofKind
-from ...models.results.plan import DualKind, DualRow, PlanStage, StageDuals
+from ...models.results.plan import DualKind, DualRow, Number, PlanStage, StageDuals, plan_stage
 from ...models.workload.node_room import NodeResourcesOfDevices
 from ...models.workload.unit_classes import UnitShape
 from ..allocate.audit import AUDIT_RULE
@@ -27,8 +28,8 @@ from ..verification.verify import Placement, Violation
 from .build import PlanInstance, PlanRequest
 from .build.objectives import Goal
 from .build.units import ColocatedUnits
-from .master_problem import CouplingRow, PlanSolution, StageResult
-from .outcome import PlanOutcome
+from .master_problem import BRIEF_GAP_FACTOR, CouplingRow, PlanSolution, StageResult
+from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, PlanOutcome
 from .why_not import MOST_UNIT_CLASSES, OUTBID
 
 _DAEMON_SET = "DaemonSet"
@@ -85,7 +86,14 @@ class PlanAudit:
         )
         bounds = audited_bounds(question, answer.objective, answer.duals or (), deadline)
         pairs = zip(answer.objective, bounds, strict=True)
-        return replace(answer, objective=tuple(_audited_stage(stage, bound, answer.gap) for stage, bound in pairs))
+        last = self.request.last_stages
+        return replace(
+            answer,
+            objective=tuple(
+                _audited_stage(stage, bound, answer.gap * (BRIEF_GAP_FACTOR if stage.stage in last else 1))
+                for stage, bound in pairs
+            ),
+        )
 
     def _with_units(self, answer: PlanOutcome, deadline: float) -> PlanOutcome:
         placements = [placement for _, placement in plan_placements(self.cluster, answer.units, answer.order)]
@@ -133,16 +141,39 @@ class PlanAudit:
 
 
 def _audited_stage(stage: PlanStage, bound: Fraction | None, gap: float) -> PlanStage:
-    """Say that a stage is audited where this bound closes its gap, too. Raises ``VerificationError``."""
-    if bound is None:
-        return stage
+    """The stage with the bound of the audit in the place of the planner's. Raises ``VerificationError``."""
     value, sign = Fraction(str(stage.value)), 1 if stage.sense == "max" else -1
-    if sign * (value - bound) > _NOISE * abs(bound):
+    if bound is not None and sign * (value - bound) > _NOISE * abs(bound):
         said = f"the stage {stage.stage} is {stage.value}, and no plan is beyond {float(bound)}"
         raise VerificationError([Violation(AUDIT_RULE, "", said)])
-    if stage.proof is not ProofKind.SOLVER or abs(bound - value) > Fraction(str(gap)) * abs(bound):
+    if stage.proof is ProofKind.WITNESS:
         return stage
-    return replace_fields(stage, proof=ProofKind.AUDITED)
+    if bound is not None and sign * (bound - value) <= 0:
+        bound = value
+    told = None if bound is None else stage.value if bound == value else _display_bound(bound, sign)
+    closes = bound is not None and abs(bound - value) <= Fraction(str(gap)) * abs(bound)
+    found = plan_stage(stage.stage, stage.value, told, closes, sign > 0, ProofKind.AUDITED)
+    return found if told == stage.bound else replace_fields(found, solver_bound=stage.bound)
+
+
+def _display_bound(bound: Fraction, sign: int) -> Number:
+    """A bound as a number that is not beyond it."""
+    if bound.denominator == 1:
+        return int(bound)
+    near = float(bound)
+    return near if sign * (Fraction(str(near)) - bound) >= 0 else nextafter(near, sign * inf)
+
+
+def rests_on_audits(answer: PlanOutcome, is_complete: bool) -> PlanOutcome:
+    """The answer of which nothing is called proven that neither an audit nor a witness shows.
+
+    ``is_complete``: it has all stages that were asked for, so that it is Optimal if all of them are proven.
+    """
+    stages = tuple(_audited_stage(one, None, 0) if one.proof is ProofKind.SOLVER else one for one in answer.objective)
+    proven = all(one.proven for one in stages)
+    outcome = FEASIBLE if not proven and answer.outcome in (OPTIMAL, INFEASIBLE) else answer.outcome
+    outcome = OPTIMAL if proven and is_complete and answer.outcome == FEASIBLE else outcome
+    return replace(answer, objective=stages, outcome=outcome)
 
 
 # Values that are no short decimals are rounded.

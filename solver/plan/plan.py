@@ -235,12 +235,15 @@ def plan(
         check(cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
     time.lap("verify")
     interrupted = solution.interrupted
-    # Moves of running pods are not read by the audit, nor flavors that are left out of the plan.
-    if audit is not None and not interrupted and moves is None and (quota is None or quota.complete):
-        from .audit import PlanAudit
+    if audit is not None:
+        from .audit import PlanAudit, rests_on_audits
 
-        judge = PlanAudit(request, cluster, usable, namespace, selector, natural_gangs)
-        answer, interrupted = judge.audited(answer, time.audit_ends(audit))
+        # Moves of running pods are not read by the audit, nor flavors that are left out of the plan.
+        if not interrupted and moves is None and (quota is None or quota.complete):
+            judge = PlanAudit(request, cluster, usable, namespace, selector, natural_gangs)
+            answer, interrupted = judge.audited(answer, time.audit_ends(audit))
+        complete = len(answer.objective) == len(instance.goals) and not solution.interrupted
+        answer = rests_on_audits(answer, complete and not buy)
         time.lap("audit")
     answer = replace(answer, verified=True, seconds=time.laps, duals=answer.duals if duals else None)
     if interrupted:

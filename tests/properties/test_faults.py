@@ -218,7 +218,7 @@ def test_no_wrong_answer_is_certified_where_it_is_audited(fault, asked, monkeypa
     assert all(found <= most for found, most in zip(shown, REACHING.get(fault, (0, 0, 0, 0)), strict=True)), shown
     assert not any(audited[verb, "certified"] for verb in VERBS)
     # A refusal, a set of reasons or a bound that an audit finds to be wrong is no answer.
-    assert audited["allocate", "wrong"] == audited["explain", "wrong"] == audited["capacity", "wrong"] == 0
+    assert not any(audited[verb, "wrong"] for verb in VERBS)
 
 
 def main(seeds):

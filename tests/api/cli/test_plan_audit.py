@@ -28,16 +28,33 @@ def test_every_stage_of_an_example_is_audited(drasat, examples, name):
     assert {unit["proof"] for unit in left} <= {"audited"}
 
 
-def test_a_stage_that_audits_do_not_read_rests_on_the_solver(drasat, examples):
-    document = plan(drasat, examples / "mig-partitions", "--audit", "200s")
-    proofs = {stage["stage"]: stage["proof"] for stage in document["objective"]}
-    assert (proofs["admitted"], proofs["preference"]) == ("audited", "solver")
-    assert (document["proof"], document["certified"]) == ("solver", False)
+def test_a_stage_that_audits_do_not_read_is_not_proven(drasat, examples):
+    """Neither for a reader of the document nor for one of the table."""
+    asked = ("--objective", "admitted,spread")
+    plain = plan(drasat, examples / "plan-queue", *asked)
+    document = plan(drasat, examples / "plan-queue", *asked, "--audit", "200s")
+    admitted, spread = document["objective"]
+    assert (admitted["proven"], admitted["proof"]) == (True, "audited")
+    assert (spread["proven"], spread["proof"], spread["bound"]) == (False, None, None)
+    # The claim of the solver is there by its name.
+    assert spread["solverBound"] == plain["objective"][1]["bound"]
+    assert (plain["outcome"], document["outcome"], document["certified"]) == ("Optimal", "Feasible", False)
+    done = drasat("plan", "-f", examples / "plan-queue", *asked, "--audit", "200s")
+    # Units are left, and it is not proven that there has to be one.
+    assert (done.code, "Optimal" in done.out + done.err) == (3, False)
+    assert f"spread: {spread['value']}, no bound known; the solver says at least" in done.err
+
+
+def test_running_pods_that_may_move_leave_nothing_that_is_audited(drasat, examples):
+    document = plan(drasat, examples / "make-room", "--moves", "any", "--audit", "200s")
+    assert document["outcome"] == "Feasible"
+    assert {stage["proof"] for stage in document["objective"]} <= {"witness", None}
 
 
 def test_an_audit_without_time_leaves_what_stages_rest_on(drasat, examples):
     document = plan(drasat, examples / "plan-queue", "--audit", "0.000001")
-    assert [stage["proof"] for stage in document["objective"]] == ["witness", "solver", "solver"]
+    assert [stage["proof"] for stage in document["objective"]] == ["witness", None, None]
+    assert document["outcome"] == "Feasible"
     assert not any(unit["proof"] for unit in document["units"])
 
 
