@@ -73,12 +73,15 @@ class EarlyMoves:
             if _is_better(instance, counted, values):
                 best, values = self.assignment, counted
         unmoved = replace(solution, plan=start)
-        for made, before in ((solution, assignment), (unmoved, assign_plan(request, instance, unmoved))):
+        at_home = assign_plan(request, instance, unmoved)
+        for made, before in ((solution, assignment), (unmoved, at_home)):
             if is_past(limits.deadline):
                 break
             filled = filled_beside(request, before, limits)
-            more = filled.assigned.keys() - before.assigned.keys()
-            counted = list(values_with_more(request, instance, made.plan, more))
+            # An assignment that keeps the rules of pods may have units that the plan in which nobody moves has not.
+            own = (at_home if made.plan is start else before).assigned.keys()
+            more, fewer = filled.assigned.keys() - own, own - filled.assigned.keys()
+            counted = list(values_with_more(request, instance, made.plan, more, fewer))
             if _is_better(instance, counted, values):
                 solution, best, values = replace(solution, plan=made.plan), filled, counted
         if best is assignment:
@@ -216,8 +219,7 @@ def _roles_by_place(instance: PlanInstance) -> Mapping[int, int]:
 def _stays(slots: HomeSlots, assignment: PlanAssignment, place: int) -> bool:
     """Whether a running unit has its node and its devices."""
     node, made = assignment.assigned[place]
-    home = slots.homes[place]
-    return node.metadata.name == home.node and {ref.key: own for ref, own in made} == dict(home.allocations)
+    return slots.homes[place].is_kept(node.metadata.name, made)
 
 
 def _column(

@@ -434,8 +434,11 @@ def keep_pod_rules(request: PlanRequest, assignment: PlanAssignment) -> PlanAssi
     assigned = dict(assignment.assigned)
     homes = request.moves.homes if request.moves else {}
     while True:
-        staying = {place: (queue[place], home.node) for place, home in homes.items() if place in assigned}
-        staying = {place: one for place, one in staying.items() if assigned[place][0].metadata.name == one[1]}
+        staying = {
+            place: (queue[place], home.node)
+            for place, home in homes.items()
+            if place in assigned and home.is_kept(assigned[place][0].metadata.name, assigned[place][1])
+        }
         ledger = ledger_beside(assignment.cluster, staying.values())
         moving = [
             (place, queue[place].unit_set.shape.rules, assigned[place][0].metadata.name)

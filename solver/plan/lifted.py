@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 from msgspec import structs
 
@@ -30,7 +29,7 @@ from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
 from ...models.workload.unit_classes import UnitShape
 from .assign import PlanAssignment
-from .build.departures import EvictionTie, Home, PlanMoves, UnitKey
+from .build.departures import EvictionTie, Home, PlanMoves, UnitKey, held_devices
 from .build.moves import UnmovableError
 from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
 
@@ -244,8 +243,8 @@ class LiftedPods:
         if key[0] != "Pod":
             return True
         run = self.running[key[1]]
-        had = {held.ref.key: _devices(held.allocation) for held in self._own_claims(run)}
-        gets = {ref.key: _devices(allocation) for ref, allocation in one.allocations}
+        had = {held.ref.key: held_devices(held.allocation) for held in self._own_claims(run)}
+        gets = {ref.key: held_devices(allocation) for ref, allocation in one.allocations}
         return one.node == run.node and had == gets
 
 
@@ -292,10 +291,6 @@ def unit_key(planned: QueuedUnit) -> UnitKey:
     """The key of a unit that runs, or could."""
     unit = planned.unit
     return "ResourceClaim" if unit.pod is None else "Pod", (unit.namespace, unit.name)
-
-
-def _devices(allocation: Any) -> list[tuple[str, DeviceId]]:
-    return sorted((one.request, (one.driver, one.pool, one.device)) for one in allocation.devices.results or ())
 
 
 _MOST_NAMES = 3

@@ -6,6 +6,9 @@ temporary place goes there first, which takes one more move. If there is none, t
 without a place until the others have moved. Pods of a PodDisruptionBudget move one after the other, so that
 no more of them are away than it allows (MOV-4, MOV-5).
 
+A pod moves once its rules about other pods hold beside those that are there by then. If that is never so before it has
+to move, the step says so.
+
 Devices whose capacity or counters several units share are looked at as a whole: a pod arrives there once all that leave
 have left. Then what is there is a part of what there is in the end.
 """
@@ -13,7 +16,7 @@ have left. Then what is there is a part of what there is in the end.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -22,21 +25,24 @@ from msgspec import structs
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
+from ...models.kubernetes.core import Pod
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.common import ClaimAnswer
 from ...models.results.plan import PlanStep, PlanVictim, StepAction
 from ...models.workload.expansion import expand_units
 from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
+from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.queue import read_queue
 from ...models.workload.requests import Requests, effective_requests
 from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
 from ...models.workload.units import ClaimRef
 from ..allocate.check import VerificationError
 from ..engines.engine import Session
-from ..verification.steps import step_violations
+from ..verification.steps import RULES_BROKEN, step_violations
 from .first_fit import first_fit
 from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
+from .pod_ledger import MESSAGES, PodLedger
 
 _TEMPORARY = "a temporary place: pods wait for each other's places, and it goes on once its own is free"
 
@@ -54,7 +60,7 @@ def ordered_steps(cluster: Cluster, answer: PlanOutcome) -> PlanOutcome:
     steps = [
         *(_node_step("add", name) for name in bought),
         *order.steps(),
-        *(_unit_step("place", one) for one in waiting if one.unit.pod is None or _key(one) not in placed),
+        *(order.placed(one) for one in waiting if one.unit.pod is None or _key(one) not in placed),
         *(_node_step("remove", name) for name, _ in answer.removed),
     ]
     check = partial(step_violations, cluster, steps, answer.units, answer.gates, answer.cel_errors)
@@ -197,6 +203,8 @@ class _StepOrder:
         gone = {(one.namespace, one.name) for one in victims}
         left = cluster.without(pods=gone) if gone else cluster
         self._room = dict(remaining_allocatable(left, gates))
+        self._book = pod_rule_book(cluster)
+        self._ledger = None if self._book.is_empty else PodLedger.of_cluster(left)
         self._holders.subtract(_freed_devices(cluster, victims, gets))
 
     def steps(self) -> Iterator[PlanStep]:
@@ -204,19 +212,17 @@ class _StepOrder:
         yield from self._evictions()
         self._left.sort(key=lambda one: (one.pod.cost, one.pod.key))
         while self._left or self._evicted:
-            arrived = next((one for one in self._evicted if self._has_room(one)), None)
-            if arrived is not None:
-                self._evicted.remove(arrived)
-                self._arrive(arrived)
-                yield _step("place", arrived)
-                continue
-            move = self._next_move()
-            if move is not None:
-                one, overlap = move
-                self._left.remove(one)
-                self._leave(one)
+            found = self._next(self._fits) or self._next(self._has_room)
+            if found is not None:
+                action, one, overlap = found
+                if action == "place":
+                    self._evicted.remove(one)
+                else:
+                    self._left.remove(one)
+                    self._leave(one)
+                note = self._broken_rules(one.pod.pod, one.node)
                 self._arrive(one)
-                yield _step("move", one, overlap=overlap)
+                yield _step(action, one, overlap=overlap, note=note)
                 continue
             if not self._left:
                 # What remains fits beside everything that has arrived: that is the plan.
@@ -280,19 +286,46 @@ class _StepOrder:
                 step, kind="Pod", namespace=one.namespace, source=one.node, node="", budget=budget, note=note
             )
 
-    def _next_move(self) -> tuple[_Arrival, bool] | None:
-        """A move for which there is room now, at best beside the pod as it is; True: there is."""
+    def _next(self, fits: Callable[[_Arrival], bool]) -> tuple[StepAction, _Arrival, bool] | None:
+        """An evicted pod or a move that fits now, at best beside the pod as it is; True: it does."""
+        for one in self._evicted:
+            if fits(one):
+                return "place", one, False
         allowed = [one for one in self._left if self._may_leave(one)]
         for one in allowed:
-            if self._has_room(one):
-                return one, not one.has_named_claim
+            if fits(one):
+                return "move", one, not one.has_named_claim
         for one in allowed:
             self._leave(one)
-            fits = self._has_room(one)
+            fitting = fits(one)
             self._come_back(one)
-            if fits:
-                return one, False
+            if fitting:
+                return "move", one, False
         return None
+
+    def placed(self, unit: PlannedUnitOutcome) -> PlanStep:
+        """The step in which a unit of the queue is placed, behind all that were told before."""
+        pod, node = unit.unit.pod, unit.node or ""
+        note = self._broken_rules(pod, node) if pod is not None else ""
+        if pod is not None:
+            self._count(pod, node, 1)
+        return structs.replace(_unit_step("place", unit), note=note)
+
+    def _fits(self, one: _Arrival) -> bool:
+        """Whether there is room for a pod, and its rules about other pods hold."""
+        return self._has_room(one) and not self._broken_rules(one.pod.pod, one.node)
+
+    def _broken_rules(self, pod: Pod, node: str) -> str:
+        """What kube-scheduler would say of a pod on a node by now, in words of a note; empty if it may go there."""
+        rules = self._book.rules(pod) if self._ledger is not None else None
+        refusal = self._ledger.refusal(rules, node) if self._ledger is not None and rules is not None else None
+        return f"{RULES_BROKEN}: {MESSAGES[refusal]}; it waits until they do" if refusal is not None else ""
+
+    def _count(self, pod: Pod, node: str, times: int) -> None:
+        """Count a pod for the rules of others, or no longer."""
+        rules = self._book.rules(pod) if self._ledger is not None else None
+        if self._ledger is not None and rules is not None:
+            self._ledger.add(rules, node, times)
 
     def _may_leave(self, one: _Arrival) -> bool:
         """Whether its budget and its group allow one more pod to be away."""
@@ -336,15 +369,18 @@ class _StepOrder:
         subtract_requests(self._room.get(one.pod.node), {name: -amount for name, amount in one.requests.items()})
         self._holders.subtract(one.has)
         self._leaving.subtract(device[:2] for device in one.has)
+        self._count(one.pod.pod, one.pod.node, -1)
 
     def _come_back(self, one: _Arrival) -> None:
         subtract_requests(self._room.get(one.pod.node), one.requests)
         self._holders.update(one.has)
         self._leaving.update(device[:2] for device in one.has)
+        self._count(one.pod.pod, one.pod.node, 1)
 
     def _arrive(self, one: _Arrival) -> None:
         subtract_requests(self._room.get(one.node), one.requests)
         self._holders.update(one.gets)
+        self._count(one.pod.pod, one.node, 1)
         self._places.note(one.pod, one.node, one.move.unit.allocations)
         for limit in _limits(one.pod):
             self._away[limit].discard(one.pod.key)

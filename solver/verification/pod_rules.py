@@ -57,7 +57,7 @@ class LabelledPods:
 def pod_rule_findings(cluster: Cluster, placed: Sequence[tuple[str, Pod, str]]) -> Iterator[Finding]:
     """Yield rules that a plan breaks; ``placed`` are names of units, pods and nodes of the cluster, in their order."""
     running = list(running_pods(cluster).values())
-    if not (any(_asks(pod) for _, pod, _ in placed) or any(_keeps_off(pod) for pod in running)):
+    if not (any(asks(pod) for _, pod, _ in placed) or any(keeps_off(pod) for pod in running)):
         return
     state = PlacedPods(cluster)
     for pod in running:
@@ -68,14 +68,14 @@ def pod_rule_findings(cluster: Cluster, placed: Sequence[tuple[str, Pod, str]]) 
         state.add(pod, node)
 
 
-def _asks(pod: Pod) -> bool:
+def asks(pod: Pod) -> bool:
     """Whether a pod has rules of its own."""
     spec, affinity = pod.spec, pod.spec.affinity
     near = affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
     return near or bool(spec.topology_spread_constraints or spec.volumes) or any(_ports(pod))
 
 
-def _keeps_off(pod: Pod) -> bool:
+def keeps_off(pod: Pod) -> bool:
     """Whether a pod that is there has rules about those that come."""
     return any(_anti_terms(pod))
 

@@ -6,6 +6,8 @@
 - STEP-BUDGET: no more pods of a PodDisruptionBudget are away at once than it allows, unless the step says so.
 - STEP-GROUP: a member of a gang that moves stays in the domain of those that run, and enough of them run for the next
   pod to be placed, unless the step says so (WLG-6, WLG-13).
+- STEP-RULES: what arrives keeps the rules of pods about one another (``pod_rules``) beside all that runs by then,
+  unless the step says so.
 - STEP-END: in the end every placed unit is on its node with its devices, and of what ran the victims alone are gone.
 
 What a pod takes on its node is verified as in any plan, beside everything that runs by then.
@@ -33,7 +35,11 @@ from ...models.workload.queue import GroupMembers, read_groups
 from ...models.workload.running import RESTARTING_TOGETHER
 from ...models.workload.units import is_deleting
 from .plans import PlacedUnit
+from .pod_rules import PlacedPods, asks, keeps_off
 from .verify import Placement, Violation, verify
+
+RULES_BROKEN = "its rules about other pods do not hold by then"
+"""How the note of a step begins that says so."""
 
 
 def step_violations(
@@ -103,6 +109,7 @@ class _State:
     _arriving: list[tuple[str, Placement]] = field(default_factory=list)
     _made: dict[ObjectKey, ResourceClaim] = field(default_factory=dict)
     _came: list[Pod] = field(default_factory=list)
+    _there: PlacedPods | None = None
 
     def __post_init__(self) -> None:
         self._given = running_pods(self.cluster)
@@ -111,6 +118,24 @@ class _State:
         self._before = self.cluster
         nodes = self.cluster.nodes.items()
         self._gone = {name for name, one in nodes if NODE_TEMPLATE_ANNOTATION in (one.metadata.annotations or {})}
+
+    @cached_property
+    def _has_rules(self) -> bool:
+        """Whether some pod has rules about others, so that arrivals are to be looked at."""
+        pods = (*self._before.pods.values(), *(one.unit.pod for one in self.units.values() if one.unit.pod is not None))
+        return any(asks(pod) or keeps_off(pod) for pod in pods)
+
+    def _broken_rules(self, label: str, step: PlanStep, pod: Pod) -> Iterator[Violation]:
+        """Whether an arriving pod keeps the rules; it is counted from then on."""
+        if self._there is None:
+            self._there = PlacedPods(self.cluster)
+            left = (one for key, one in running_pods(self.cluster).items() if key not in self._gone_pods)
+            for one in (*left, *self._came):
+                self._there.add(one, one.spec.node_name or "")
+        if not step.note.startswith(RULES_BROKEN):
+            for rule, said in self._there.broken(pod, self.cluster.nodes[step.node]):
+                yield Violation("STEP-RULES", "", f"{label}: {step.name} on node {step.node}: {rule}: {said}")
+        self._there.add(pod, step.node)
 
     @cached_property
     def _groups(self) -> Mapping[_Key, GroupMembers]:
@@ -188,6 +213,7 @@ class _State:
     def _lose(self, label: str, step: PlanStep, key: _Key) -> Iterator[Violation]:
         """Take a pod off its node for good; claims are empty once all that they are reserved for are gone (EVT-18)."""
         self._nodes.pop(key, None)
+        self._there = None
         self._lost.add(key[1:])
         self._gone_pods.add(key[1:])
         for name in self._consumers.claims_of.get(key[1:], ()):
@@ -199,6 +225,7 @@ class _State:
     def _leave(self, label: str, step: PlanStep, key: _Key, unit: PlacedUnit) -> Iterator[Violation]:
         """Take a pod off its node; its claims are its own, and are empty then."""
         self._nodes.pop(key, None)
+        self._there = None
         claims = (self.cluster.claims.get(ref.key) for ref in unit.unit.claims)
         emptied = [replace(claim, status=None) for claim in claims if claim is not None]
         self.cluster = self.cluster.without(pods=[key[1:]]).with_claims(emptied)
@@ -242,6 +269,8 @@ class _State:
             return
         if key[0] and key[1:] in self._given:
             yield from self._in_its_domain(label, step, key)
+        if self._has_rules and unit.unit.pod is not None:
+            yield from self._broken_rules(label, step, unit.unit.pod)
         refs = {ref.key: ref for ref in unit.unit.claims}
         made = {(one.namespace, one.name): one.allocation for one in step.claims}
         claims: list[ResourceClaim] = []

@@ -229,3 +229,34 @@ def priced_scene(seed):
         for number in range(2)
     }
     return PricedScene(plain.nodes, plain.pods, prices, shop)
+
+
+HOST, ZONE = "kubernetes.io/hostname", "zone"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def _rules(random):
+    """What a pod requires of others, if anything: apart, near, spread, or a port of the host."""
+    kind, key, app = random.random(), random.choice((HOST, ZONE)), random.choice("abc")
+    meant = {"labelSelector": {"matchLabels": {"app": app}}}
+    if kind < 0.55:
+        way = "podAntiAffinity" if kind < 0.3 else "podAffinity"
+        return {"affinity": {way: {_REQUIRED: [{"topologyKey": key, **meant}]}}}
+    if kind < 0.7:
+        spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **meant}
+        return {"topologySpreadConstraints": [spread]}
+    return {"ports": [{"containerPort": 80, "hostPort": 80}]} if kind < 0.8 else {}
+
+
+def objects_with_rules(seed):
+    """A random scene as objects, with zones, and pods that have rules about one another."""
+    random, made = Random(seed), random_scene(seed, 6, 3).objects()
+    for one in made:
+        labels = one["metadata"].setdefault("labels", {}) if one["kind"] in ("Node", "Pod") else {}
+        if one["kind"] == "Node":
+            labels |= {ZONE: random.choice("xy"), HOST: one["metadata"]["name"]}
+        if one["kind"] == "Pod":
+            labels["app"], rules = random.choice("abc"), _rules(random)
+            one["spec"]["containers"][0] |= {"ports": rules.pop("ports")} if "ports" in rules else {}
+            one["spec"] |= rules
+    return made

@@ -17,8 +17,9 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
 from ....models.kubernetes.claims import AllocationResult
-from ....models.kubernetes.meta import ObjectKey
+from ....models.kubernetes.meta import DeviceId, ObjectKey
 from ....models.workload.evictions import MOVES_FREELY, DisruptionTerms
+from ....models.workload.units import ClaimRef
 from ..column_generation import Pricer
 from ..filling_graph import VectorNode
 from ..master_problem import (
@@ -61,6 +62,16 @@ class Home:
     allocations: tuple[tuple[ObjectKey, AllocationResult], ...] = ()
     disruption: DisruptionTerms = MOVES_FREELY
     since: str = ""
+
+    def is_kept(self, node: str, made: Iterable[tuple[ClaimRef, AllocationResult]]) -> bool:
+        """Whether this is the node and these are the devices that the unit has."""
+        had = {key: held_devices(allocation) for key, allocation in self.allocations}
+        return node == self.node and {ref.key: held_devices(allocation) for ref, allocation in made} == had
+
+
+def held_devices(allocation: AllocationResult) -> list[tuple[str, DeviceId]]:
+    """What each request has."""
+    return sorted((one.request, (one.driver, one.pool, one.device)) for one in allocation.devices.results or ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec import structs
-from support.moving import holder, moving
+from support.moving import HOST, holder, moving, objects_with_rules
 from support.plan_building import (
     ALL,
     DRIVER,
@@ -262,3 +262,41 @@ def rules_of_an_eviction(given):
     nothing = {"node": "", "overlap": False, "cost": 0, "budget": "", "claims": (), "note": ""}
     gone = PlanStep(action="evict", kind="Pod", namespace="default", name="a", source="n1", **nothing)
     return {one.rule for one in step_violations(cluster(*classes(), *given), [gone], (), ALL, "strict")}
+
+
+def apart(app):
+    """No pod with this label on the same node."""
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": app}}}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def host(name, cpu, devices):
+    found = nodes(name, devices=devices, cpu=cpu)
+    found[0]["metadata"]["labels"] = {HOST: name}
+    return found
+
+
+def test_a_pod_moves_once_its_rules_hold():
+    """There is room for the cheaper pod at once, but the other one, which it must not be beside, has to leave first."""
+    given = [*host("n1", "4", 2), *host("n2", "3", 2), *host("n3", "1", 1), user("w", spec="t2", cpu="4")]
+    given += holder("a", "n1", 0, cpu="2", MOVE_COST="1", spec_more=apart("b"))
+    given += holder("b", "n2", 0, MOVE_COST="9", labels={"app": "b"})
+    found = moving(*given)
+    assert [(action, name) for action, name, _ in done(found)] == [("move", "b"), ("move", "a"), ("place", "w")]
+    assert not any("rules" in step.note for step in found.steps)
+    second, first, last = found.steps
+    check = found.units, found.gates, found.cel_errors
+    wrong = step_violations(cluster(*classes(), *given), [first, second, last], *check)
+    assert "STEP-RULES" in {one.rule for one in wrong}
+
+
+@pytest.mark.parametrize("seed", [*range(12), 19, 447, 3056])
+def test_steps_keep_the_rules_of_pods_or_say_where_they_do_not_hold(seed):
+    """Every arrival is verified by the rules beside what runs by then (STEP-RULES)."""
+    given = objects_with_rules(seed)
+    found = moving(*given, objective="priority,admitted,fewest-nodes")
+    assert found.verified
+    silent = [structs.replace(step, note="") for step in found.steps]
+    wrong = step_violations(cluster(*classes(), *given), silent, found.units, found.gates, found.cel_errors)
+    told = any("rules about other pods do not hold" in step.note for step in found.steps)
+    assert ("STEP-RULES" in {one.rule for one in wrong}) == told
