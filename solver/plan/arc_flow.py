@@ -117,7 +117,7 @@ def solve_arc_flow(
     """
     step = value_step(generator.instance, stage.terms)
     sign = 1 if stage.maximise else -1
-    graphs = _graphs(generator, stage)
+    graphs = filling_graphs(generator, stage)
     if graphs is None:
         return ArcFlowResult(None, bound, proven=False)
     search = _FlowSearch(generator, stage, relaxation.duals, graphs)
@@ -201,7 +201,9 @@ class _FlowSearch:
         return found if sum(len(one.arcs) for one in found.values()) <= _MOST_ARCS else None
 
 
-def _graphs(generator: ColumnGenerator, stage: master_problem.ObjectiveStage) -> Mapping[int, FillingGraph] | None:
+def filling_graphs(
+    generator: ColumnGenerator, stage: master_problem.ObjectiveStage
+) -> Mapping[int, FillingGraph] | None:
     """The graphs of all node classes; None where some class has none, or rows count usage."""
     instance, most = generator.instance, generator.instance.demands()
     if stage.terms.usage or any(row.terms.usage for row in generator.master.rows):

@@ -7,7 +7,7 @@ Rounds, tolerance and pricing work end the generation; the clock does so for saf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -16,7 +16,7 @@ from typing import Protocol
 
 from .filling_graph import FillingGraph, VectorNode
 from .master import LinearMaster, MasterRelaxation
-from .master_problem import Column, CouplingRow, Duals, MasterProblem, ObjectiveStage, Terms, is_past
+from .master_problem import Column, CouplingRow, Duals, MasterProblem, ObjectiveStage, PlanLimits, Terms, is_past
 
 # How much of the last duals is in the prices.
 _CURRENT_DUAL_WEIGHT = 0.25
@@ -33,12 +33,16 @@ class Effort(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class GenerationLimits:
-    """Limits of one run: rounds of pricing, and a monotonic time; ``tolerance`` is relative, of value against bound."""
+    """Limits of one run: rounds of pricing, and a monotonic time; ``tolerance`` is relative, of value against bound.
+
+    A relaxation that is no worse than a ``known_bound`` ends the run, for it bounds no better.
+    """
 
     rounds: int
     tolerance: float
     deadline: float | None = None
     thorough: bool = True
+    known_bound: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +210,30 @@ class _GenerationRun:
         return False
 
     def _is_closed(self, relaxation: MasterRelaxation | None) -> bool:
-        if self.bound is None or relaxation is None:
+        if relaxation is None:
+            return False
+        known = self.budget.known_bound
+        if known is not None and (relaxation.value >= known if self.stage.maximise else relaxation.value <= known):
+            return True
+        if self.bound is None:
             return False
         value = relaxation.value if self.stage.maximise else -relaxation.value
         about = value + (self.stage.offset if self.stage.maximise else -self.stage.offset)
         return self.bound / self.scale - value <= self.budget.tolerance * max(1.0, abs(about))
+
+
+def stage_bounds(
+    instance: MasterProblem, stages: Sequence[tuple[ObjectiveStage, int]], pricer: Pricer, limits: PlanLimits
+) -> Iterator[int | None]:
+    """Bound each stage for plans that are as good as these values in the stages before; None for unknown."""
+    master = LinearMaster(instance)
+    generator = ColumnGenerator(instance, master, pricer)
+    budget = GenerationLimits(limits.rounds, limits.gap, limits.deadline)
+    for stage, value in stages:
+        master.set_objective(stage)
+        bound = generator.run(stage, budget, instance.demands()).rounded(instance, stage)
+        yield stage.tightest(stage.trivial_bound(instance), bound)
+        master.add_row(stage.kept_at(value))
 
 
 # What one more unit may add to a stage, times the stage's scale, is about this.

@@ -332,7 +332,7 @@ def build_filling_graph(
                 break
         reached = np.concatenate(children)
         _lower(reached, sums)
-        state, child = _distinct_rows(reached)
+        state, child = distinct_rows(reached)
         layers.append(GraphLayer.of(item, np.concatenate(parents), child, np.concatenate(copies)))
     return _reduced_graph(layers)
 
@@ -372,7 +372,7 @@ def _lower(states: _Array, sums: Sequence[_Array | None]) -> None:
             states[:, dimension] = own[np.searchsorted(own, states[:, dimension], side="right") - 1]
 
 
-def _distinct_rows(rows: _Array) -> tuple[_Array, _Array]:
+def distinct_rows(rows: _Array) -> tuple[_Array, _Array]:
     """The rows without repetition, and the number of each."""
     if not rows.shape[1]:
         return rows[:1], np.zeros(len(rows), dtype=np.int64)

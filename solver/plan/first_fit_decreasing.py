@@ -1,4 +1,4 @@
-"""First fit decreasing over classes: plans at once, where what units take of nodes is one vector.
+"""Plans where what units take of nodes is one vector: first fit decreasing over classes, and repacking of a few nodes.
 
 Units come in order of their size, each class as a whole, and go to the open nodes in order, or to the fullest first.
 Sizes are compared by several keys, and every node class is tried as the one that is opened first (Friesen and Langston,
@@ -8,20 +8,35 @@ Sizes are compared by several keys, and every node class is tried as the one tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf, prod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd, inf, prod
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .column_generation import Pricer
-from .filling_graph import VectorNode
-from .master_problem import Column, MasterProblem
+from ...encoders.rows import CoefficientError, CpSatRows
+from ..engines.cp_sat import Limits, run_solver
+from .column_generation import Pricer, value_step
+from .filling_graph import VectorNode, volume_bound
+from .heuristics import remove_slack
+from .master_problem import (
+    Column,
+    CouplingRow,
+    IntegerPlan,
+    MasterProblem,
+    ObjectiveStage,
+    is_past,
+    ordered_columns,
+    required_units,
+)
 
 _Array = NDArray[np.int64]
 # Ways times node classes times unit classes that are tried; each is some ten microseconds.
 _MOST_STEPS = 10_000
+MANY_NODE_CLASSES = 64
+"""With more node classes sizes say little."""
 _SIZE_KEYS: tuple[Callable[[Sequence[float]], float], ...] = (sum, max, prod)
 
 
@@ -35,6 +50,22 @@ def vector_nodes(instance: MasterProblem, pricer: Pricer) -> dict[int, VectorNod
                 return None
             found[node.index] = one
     return found
+
+
+def cost_bound(
+    instance: MasterProblem, pricer: Pricer, stage: ObjectiveStage, rows: Sequence[CouplingRow]
+) -> int | None:
+    """Bound the cost of nodes by the sizes of the units that have to be placed; None where nodes are no vectors."""
+    terms = stage.terms
+    if stage.maximise or stage.brief or terms.usage or any(value < 0 for value in terms.nodes.values()):
+        return None
+    if terms.units or terms.gangs or len(instance.nodes) > MANY_NODE_CLASSES:
+        return None
+    nodes = vector_nodes(instance, pricer)
+    if nodes is None:
+        return None
+    bound, step = volume_bound(nodes, required_units(instance, rows), terms.nodes), value_step(instance, terms)
+    return -(-bound // step) * step
 
 
 def pack_decreasing(
@@ -189,3 +220,189 @@ class _DecreasingPacking:
             return False
         used = (sum(node.needs[unit][d] * number for unit, number in counts.items()) for d in range(len(node.left)))
         return all(amount <= left for amount, left in zip(used, node.left, strict=True))
+
+
+# Nodes that are repacked at once, and unit classes in them at most.
+_LEAST_REPACKED, _MOST_REPACKED = 3, 8
+_MOST_REPACKED_CLASSES = 60
+# What CP-SAT may spend on a few nodes, in deterministic units of work, and rounds in vain after which it is over.
+_REPACKING_WORK = 0.3
+_REPACKINGS_IN_VAIN = 24
+# With more nodes in use a few say little.
+_MOST_NODES = 2000
+# Sizes are counted in such parts of a node.
+_SIZE_PARTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _PackedNode:
+    """A node in use, with units by class."""
+
+    node_class: int
+    counts: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRepacking:
+    """Packs the units of a few nodes anew, so that these cost less; if they do not, so that one of them is emptier.
+
+    What is left over comes together in one node that way, until there is a cheaper way to have the rest. ``needs`` is
+    what units take, which is the same on all nodes. Pseudo-random choices depend on the round alone.
+    """
+
+    instance: MasterProblem
+    pricer: Pricer
+    nodes: Mapping[int, VectorNode]
+    costs: Mapping[int, int]
+    needs: Mapping[int, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, instance: MasterProblem, pricer: Pricer, costs: Mapping[int, int]) -> NodeRepacking | None:
+        """None where nodes are no vectors or cost nothing, or are too many, or units take something else on others."""
+        nodes = vector_nodes(instance, pricer)
+        if not nodes or len(nodes) > MANY_NODE_CLASSES or not any(costs.values()):
+            return None
+        needs: dict[int, tuple[int, ...]] = {}
+        for node in nodes.values():
+            for unit, own in node.needs.items():
+                if needs.setdefault(unit, own) != own:
+                    return None
+        if len({len(node.left) for node in nodes.values()}) != 1:
+            return None
+        return cls(instance, pricer, nodes, costs, needs)
+
+    def plans(
+        self, plan: IntegerPlan, rounds: Iterator[int], work: float, deadline: float | None
+    ) -> Iterator[IntegerPlan]:
+        """Yield plans that cost ever less, until nothing more is found, or so much work is done.
+
+        ``rounds`` are numbers, each of which stands for choices that are made.
+        """
+        columns = remove_slack(self.instance, plan, self.pricer).columns
+        packed = [_PackedNode(column.node_class, column.counts) for column, number in columns for _ in range(number)]
+        if not _LEAST_REPACKED <= len(packed) <= _MOST_NODES:
+            return
+        scarce, vain = self._scarce(packed), 0
+        while vain < _REPACKINGS_IN_VAIN and work > 0 and not is_past(deadline):
+            chosen = self._chosen(packed, scarce, Random(next(rounds)))
+            others = [node for place, node in enumerate(packed) if place not in set(chosen)]
+            limits = Limits(deadline=deadline, work=min(work, _REPACKING_WORK))
+            found, spent = self._repacked([packed[place] for place in chosen], others, scarce, limits)
+            work -= spent
+            is_better = self._cost((*others, *found)) < self._cost(packed)
+            packed, vain = [*others, *found], 0 if is_better else vain + 1
+            if is_better:
+                yield replace(
+                    plan,
+                    columns=ordered_columns(Counter(self.pricer.filled(one.node_class, one.counts) for one in packed)),
+                )
+
+    def _cost(self, packed: Iterable[_PackedNode]) -> int:
+        return sum(self.costs.get(node.node_class, 0) for node in packed)
+
+    def _used(self, node: _PackedNode, dimension: int) -> float:
+        """What part of a dimension of a node is in use."""
+        left = self.nodes[node.node_class].left[dimension]
+        return sum(self.needs[unit][dimension] * number for unit, number in node.counts) / left if left else 0.0
+
+    def _scarce(self, packed: Sequence[_PackedNode]) -> list[int]:
+        """The dimensions of which most is in use, or at least half as much of all nodes."""
+        dimensions = range(len(self.nodes[packed[0].node_class].left))
+        totals = [sum(self._used(node, dimension) for node in packed) for dimension in dimensions]
+        return [dimension for dimension in dimensions if totals[dimension] >= max(totals) / 2]
+
+    def _chosen(self, packed: Sequence[_PackedNode], scarce: Sequence[int], random: Random) -> list[int]:
+        """The node of which most is wasted, others of which much is, and some at random."""
+        wastes = [sum(1 - self._used(node, d) for d in scarce) * self.costs.get(node.node_class, 0) for node in packed]
+        order = sorted(range(len(packed)), key=lambda place: (-wastes[place], place))
+        most = random.randint(_LEAST_REPACKED, _MOST_REPACKED)
+        rest = order[1 : most + 2]
+        ranked = [order[0], *random.sample(rest, min(len(rest), most // 2))]
+        others = [place for place in order if place not in ranked]
+        ranked += random.sample(others, min(len(others), most - len(ranked)))
+        classes, kept = 0, list[int]()
+        for place in ranked:
+            classes += len(packed[place].counts)
+            if classes <= _MOST_REPACKED_CLASSES or not kept:
+                kept.append(place)
+        return kept
+
+    def _repacked(
+        self, packed: Sequence[_PackedNode], others: Sequence[_PackedNode], scarce: Sequence[int], limits: Limits
+    ) -> tuple[Sequence[_PackedNode], float]:
+        """The same units on nodes that cost less, or of which the first one has less; and the work that was done."""
+        units = sum((Counter(dict(node.counts)) for node in packed), Counter[int]())
+        in_use = Counter(node.node_class for node in others)
+        free = {index: self.instance.nodes[index].count - in_use[index] for index in sorted(self.nodes)}
+        try:
+            model = _RepackingModel(self.nodes, self.needs, units, free, packed)
+            model.minimise(self.costs, scarce)
+            solved = run_solver(model.rows, limits)
+        except CoefficientError:
+            return packed, limits.work or 0.0
+        return model.packed(solved.values) if solved.values else packed, solved.work
+
+
+class _RepackingModel:
+    """Which kind of node each slot is, and how many units of each class it has; one slot more may split a node."""
+
+    def __init__(
+        self,
+        nodes: Mapping[int, VectorNode],
+        needs: Mapping[int, tuple[int, ...]],
+        units: Mapping[int, int],
+        free: Mapping[int, int],
+        packed: Sequence[_PackedNode],
+    ) -> None:
+        self.rows = CpSatRows()
+        self.rows.has_packing_rows = True
+        self._nodes, self._needs, self._units = nodes, needs, units
+        slots = [*packed, _PackedNode(packed[0].node_class)] if len(free) > 1 else packed
+        self._kinds = [{index: self.rows.boolean() for index in free} for _ in slots]
+        self._amounts = [{unit: self.rows.integer(0, number) for unit, number in units.items()} for _ in slots]
+        hints = dict[int, int]()
+        for kinds, amounts, node in zip(self._kinds, self._amounts, slots, strict=True):
+            self._post_slot(kinds, amounts)
+            counts = dict(node.counts)
+            hints.update({variable: counts.get(unit, 0) for unit, variable in amounts.items()})
+            hints.update({kind: int(bool(counts) and index == node.node_class) for index, kind in kinds.items()})
+        for unit, number in units.items():
+            self.rows.equal([(amounts[unit], 1) for amounts in self._amounts], number)
+        for index, number in free.items():
+            self.rows.at_most([(kinds[index], 1) for kinds in self._kinds], number)
+        self.rows.hint(hints)
+
+    def _post_slot(self, kinds: Mapping[int, int], amounts: Mapping[int, int]) -> None:
+        """Post that a slot is one node or none, and what that has room for."""
+        self.rows.at_most([(kind, 1) for kind in kinds.values()], 1)
+        for dimension in range(len(next(iter(self._nodes.values())).left)):
+            taken = [(variable, self._needs[unit][dimension]) for unit, variable in amounts.items()]
+            room = [(kind, -self._nodes[index].left[dimension]) for index, kind in kinds.items()]
+            self.rows.at_most([*taken, *room], 0)
+        for unit, variable in amounts.items():
+            most = {index: self._most(index, unit) for index in kinds}
+            if min(most.values()) < self._units[unit]:
+                self.rows.at_most([(variable, 1), *((kind, -most[index]) for index, kind in kinds.items())], 0)
+
+    def _most(self, index: int, unit: int) -> int:
+        node = self._nodes[index]
+        return min(self._units[unit], node.most.get(unit, self._units[unit])) if unit in node.needs else 0
+
+    def minimise(self, costs: Mapping[int, int], scarce: Sequence[int]) -> None:
+        """Let the slots cost as little as possible, and then the first one have as little as possible."""
+        left = [max(node.left[dimension] for node in self._nodes.values()) or 1 for dimension in scarce]
+        sizes = {
+            unit: sum(_SIZE_PARTS * self._needs[unit][d] // most for d, most in zip(scarce, left, strict=True))
+            for unit in self._units
+        }
+        most, step = 1 + sum(sizes[unit] * number for unit, number in self._units.items()), gcd(*costs.values()) or 1
+        terms = [(kind, most * (costs.get(index, 0) // step)) for kinds in self._kinds for index, kind in kinds.items()]
+        self.rows.minimize([*terms, *((variable, sizes[unit]) for unit, variable in self._amounts[0].items())])
+
+    def packed(self, values: Sequence[int]) -> list[_PackedNode]:
+        """The nodes that have units, by the solver's values."""
+        made: list[_PackedNode] = []
+        for kinds, amounts in zip(self._kinds, self._amounts, strict=True):
+            counts = tuple((unit, values[variable]) for unit, variable in sorted(amounts.items()) if values[variable])
+            made += [_PackedNode(index, counts) for index, kind in kinds.items() if counts and values[kind]]
+        return made

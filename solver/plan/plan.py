@@ -51,12 +51,13 @@ from .build.objectives import (
 )
 from .build.preferences import PREFERENCES
 from .build.weights import spendable
+from .column_generation import stage_bounds
 from .gang_dive import plan_of_all
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
 from .outcome import PlanOutcome, ReasonsByUnit, check_plan, refused_units
-from .price_and_branch import solve_stages, stage_bounds
+from .price_and_branch import solve_stages
 from .time_budget import PlanTimeBudget, most_placed
 
 if TYPE_CHECKING:

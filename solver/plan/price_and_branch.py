@@ -4,25 +4,25 @@ A stage starts from the plan of the one before, and keeps what earlier stages re
 generating columns. Then a plan in whole numbers is made from it: by diving (fix what is whole, price again for what is
 left, repeat) and by the heuristics, until it is close enough to the bound.
 
-Where nodes are vectors, a plan to start from is packed by size, and the gap is closed by arc flow. Elsewhere a small
-gap is closed by enumeration.
+Where nodes are vectors, a plan to start from is packed by size, and a few nodes at a time are packed anew; what a dive
+leaves of the gap is closed by arc flow. Elsewhere a small gap is closed by enumeration.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from itertools import count
 from math import inf
 from time import monotonic
 
 from ..engines.cp_sat import Limits
 from . import column_generation, master_problem
-from .arc_flow import share_of_rest, solve_arc_flow
+from .arc_flow import filling_graphs, share_of_rest, solve_arc_flow
 from .enumeration import prove_by_enumeration
-from .filling_graph import volume_bound
-from .first_fit_decreasing import pack_decreasing, vector_nodes
+from .first_fit_decreasing import MANY_NODE_CLASSES, NodeRepacking, cost_bound, pack_decreasing, vector_nodes
 from .gang_dive import fill_for_gangs, improved_by_gangs, rounded_gangs
 from .heuristics import (
     DivingHeuristic,
@@ -70,10 +70,10 @@ _PART_OF_GAP = 0.2
 # together, which those of single pricings do not, and save most of the rounds.
 _DUAL_FILLINGS = 8
 _LEAST_IMPROVEMENT = 0.0005
+# What CP-SAT may spend on repacking a few nodes at a time, before columns are generated and after a dive.
+_FIRST_REPACKING_WORK, _REPACKING_WORK = 0.6, 8.0
 # What part of the time that is left may go into arc flow, so that there is time for dives where that fails.
 _FLOW_SHARE = 0.7
-# With more node classes sizes say little.
-_MANY_NODE_CLASSES = 64
 StageWatch = Callable[[str, int, float | None], None]
 """Called with a stage's name, its value so far, and its bound if there is one."""
 
@@ -120,6 +120,7 @@ class _StageSolver:
         self._watch = watch
         self._plan = self._settled(instance.start or master_problem.empty_plan(instance))
         self._whole_gangs = WholeGangSolver(self._generator, self._most())
+        self._repackings = count(1)
         self._results: list[master_problem.StageResult] = []
         self._reached: list[tuple[master_problem.ObjectiveStage, int | None]] = []
         # Names of the stages that have rows of their own.
@@ -152,10 +153,15 @@ class _StageSolver:
         self._pack(stage)
         self._start(stage)
         known = stage.trivial_bound(self._instance)
-        known = stage.tightest(known, stage.least_value(self._instance, self.master.rows), self._volume(stage))
+        known = stage.tightest(
+            known,
+            stage.least_value(self._instance, self.master.rows),
+            cost_bound(self._instance, self._generator.pricer, stage, self.master.rows),
+        )
         if stage.brief and stage.least:
             self._lighten(stage)
         self._note(stage, known, 0)
+        self._repack(stage, known, _FIRST_REPACKING_WORK)
         if not self._is_close(stage, known):
             self._generate(stage, known)
         self.master.add_row(stage.kept_at(self._plan.value(stage.terms)))
@@ -178,7 +184,7 @@ class _StageSolver:
         """So many rounds of pricing in a brief stage; with many node classes a tenth of what stages took before it."""
         before, classes = sum(one.rounds for one in self._results), len(self._instance.nodes)
         # Where arc flow closes stages, few rounds come before.
-        least = _LEAST_BRIEF_ROUNDS if classes <= _MANY_NODE_CLASSES else 0
+        least = _LEAST_BRIEF_ROUNDS if classes <= MANY_NODE_CLASSES else 0
         return _BRIEF_ROUNDS if classes <= _FEW_NODE_CLASSES else max(least, before // _BRIEF_PART)
 
     def _generate(self, stage: master_problem.ObjectiveStage, known: int | None) -> None:
@@ -188,12 +194,21 @@ class _StageSolver:
         if not rounds:
             return
         tolerance = stage.gap(limits.gap) * _PART_OF_GAP
-        budget = column_generation.GenerationLimits(rounds, tolerance, limits.deadline, thorough=not stage.brief)
+        # Where graphs are too large for arc flow, a dive takes what is left once no better bound can be found.
+        known_bound = known if self._is_labeled(stage) else None
+        budget = column_generation.GenerationLimits(
+            rounds, tolerance, limits.deadline, thorough=not stage.brief, known_bound=known_bound
+        )
         generated = self._generated(stage, budget, known)
         bound = stage.tightest(known, generated.rounded(self._instance, stage))
         if not self._is_close(stage, bound):
             bound = self._integers(stage, generated, bound)
         self._note(stage, bound, generated.rounds)
+
+    def _is_labeled(self, stage: master_problem.ObjectiveStage) -> bool:
+        """Whether nodes are vectors without graphs."""
+        nodes = vector_nodes(self._instance, self._generator.pricer)
+        return nodes is not None and filling_graphs(self._generator, stage) is None
 
     def _generated(
         self, stage: master_problem.ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
@@ -246,20 +261,6 @@ class _StageSolver:
         self._take(stage, fill_greedily(self._generator, prices, deadline), work=_STARTING_WORK)
         self._fill_at_duals(stage, deadline)
 
-    def _volume(self, stage: master_problem.ObjectiveStage) -> int | None:
-        """Bound the cost of nodes by the sizes of the units that have to be placed; None where nodes are no vectors."""
-        costs = stage.terms.nodes
-        if stage.maximise or stage.brief or stage.terms.usage or any(value < 0 for value in costs.values()):
-            return None
-        if stage.terms.units or stage.terms.gangs or len(self._instance.nodes) > _MANY_NODE_CLASSES:
-            return None
-        nodes = vector_nodes(self._instance, self._generator.pricer)
-        if nodes is None:
-            return None
-        required = master_problem.required_units(self._instance, self.master.rows)
-        bound, step = volume_bound(nodes, required, costs), column_generation.value_step(self._instance, stage.terms)
-        return -(-bound // step) * step
-
     def _pack(self, stage: master_problem.ObjectiveStage) -> None:
         """Pack units by size where nodes are vectors: all that are asked for, or again those that are placed."""
         instance, pricer = self._instance, self._generator.pricer
@@ -282,6 +283,21 @@ class _StageSolver:
                 self.master.add(column)
             if plan.is_feasible(instance, self.master.rows):
                 self._keep_better(stage, plan)
+
+    def _repack(self, stage: master_problem.ObjectiveStage, bound: int | None, work: float) -> None:
+        """Make a plan cheaper by packing a few nodes anew, where nodes are vectors."""
+        instance, pricer = self._instance, self._generator.pricer
+        if stage.maximise or stage.brief or stage.terms.usage or instance.start or self._is_close(stage, bound):
+            return
+        repacking = NodeRepacking.of(instance, pricer, stage.terms.nodes)
+        for plan in repacking.plans(self._plan, self._repackings, work, self._limits.deadline) if repacking else ():
+            if plan.is_feasible(instance, self.master.rows):
+                self._keep_better(stage, plan)
+            self._note(stage, bound, 0)
+            if self._is_close(stage, bound):
+                break
+        for column, _ in self._plan.columns:
+            self.master.add(column)
 
     def _fill_at_duals(self, stage: master_problem.ObjectiveStage, deadline: float | None) -> None:
         before = -inf
@@ -360,11 +376,6 @@ class _StageSolver:
             self._choose_from_all(stage, _BRIEF_WORK if stage.brief else _ALL_COLUMNS_WORK)
         if stage.brief:
             return bound
-        if not self._is_close(stage, bound):
-            bound = self._flow(stage, relaxation, bound)
-            self._note(stage, bound, generated.rounds)
-        if self._is_close(stage, bound):
-            return bound
         part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
         if self._instance.gangs and not self._is_close(stage, bound):
             filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)
@@ -374,6 +385,10 @@ class _StageSolver:
             dive = DivingHeuristic(self._generator, stage, part).run(relaxation)
             self._take(stage, dive, bound, wished=relaxation.gangs)
             self._note(stage, bound, generated.rounds)
+        if not self._is_close(stage, bound):
+            bound = self._flow(stage, relaxation, bound)
+            self._note(stage, bound, generated.rounds)
+        self._repack(stage, bound, _REPACKING_WORK)
         if not self._is_close(stage, bound):
             for plan in LargeNeighbourhoodSearch(self._generator, stage, relaxation, part).plans(self._plan):
                 self._plan = self._settled(plan)
@@ -479,20 +494,3 @@ class _StageSolver:
             watch(stage.name, value, best(own) if own else None)
 
         return tell
-
-
-def stage_bounds(
-    instance: master_problem.MasterProblem,
-    stages: Sequence[tuple[master_problem.ObjectiveStage, int]],
-    pricer: column_generation.Pricer,
-    limits: master_problem.PlanLimits,
-) -> Iterator[int | None]:
-    """Bound each stage for plans that are as good as these values in the stages before; None for unknown."""
-    master = LinearMaster(instance)
-    generator = column_generation.ColumnGenerator(instance, master, pricer)
-    budget = column_generation.GenerationLimits(limits.rounds, limits.gap, limits.deadline)
-    for stage, value in stages:
-        master.set_objective(stage)
-        bound = generator.run(stage, budget, instance.demands()).rounded(instance, stage)
-        yield stage.tightest(stage.trivial_bound(instance), bound)
-        master.add_row(stage.kept_at(value))

@@ -24,6 +24,7 @@ from . import lagrangian
 from .bundle import Bundle, BundleQuestion, Picks, uniform_usage
 from .folding import FoldedNode, fold_devices
 from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling
+from .vector_labeling import all_fillings, best_fillings
 
 Usage = tuple[tuple[int, int], ...]
 _MOST_COLUMNS = 6
@@ -103,10 +104,32 @@ class LinearPricer:
             return PricingResult((), 0)
         if is_past(limits.deadline):
             return PricingResult((), None)
+        vector = self._labeled_vector(node_class)
+        if vector is not None:
+            return self._priced_vector(node_class, vector, values, limits_by_class, limits)
         relaxed = lagrangian.best_relaxation(question, limits.deadline)
         filled = _best_fillings(question, relaxed, limits)
         columns = tuple(self.column(node_class, filling.devices) for filling in filled.fillings)
         return PricingResult(columns, filled.bound)
+
+    def _labeled_vector(self, node_class: int) -> VectorNode | None:
+        """A node as a vector, where vectors are labeled."""
+        return self.vector(node_class) if len(self.nodes) <= _MOST_GRAPHS else None
+
+    def _priced_vector(
+        self,
+        node_class: int,
+        vector: VectorNode,
+        values: Sequence[int],
+        limits_by_class: Sequence[int],
+        limits: PricingLimits,
+    ) -> PricingResult:
+        items = vector.items(self._within_demand(limits_by_class))
+        try:
+            found = best_fillings(items, values, vector.left, limits.effort, limits.deadline)
+        except DeadlineExceededError:
+            return PricingResult((), None)
+        return PricingResult(tuple(self.filled(node_class, one) for one in found.fillings), found.bound)
 
     def _limited(self, node_class: int, limits_by_class: Sequence[int]) -> Sequence[int]:
         """Limits of units, none of them above what a node takes."""
@@ -152,6 +175,14 @@ class LinearPricer:
                 values, self._within_demand(limits_by_class), max(1, least_value), _MOST_ENUMERATED_PATHS
             )
             return None if paths is None else tuple(self.filled(node_class, path) for path in paths)
+        vector = self._labeled_vector(node_class)
+        if vector is not None:
+            items, least = vector.items(self._within_demand(limits_by_class)), max(1, least_value)
+            try:
+                found = all_fillings(items, values, vector.left, least, _MOST_ENUMERATED_PATHS, limits.deadline)
+            except DeadlineExceededError:
+                return None
+            return None if found is None else tuple(self.filled(node_class, one) for one in found)
         question = lagrangian.build_linear_question(node, units, values, limits_by_class, dominance=False)
         if not question.offers:
             return ()

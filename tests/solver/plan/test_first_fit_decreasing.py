@@ -1,10 +1,23 @@
-"""Packing by size keeps to what a node takes of one kind of unit."""
+"""Packing by size keeps to what a node takes of one kind of unit, and nodes that are repacked to all that they take."""
 
+from itertools import count
+from operator import le
+from random import Random
 from types import SimpleNamespace
 
+import pytest
+
 from drasat.solver.plan.filling_graph import VectorNode
-from drasat.solver.plan.first_fit_decreasing import pack_decreasing
-from drasat.solver.plan.master_problem import Column, MasterNodeClass, MasterProblem, MasterUnitClass
+from drasat.solver.plan.first_fit_decreasing import NodeRepacking, pack_decreasing
+from drasat.solver.plan.master_problem import (
+    Column,
+    IntegerPlan,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    Terms,
+    ordered_columns,
+)
 
 
 def test_a_node_that_takes_two_of_a_kind_gets_no_more_of_it_once_others_are_opened():
@@ -17,3 +30,66 @@ def test_a_node_that_takes_two_of_a_kind_gets_no_more_of_it_once_others_are_open
     for columns in plans:
         small = [dict(column.counts)[1] for column, number in columns for _ in range(number)]
         assert small == [2, 2, 2]
+
+
+def vector_pricer(nodes):
+    return SimpleNamespace(filled=Column, vector=nodes.get)
+
+
+def random_packing(seed):
+    """A problem whose nodes are vectors at prices, its pricer, and a plan that gives each unit a node of its own."""
+    rng = Random(seed)
+    dimensions, kinds, classes = rng.choice((1, 2)), rng.randint(1, 3), rng.randint(2, 5)
+    left = [tuple(rng.randint(8, 14) for _ in range(dimensions)) for _ in range(kinds)]
+    needs = {unit: tuple(rng.randint(1, 8) for _ in range(dimensions)) for unit in range(classes)}
+    demands = [rng.randint(1, 3) for _ in range(classes)]
+    takes = [
+        {unit for unit, own in needs.items() if not index or (rng.random() < 0.7 and all(map(le, own, left[index])))}
+        for index in range(kinds)
+    ]
+    most = [{unit: rng.randint(1, 2) for unit in needs if rng.random() < 0.3} for _ in range(kinds)]
+    nodes = {i: VectorNode(left[i], {unit: needs[unit] for unit in sorted(takes[i])}, most[i]) for i in range(kinds)}
+    counts = [sum(demands), *(rng.randint(1, 4) for _ in range(kinds - 1))]
+    instance = MasterProblem(
+        tuple(MasterUnitClass(unit, number) for unit, number in enumerate(demands)),
+        tuple(MasterNodeClass(index, number) for index, number in enumerate(counts)),
+    )
+    columns = {Column(0, ((unit, 1),)): number for unit, number in enumerate(demands)}
+    plan = IntegerPlan(ordered_columns(columns), tuple(demands), ())
+    costs = {index: rng.randint(1, 9) for index in range(kinds)}
+    return instance, nodes, costs, plan
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_repacked_plans_place_the_same_units_and_cost_ever_less(seed):
+    instance, nodes, costs, plan = random_packing(seed)
+    repacking = NodeRepacking.of(instance, vector_pricer(nodes), costs)
+    terms = Terms(nodes=costs)
+    before = plan.value(terms)
+    for better in repacking.plans(plan, count(1), 2.0, None):
+        assert better.units == plan.units
+        assert better.is_feasible(instance, ())
+        assert better.value(terms) < before
+        before = better.value(terms)
+        for column, _ in better.columns:
+            node = nodes[column.node_class]
+            assert all(unit in node.needs and number <= node.most.get(unit, number) for unit, number in column.counts)
+            used = [sum(node.needs[u][d] * number for u, number in column.counts) for d in range(len(node.left))]
+            assert all(map(le, used, node.left))
+
+
+def test_what_is_left_over_comes_together_until_a_node_is_empty():
+    """Four nodes are full of 5, 5 or 4, 4 of ten; the 4s fit three nodes only if the rest is brought together."""
+    instance = MasterProblem((MasterUnitClass(0, 3), MasterUnitClass(1, 3)), (MasterNodeClass(0, 9),))
+    nodes = {0: VectorNode((9,), {0: (5,), 1: (4,)}, {})}
+    columns = {Column(0, ((0, 1),)): 3, Column(0, ((1, 2),)): 1, Column(0, ((1, 1),)): 1}
+    plan = IntegerPlan(ordered_columns(columns), (3, 3), ())
+    repacking = NodeRepacking.of(instance, vector_pricer(nodes), {0: 7})
+    *_, last = repacking.plans(plan, count(1), 2.0, None)
+    assert last.columns == ((Column(0, ((0, 1), (1, 1))), 3),)
+
+
+def test_units_that_take_something_else_on_other_nodes_are_not_repacked():
+    instance = MasterProblem((MasterUnitClass(0, 3),), (MasterNodeClass(0, 9), MasterNodeClass(1, 9)))
+    nodes = {0: VectorNode((9,), {0: (5,)}, {}), 1: VectorNode((9,), {0: (4,)}, {})}
+    assert NodeRepacking.of(instance, vector_pricer(nodes), {0: 7, 1: 7}) is None

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from support.planning import fewest_nodes, optimum, random_scene
 
+from drasat.solver.plan.column_generation import stage_bounds
 from drasat.solver.plan.master_problem import (
     CouplingRow,
     MasterNodeClass,
@@ -14,7 +15,7 @@ from drasat.solver.plan.master_problem import (
     PlanLimits,
     Terms,
 )
-from drasat.solver.plan.price_and_branch import solve_stages, stage_bounds
+from drasat.solver.plan.price_and_branch import solve_stages
 from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
 

@@ -1,0 +1,278 @@
+"""Labeling of a node that is a vector and whose graph would be too large: what it takes, unit class after unit class.
+
+A label is a part of a filling. Its *potential* is what it may still become worth: the bound of the linear relaxation,
+less all that was lost against it by what is taken or left out. It never rises, so that labels are dropped at no loss
+once it is no more than what is known. Classes that are decided by the relaxation come first, and among labels that have
+the same room left the most valuable one stays (a core algorithm, as in Pisinger, 1997).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....problem.messages import check_deadline
+from ..column_generation import Effort
+from ..filling_graph import GraphItem, distinct_rows
+from ..master import mathopt
+
+_Array = NDArray[np.int64]
+Filling = tuple[tuple[int, int], ...]
+"""Units by class."""
+# Labels that are kept after each class: to find fillings, and to prove that there are none better.
+_BEAM_WIDTH = 128
+_PROOF_WIDTH = 20_000
+# Where all fillings are listed, more labels than so many are too many.
+_ENUMERATION_WIDTH = 100_000
+# Extended labels of which those are chosen that are kept: about so many times as many.
+_WIDTHS_AT_ONCE = 4
+# Fillings of one pricing, and labels that are looked at for them.
+_MOST_FILLINGS, _MOST_CANDIDATES = 16, 64
+# Sums of scaled values stay below it, and so do those of their costs in several dimensions.
+_LARGEST_SUM = 1 << 54
+_LARGEST_SCALE = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class FillingResult:
+    """Fillings, the best first, and a bound on the value of all. ``is_complete``: none was dropped."""
+
+    fillings: tuple[Filling, ...]
+    bound: int
+    is_complete: bool = False
+
+
+def best_fillings(
+    items: Sequence[GraphItem], values: Sequence[int], left: Sequence[int], effort: Effort, deadline: float | None
+) -> FillingResult:
+    """Find valuable fillings of a node that has so much left, and bound the value of all.
+
+    Raises ``DeadlineExceededError``.
+    """
+    question = _VectorQuestion.of(items, values, left)
+    if question is None:
+        return FillingResult((), 0)
+    found = _Labels(question, 0, deadline).run(_BEAM_WIDTH)
+    best = question.value(found.fillings[0]) if found.fillings else 0
+    if effort is Effort.QUICK or best >= found.bound:
+        return found
+    proof = _Labels(question, best, deadline).run(_PROOF_WIDTH)
+    return FillingResult((*proof.fillings, *found.fillings)[:_MOST_FILLINGS], min(found.bound, proof.bound))
+
+
+def all_fillings(
+    items: Sequence[GraphItem],
+    values: Sequence[int],
+    left: Sequence[int],
+    least: int,
+    most: int,
+    deadline: float | None,
+) -> list[Filling] | None:
+    """List all fillings of units that are worth something which are worth ``least`` or more; None: more than ``most``.
+
+    Raises ``DeadlineExceededError``.
+    """
+    question = _VectorQuestion.of(items, values, left)
+    if question is None:
+        return []
+    found = _Labels(question, max(0, least - 1), deadline, keeps_all=True).run(_ENUMERATION_WIDTH)
+    return list(found.fillings) if found.is_complete and len(found.fillings) <= most else None
+
+
+@dataclass(frozen=True, slots=True)
+class _VectorQuestion:
+    """Items in the order in which they are decided, a row each, with prices of room: all in 1 / ``scale``.
+
+    ``worth`` is the value of an item less the price of its room, ``bound`` that of the relaxation.
+    """
+
+    items: tuple[GraphItem, ...]
+    values: _Array
+    needs: _Array
+    most: _Array
+    left: _Array
+    prices: _Array
+    worth: _Array
+    bound: int
+    scale: int
+
+    @classmethod
+    def of(cls, items: Sequence[GraphItem], values: Sequence[int], left: Sequence[int]) -> _VectorQuestion | None:
+        """Leave out what is worth nothing, and what does not fit; None if nothing is left."""
+        kept = [
+            item
+            for item in items
+            if item.most > 0
+            and values[item.index] > 0
+            and all(need <= most for need, most in zip(item.needs, left, strict=True))
+        ]
+        if not kept:
+            return None
+        worths, needs = [values[item.index] for item in kept], [item.needs for item in kept]
+        total = sum(value * item.most for item, value in zip(kept, worths, strict=True))
+        scale = max(1, min(_LARGEST_SCALE, _LARGEST_SUM // total))
+        duals = _room_prices(kept, worths, left)
+        prices = [
+            min(round(dual * scale), scale * total // amount) if amount else 0
+            for dual, amount in zip(duals, left, strict=True)
+        ]
+        own, room = np.array(worths, dtype=np.int64), np.array(left, dtype=np.int64)
+        rows, most = np.array(needs, dtype=np.int64), np.array([item.most for item in kept], dtype=np.int64)
+        paid = np.array(prices, dtype=np.int64)
+        worth = scale * own - rows @ paid
+        bound = int(room @ paid) + int((np.maximum(worth, 0) * most).sum())
+        order = np.lexsort((np.arange(len(kept)), -np.abs(worth)))
+        return cls(
+            tuple(kept[place] for place in order.tolist()),
+            own[order],
+            rows[order],
+            most[order],
+            room,
+            paid,
+            worth[order],
+            bound,
+            scale,
+        )
+
+    def value(self, filling: Filling) -> int:
+        """What a filling is worth."""
+        by_index = {item.index: int(value) for item, value in zip(self.items, self.values, strict=True)}
+        return sum(by_index[index] * number for index, number in filling)
+
+
+def _room_prices(items: Sequence[GraphItem], values: Sequence[int], left: Sequence[int]) -> list[float]:
+    """The duals of the linear relaxation, which are good prices of room; any others are valid, too."""
+    largest = max(values)
+    model = mathopt.Model()
+    amounts = [model.add_variable(lb=0, ub=item.most) for item in items]
+    rows = [model.add_linear_constraint(lb=-inf, ub=1.0) for _ in left]
+    for variable, item, value in zip(amounts, items, values, strict=True):
+        model.objective.set_linear_coefficient(variable, value / largest)
+        for row, need, amount in zip(rows, item.needs, left, strict=True):
+            if need:
+                row.set_coefficient(variable, need / amount)
+    model.objective.is_maximize = True
+    found = mathopt.solve(model, mathopt.SolverType.GLOP)
+    if found.termination.reason != mathopt.TerminationReason.OPTIMAL:
+        return [0.0] * len(left)
+    duals = found.dual_values(rows)
+    return [max(0.0, dual) * largest / amount if amount else 0.0 for dual, amount in zip(duals, left, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelStep:
+    """Where the labels after a class come from: a label before it, and how many units were added."""
+
+    label: _Array
+    copies: _Array
+
+
+class _Labels:
+    """One run over the classes. Fillings that are worth ``least`` or less are of no interest.
+
+    ``keeps_all``: all fillings count, not only the best ones.
+    """
+
+    def __init__(
+        self, question: _VectorQuestion, least: int, deadline: float | None, *, keeps_all: bool = False
+    ) -> None:
+        self._question = question
+        self._least = least * question.scale
+        self._deadline = deadline
+        self._keeps_all = keeps_all
+        self._steps: list[_LabelStep] = []
+        self._dropped = self._least
+        # What all later classes can use of each dimension.
+        sums = np.cumsum((question.needs * question.most[:, None])[::-1], axis=0)[::-1]
+        self._usable = np.concatenate((sums, np.zeros((1, sums.shape[1]), dtype=np.int64)))
+
+    def run(self, width: int) -> FillingResult:
+        """Decide class after class, with so many labels at most.
+
+        Raises ``DeadlineExceededError``.
+        """
+        potential = np.array([self._question.bound], dtype=np.int64)
+        room = self._question.left[None, :]
+        for number in range(len(self._question.items)):
+            check_deadline(self._deadline)
+            potential, room = self._extended(number, potential, room, width)
+            if not len(potential):
+                break
+        values = potential - room @ self._question.prices
+        kept = np.flatnonzero(values > self._least)
+        best = kept[np.argsort(-values[kept], kind="stable")]
+        fillings = tuple(self._listed(best))
+        top = int(values[best[0]]) if len(best) else 0
+        scale = self._question.scale
+        return FillingResult(fillings, max(self._dropped // scale, top // scale), self._dropped <= self._least)
+
+    def _extended(self, number: int, potential: _Array, room: _Array, width: int) -> tuple[_Array, _Array]:
+        """The labels with each number of units of a class that fits; numbers that lose least come first."""
+        worth, needs = int(self._question.worth[number]), self._question.needs[number]
+        most = np.full(len(potential), self._question.most[number], dtype=np.int64)
+        taken = np.flatnonzero(needs)
+        if len(taken):
+            most = np.minimum(most, (room[:, taken] // needs[taken]).min(axis=1))
+        kept = max(0, worth) * int(self._question.most[number])
+        parts = list[tuple[_Array, _Array, _Array, _Array]]()
+        labels = 0
+        for step in range(int(most.max()) + 1):
+            there = np.flatnonzero(most >= step)
+            copies = most[there] - step if worth > 0 else np.full(len(there), step, dtype=np.int64)
+            sums = potential[there] - (kept - worth * copies)
+            left = room[there] - needs * copies[:, None]
+            # What nothing after this can use is lost.
+            wasted = np.maximum(left - self._usable[number + 1], 0) @ self._question.prices
+            alive = np.flatnonzero(sums - wasted > self._least)
+            if labels > _WIDTHS_AT_ONCE * width:
+                self._dropped = max(self._dropped, int(sums.max()))
+                break
+            if not (sums > self._least).any():
+                break
+            parts.append((sums[alive], left[alive], there[alive], copies[alive]))
+            labels += len(alive)
+        if not parts:
+            self._steps.append(_LabelStep(most[:0], most[:0]))
+            return potential[:0], room[:0]
+        sums, left, label, added = (np.concatenate(own) for own in zip(*parts, strict=True))
+        chosen = self._chosen(sums, left, width)
+        self._steps.append(_LabelStep(label[chosen], added[chosen]))
+        return sums[chosen], left[chosen]
+
+    def _chosen(self, potential: _Array, room: _Array, width: int) -> _Array:
+        """Labels to keep, the highest potential first; of those with the same room left, one."""
+        order = np.argsort(-potential, kind="stable")
+        if not self._keeps_all and len(order):
+            _, first = np.unique(distinct_rows(room[order])[1], return_index=True)
+            order = order[np.sort(first)]
+        if len(order) > width:
+            self._dropped = max(self._dropped, int(potential[order[width]]))
+        return order[:width]
+
+    def _listed(self, labels: _Array) -> Iterator[Filling]:
+        """The fillings of labels: all of them, or the best ones, where each has a class that no better one has."""
+        covered: set[int] = set()
+        found = 0
+        for label in labels.tolist() if self._keeps_all else labels[:_MOST_CANDIDATES].tolist():
+            filling = self._filling(label)
+            own = {index for index, _ in filling}
+            if self._keeps_all or not own <= covered:
+                covered |= own
+                found += 1
+                yield filling
+            if not self._keeps_all and found == _MOST_FILLINGS:
+                return
+
+    def _filling(self, label: int) -> Filling:
+        """Follow a label back to the empty node."""
+        taken: list[tuple[int, int]] = []
+        for item, step in zip(reversed(self._question.items), reversed(self._steps), strict=True):
+            copies = int(step.copies[label])
+            if copies:
+                taken.append((item.index, copies))
+            label = int(step.label[label])
+        return tuple(sorted(taken))

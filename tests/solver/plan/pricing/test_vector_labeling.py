@@ -1,0 +1,98 @@
+"""Labeling of vectors finds the best fillings, bounds all of them, and lists every one that is worth enough."""
+
+from itertools import product
+from random import Random
+
+import pytest
+
+from drasat.problem.messages import DeadlineExceededError
+from drasat.solver.plan.column_generation import Effort
+from drasat.solver.plan.filling_graph import GraphItem
+from drasat.solver.plan.pricing import vector_labeling
+from drasat.solver.plan.pricing.vector_labeling import all_fillings, best_fillings
+
+
+def question(seed):
+    """Items, their values, and what a node has left."""
+    rng = Random(seed)
+    dimensions = rng.choice((1, 2, 2, 3))
+    left = [rng.choice((0, 1, 7, 12, 20)) if rng.random() < 0.2 else rng.randint(8, 20) for _ in range(dimensions)]
+    items = [
+        GraphItem(2 * unit, tuple(rng.randint(0, 7) for _ in left), rng.randint(0, 3))
+        for unit in range(rng.randint(1, 6))
+    ]
+    large = rng.choice((1, 1, 1 << 24))
+    values = [large * rng.randint(-2, 9) for _ in range(2 * len(items))]
+    return items, values, left
+
+
+def fillings(items, left):
+    """All numbers of units that fit, by trying them, with their units by class."""
+    for counts in product(*(range(item.most + 1) for item in items)):
+        used = [
+            sum(item.needs[d] * number for item, number in zip(items, counts, strict=True)) for d in range(len(left))
+        ]
+        if all(amount <= most for amount, most in zip(used, left, strict=True)):
+            yield tuple((item.index, number) for item, number in zip(items, counts, strict=True) if number)
+
+
+def worth(filling, values):
+    return sum(values[index] * number for index, number in filling)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_first_filling_is_the_best_one_and_its_worth_is_the_bound(seed):
+    items, values, left = question(seed)
+    there = set(fillings(items, left))
+    best = max(worth(one, [max(0, value) for value in values]) for one in there)
+    for effort in Effort:
+        found = best_fillings(items, values, left, effort, None)
+        assert set(found.fillings) <= there
+        assert best <= found.bound
+        if effort is Effort.THOROUGH:
+            assert best == found.bound == max((worth(one, values) for one in found.fillings), default=0)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_hold_with_few_labels(seed, monkeypatch):
+    monkeypatch.setattr(vector_labeling, "_BEAM_WIDTH", 1)
+    monkeypatch.setattr(vector_labeling, "_PROOF_WIDTH", 2)
+    items, values, left = question(seed)
+    there = set(fillings(items, left))
+    found = best_fillings(items, values, left, Effort.THOROUGH, None)
+    assert set(found.fillings) <= there
+    assert found.bound >= max(worth(one, [max(0, value) for value in values]) for one in there)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_all_fillings_that_are_worth_enough_are_listed(seed):
+    items, values, left = question(seed)
+    useful = [one for one in fillings(items, left) if one and all(values[index] > 0 for index, _ in one)]
+    values_found = sorted(worth(one, values) for one in useful)
+    least = values_found[len(values_found) // 2] if values_found else 1
+    wanted = [one for one in useful if worth(one, values) >= least]
+    listed = all_fillings(items, values, left, least, len(wanted), None)
+    assert sorted(listed) == sorted(wanted)
+    if wanted:
+        assert all_fillings(items, values, left, least, len(wanted) - 1, None) is None
+
+
+def test_a_list_that_lost_labels_is_none(monkeypatch):
+    monkeypatch.setattr(vector_labeling, "_ENUMERATION_WIDTH", 2)
+    items = [GraphItem(unit, (1, 1), 1) for unit in range(4)]
+    assert all_fillings(items, [1] * 4, (2, 2), 1, 100, None) is None
+
+
+def test_the_time_limit_ends_labeling():
+    items = [GraphItem(unit, (1, 1), 1) for unit in range(4)]
+    with pytest.raises(DeadlineExceededError):
+        best_fillings(items, [1] * 4, (2, 2), Effort.THOROUGH, 0.0)
+
+
+@pytest.mark.parametrize("values", [(3, 2), (0, 2)])
+def test_units_that_take_nothing_are_taken_as_often_as_there_are_any(values):
+    items = [GraphItem(0, (0,), 1_000_000), GraphItem(1, (2,), 5)]
+    found = best_fillings(items, values, (7,), Effort.THOROUGH, None)
+    wanted = tuple((index, number) for index, number in ((0, 1_000_000), (1, 3)) if values[index])
+    assert found.fillings[0] == wanted
+    assert found.bound == worth(wanted, values)
