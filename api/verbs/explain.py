@@ -100,7 +100,8 @@ def explain(
     audit
         Seconds in which the verifier decides anew that refused units fit nowhere, and for each set of reasons that they
         are impossible together and each is needed; within ``time_limit``. None: no audit. What was audited is
-        ``certified``.
+        ``certified``. Of a group the verifier bounds how many members have a place on the empty cluster and on this
+        one; a no about evictions or moves is audited where it follows from the first.
 
     Raises
     ------
@@ -118,11 +119,9 @@ def explain(
     if group:
         from ..solver.plan.group_questions import explain_group
 
-        if audit is not None:
-            raise ValueError("the answers about a group are not audited")
         if node is not None or selector or claims is not None:
             raise ValueError("a group makes no sense with a node, a selector or claims")
-        ask = partial(explain_group, cluster, group, namespace=namespace)
+        ask = partial(explain_group, cluster, group, namespace=namespace, audit=audit)
     else:
         from ..solver.explain.explain import explain as solve
 

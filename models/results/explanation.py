@@ -119,7 +119,7 @@ class ExplanationDocument(Model, kw_only=True, omit_defaults=False):
 
     ``group`` is there where the question is about a group of pods; then there are no ``units``.
     ``proof`` is what every no and every set of reasons rests on at least, null where nothing is refused; ``certified``:
-    each is a witness or audited.
+    each is a witness or audited. Of a group ``certified`` says that each no is audited.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION

@@ -22,16 +22,22 @@ from ...models.kubernetes.kueue import ClusterQueue
 from ...models.kubernetes.workloads import CompositePodGroup
 from ...models.results.common import ClaimAnswer, ProofKind, Status, outcome_of
 from ...models.results.explanation import ExplainedGroup, ExplainedUnit, ExplanationDocument, GroupTrial
+from ...models.results.plan import plan_stage
+from ...models.validation.entries import read_caller_constraints
 from ...models.workload.evictions import emptied_cluster
 from ...models.workload.gangs import GangKey
 from ...models.workload.group_trees import COMPOSITE
 from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.queue import GroupMembers, GroupSelection, read_groups
 from ...models.workload.requested import dropped_fields
+from ..allocate.audit import AUDIT_RULE
+from ..allocate.check import VerificationError
 from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.outcome import SearchInterrupted
 from ..engines.registry import effective_policy
 from ..explain.explain import explained_unit
+from ..verification.bounds import BoundQuestion, audited_bounds
+from ..verification.verify import Violation
 from .build.objectives import LOSS_STAGES, MOVE_STAGES
 from .lifted import MoveOptions
 from .moves import plan_with_moves
@@ -40,6 +46,7 @@ from .plan import plan
 
 _Question = Literal["empty", "now", "evictions", "moves"]
 _MOST_NAMED = 5
+_COUNTED = "admitted"
 # What a plan may take, of the time that is left, while questions follow.
 _SHARE = 0.5
 # In reasons of units that a plan refuses although they might have a place.
@@ -56,9 +63,13 @@ def explain_group(
     time_limit: float | None = 60.0,
     natural_gangs: bool = False,
     cel_errors: str = "strict",
+    audit: float | None = None,
     **asked: Any,
 ) -> ExplanationDocument:
     """Answer ``drasat.explain`` about a group; ``asked`` are the other arguments of ``plan``.
+
+    With ``audit`` the verifier has so many seconds to find bounds for the empty cluster and this one anew: a no is
+    audited where fewer members than are needed fit by them.
 
     Raises ``ValueError``, one line, for a group that is not there, or for a name that several groups have, and as
     ``plan`` does. A KeyboardInterrupt becomes a ``SearchInterrupted`` with what was answered by then.
@@ -73,13 +84,14 @@ def explain_group(
     if cluster.objects(ClusterQueue):
         notices.append("quota of Kueue is not looked at where a group is explained")
     ask = partial(
-        plan, gap=0.0, objective="admitted", group=GroupSelection(key), natural_gangs=natural_gangs, feature_gates=gates
+        plan, gap=0.0, objective=_COUNTED, group=GroupSelection(key), natural_gangs=natural_gangs, feature_gates=gates
     )
-    ask = partial(ask, feature_gates=gates, cel_errors=cel_errors, **asked)
+    ask = partial(ask, feature_gates=gates, cel_errors=cel_errors, duals=audit is not None, **asked)
     deadline = None if time_limit is None else started + time_limit
-    run = _GroupRun(cluster, gates, key, natural_gangs, ask, deadline, notices)
+    run = _GroupRun(cluster, gates, key, natural_gangs, ask, deadline, notices, audit)
     interrupted = run.answer()
     members = run.members(cluster)
+    proof = ProofKind.weakest(one.proof for one in run.trials if one.answer == "no" and one.proof is not None)
     document = ExplanationDocument(
         outcome=outcome_of(_OUTCOMES[run.trials[1].answer]),
         units=(),
@@ -94,6 +106,8 @@ def explain_group(
         notices=tuple(dict.fromkeys(notices)),
         feature_gates=gates.to_dict(),
         cel_errors=effective_policy("cp-sat", cel_errors),
+        proof=proof,
+        certified=proof is ProofKind.AUDITED,
         timings={"explain": monotonic() - started},
     )
     if interrupted:
@@ -150,6 +164,7 @@ class _GroupRun:
     ask: partial[PlanOutcome]
     deadline: float | None
     notices: list[str]
+    audit_seconds: float | None = None
 
     def __post_init__(self) -> None:
         self.trials: list[GroupTrial] = []
@@ -172,6 +187,7 @@ class _GroupRun:
         for number, (question, cluster, ask) in enumerate(questions):
             members = self.members(cluster)
             known = _unknown(question, members) if interrupted else self._known(question, members)
+            found: PlanOutcome | None = None
             if known is None:
                 try:
                     found = ask(time_limit=self._seconds(last=number == len(questions) - 1))
@@ -179,8 +195,42 @@ class _GroupRun:
                     found, interrupted = stopped.answer, True
                 self.notices += found.notices
                 known = _trial(question, members, found)
+            if question in _STATES and known.answer == "no" and self.audit_seconds and not interrupted:
+                known, interrupted = self._audited(known, cluster, members, found)
             self.trials.append(known)
         return interrupted
+
+    def _audited(
+        self, trial: GroupTrial, cluster: Cluster, members: GroupMembers, found: PlanOutcome | None
+    ) -> tuple[GroupTrial, bool]:
+        """A no, audited if by the verifier's own bound fewer members have a place than are needed.
+
+        The second value says that Ctrl-C ended the audit. Raises ``VerificationError`` if more are placed than that.
+        """
+        began, given = monotonic(), self.ask.keywords
+        seconds = self.audit_seconds or 0.0
+        ends = began + seconds if self.deadline is None else min(began + seconds, self.deadline)
+        question = BoundQuestion(
+            cluster,
+            self.gates,
+            given["cel_errors"],
+            natural_gangs=self.natural_gangs,
+            caller_constraints=read_caller_constraints(given.get("constraints", ())),
+            group=GroupSelection(self.key),
+        )
+        stages = [one for one in (found.objective if found else ()) if one.stage == _COUNTED]
+        asked, duals = stages or [plan_stage(_COUNTED, 0, None, False, True)], (found.duals if found else None) or ()
+        try:
+            [bound] = audited_bounds(question, asked, duals, ends)
+        except KeyboardInterrupt:
+            return trial, True
+        self.audit_seconds = max(0.0, seconds - (monotonic() - began))
+        if bound is not None and bound < trial.placed:
+            said = f"{trial.placed} members are placed, and no plan places more than {float(bound):g}"
+            raise VerificationError([Violation(AUDIT_RULE, "", said)])
+        if bound is None or bound >= _needed(members):
+            return trial, False
+        return structs.replace(trial, proof=ProofKind.AUDITED, most=min(trial.most or 0, int(bound))), False
 
     def _moving(self, options: MoveOptions, members: GroupMembers) -> Callable[..., PlanOutcome]:
         """The plan for no more members than are needed, for nobody goes for the others."""

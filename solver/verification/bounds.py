@@ -35,7 +35,7 @@ from ...models.kubernetes.quantity import NANO
 from ...models.results.plan import DualRow, PlanStage, StageDuals
 from ...models.workload.controller_kinds import daemon_specs
 from ...models.workload.expansion import UnitExpander
-from ...models.workload.queue import read_queue
+from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import Gang, UnitSet, UnitShape, signature_of
 from ...models.workload.units import Unit
@@ -65,7 +65,8 @@ class BoundQuestion:
     """What a plan was asked, as its bounds need it.
 
     ``cluster`` is what was read, without nodes that are bought. ``before`` are units that have their place whatever is
-    planned, such as pods of DaemonSets. ``quota`` is what workloads of the queue need to be admitted.
+    planned, such as pods of DaemonSets. ``quota`` is what workloads of the queue need to be admitted. ``group`` is the
+    group that the plan is about, if it is about one alone.
     """
 
     cluster: Cluster
@@ -80,6 +81,7 @@ class BoundQuestion:
     budget: Fraction | None = None
     before: Sequence[Placement] = ()
     quota: QuotaProblem | None = None
+    group: GroupSelection | None = None
 
 
 def audited_bounds(
@@ -172,6 +174,7 @@ class _PlanBounds:
             gates=question.gates,
             value=self._value,
             natural_gangs=question.natural_gangs,
+            group=question.group,
         )
         quota = None if question.quota is None else QuotaQueue(question.quota, sets)
         charged = None if quota is None else ChargedUnits(quota)

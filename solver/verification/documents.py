@@ -106,9 +106,15 @@ def allocation_lines(document: AllocationDocument, gates: FeatureGates, question
     weakest = ProofKind.weakest(kinds)
     wrong = (
         []
-        if weakest is None or document.proof is None or document.proof in (weakest, ProofKind.AUDITED)
+        if weakest is None or document.proof is weakest
         else [f"proof is {document.proof}, the weakest of the units is {weakest}"]
     )
+    wrong += [
+        f"certified is {str(one.certified).lower()}, and proof {one.proof_kind}"
+        for unit in document.units
+        for one in unit.failures
+        if one.certified != one.proof_kind.is_checked
+    ]
     wrong += (
         []
         if document.certified == (document.proof is None or document.proof.is_checked)
@@ -205,8 +211,13 @@ class UnitCheck:
         """Check what is said of a unit."""
         about = unit_text(told.pod, told.names)
         unit = self._unit(told)
+        own = {"/".join(ref.key) for ref in unit.claims} if unit is not None else set()
         if unit is None:
             yield line(about, told.outcome, ["the input has no such unit that waits"])
+        elif told.outcome != Status.ALLOCATED and (told.node is not None or not own.issuperset(told.names)):
+            wrong = [f"it is on node {told.node}"] if told.node is not None else []
+            lost = sorted(set(told.names) - own)
+            yield line(about, told.outcome, [*wrong, *(f"claim {name} is none of it" for name in lost)])
         elif self._question.is_late:
             yield line(about, told.outcome, [], LATE)
         elif told.outcome == Status.ALLOCATED:

@@ -43,16 +43,20 @@ def explanation_lines(document: ExplanationDocument, gates: FeatureGates, questi
 def _proof_line(document: ExplanationDocument, proof: ProofKind) -> CheckedLine:
     """What all rests on is no better than what any of the refusals does; nodes that are not explained count, too."""
     kinds = [one.proof for unit in document.units for one in unit.failures if unit.outcome == "Unallocatable"]
+    trials = () if document.group is msgspec.UNSET else document.group.trials
+    kinds += [one.proof for one in trials if one.answer == "no" and one.proof is not None]
     weakest = ProofKind.weakest([*kinds, proof])
     wrong = [] if weakest is proof else [f"proof is {proof}, the weakest of the units is {weakest}"]
     wrong += [
         f"certified is {str(told).lower()}, and proof {kind}"
         for told, kind in [
-            (document.certified, proof),
+            *([(document.certified, proof)] if document.group is msgspec.UNSET else ()),
             *((one.certified, one.proof) for unit in document.units for one in unit.failures),
         ]
         if told != kind.is_checked
     ]
+    if document.group is not msgspec.UNSET and document.certified != (proof is ProofKind.AUDITED):
+        wrong.append(f"certified is {str(document.certified).lower()}, and proof {proof}")
     return line("document", "proof", wrong)
 
 

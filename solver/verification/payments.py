@@ -15,7 +15,8 @@ from ...models.kubernetes.extensions import VALUE_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
-from ...models.results.plan import DualRow, Number, PlanStage, relative_gap
+from ...models.results.common import ProofKind
+from ...models.results.plan import DualRow, Number, PlanDocument, PlanStage, relative_gap
 from ...models.workload.unit_classes import UnitSet, UnitShape
 from .published import Finding
 from .verify import Replay
@@ -267,6 +268,21 @@ def stage_flaws(stage: PlanStage, asked: float) -> list[str]:
     if stage.proven and gap is not None and gap > wide + _ROUNDING:
         wrong.append(f"it is not proven with a gap of {gap:g}")
     return wrong
+
+
+def plan_proof_flaws(document: PlanDocument) -> Iterator[str]:
+    """What is wrong with what a plan rests on: the weakest of its stages, certified if all are proven and checked."""
+    proofs = [stage.proof for stage in document.objective]
+    weakest = ProofKind.weakest(one for one in proofs if one is not None)
+    if document.proof is not weakest:
+        yield f"proof is {document.proof}, the weakest of the stages is {weakest}"
+    decided = document.outcome in ("Optimal", "Infeasible")
+    if document.certified and not (decided and all(one is not None and one.is_checked for one in proofs)):
+        yield f"certified is true, and proof {weakest}"
+    if document.outcome == "Optimal" and not all(stage.proven for stage in document.objective):
+        yield "it is Optimal, and not all stages are proven"
+    wrong = [stage.stage for stage in document.objective if (stage.proof is not None) != stage.proven]
+    yield from (f"stage {name} has a proof and is not proven, or has none" for name in wrong)
 
 
 _ROUNDING = 1e-9

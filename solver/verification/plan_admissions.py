@@ -181,6 +181,9 @@ class PlanAdmissions:
         if [one.name for one in told.pod_sets] != [one.name for one in workload.spec.pod_sets or ()]:
             yield "its pod sets are others"
             return
+        for one, pod_set in zip(told.pod_sets, workload.spec.pod_sets or (), strict=True):
+            if not one.admitted <= one.count <= pod_set.count:
+                yield f"pod set {one.name} has {pod_set.count} pods"
         if told.outcome == "NotAdmitted":
             return
         yield from self._domain_flaws(workload, placed)

@@ -36,7 +36,7 @@ from .bounds import BoundQuestion, audited_bounds, node_of_template
 from .documents import LATE, CheckQuestion, Lines, line
 from .gangs import covered_groups
 from .node_pools import pool_templates, starting_nodes
-from .payments import ZERO, stage_flaws, stage_form, value_annotation
+from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, value_annotation
 from .plan_admissions import PlanAdmissions
 from .plans import plan_placements, plan_violations
 from .preferences import preference_value
@@ -69,6 +69,7 @@ def plan_lines(document: PlanDocument, gates: FeatureGates, question: CheckQuest
     yield from check.nodes()
     yield from check.steps()
     yield from check.stages()
+    yield line("plan", f"{document.outcome}, proof {document.proof}", plan_proof_flaws(document))
     placed = sum(one.outcome == "Placed" for one in document.units)
     told = (document.placed, document.asked)
     counted = (placed, len(document.units))
@@ -369,7 +370,8 @@ class PlanCheck:
             found = [Violation("STEP", "", f"it cannot be read: {error}")]
         of_step: dict[str, list[Violation]] = defaultdict(list)
         for one in found:
-            head = one.message.partition(":")[0]
+            # Steps that follow each other are verified together: then the first of them has what is wrong.
+            head = one.message.partition(":")[0].partition(" to ")[0]
             of_step[head if head.startswith("step ") else "the end"].append(one)
         for number, step in enumerate(steps, 1):
             name = f"{step.namespace}/{step.name}" if step.kind != "Node" else step.node or step.source

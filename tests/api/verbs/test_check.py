@@ -80,6 +80,13 @@ FORGERIES = {
     ),
     "another outcome": (lambda one: one.update(outcome="Allocated"), "it is Unallocatable"),
     "a better proof": (lambda one: one.update(certified=False), "certified is false"),
+    "no proof": (lambda one: one.update(proof=None), "proof is None"),
+    "a proof that is better than the units'": (lambda one: one.update(proof="audited"), "proof is audited"),
+    "a no of some nodes that is not certified": (
+        lambda one: unit(one, "lab/five")["failures"][0].update(certified=False),
+        "certified is false, and proof witness",
+    ),
+    "a refused unit on a node": (lambda one: unit(one, "lab/five").update(node="lab-1"), "it is on node lab-1"),
 }
 
 

@@ -100,6 +100,7 @@ FORGERIES = {
     "no charge": ("e-fungibility", lambda one: pod_set(one, "next-3")["usage"].clear()),
     "a smaller charge": ("e-fungibility", lambda one: pod_set(one, "next-3")["usage"].update({"whole-gpus": "1"})),
     "one pod more": ("j-stranded", lambda one: pod_set(one, "halves").update(admitted=3)),
+    "more pods": ("j-stranded", lambda one: pod_set(one, "halves").update(count=9)),
     "another pod set": ("j-stranded", lambda one: pod_set(one, "halves").update(name="x")),
     "another queue": ("e-fungibility", lambda one: workload(one, "next-3").update(queue="stop")),
     "not admitted, and placed": ("j-stranded", lambda one: workload(one, "halves").update(outcome="NotAdmitted")),

@@ -46,6 +46,7 @@ PLANS = {
     "rules of pods": ("pod-rules", {}),
     "rules of pods, preemption": ("pod-rules", {"preempt": True}),
     "a brief stage": ("mig-partitions", {}),
+    "steps in a row": ("plan-queue", {"preempt": True}),
 }
 
 
@@ -102,6 +103,14 @@ FORGERIES = {
     "a step from elsewhere": ("moves", lambda one: one["steps"][0].update(source="large-1"), "does not run on"),
     "a victim that stays": ("preempt", lambda one: one["victims"].clear(), "the device is in use"),
     "a victim from elsewhere": ("preempt", lambda one: one["victims"][0].update(node="rack-1"), "does not run on"),
+    "a step with no devices": (
+        "steps in a row",
+        lambda one: one["steps"][2]["claims"][0]["allocation"]["devices"].update(results=[]),
+        "step 1 to step 9",
+    ),
+    "a plan that is certified": ("queue", lambda one: one.update(certified=True), "certified is true"),
+    "a plan with a better proof": ("queue", lambda one: one.update(proof="audited"), "proof is audited"),
+    "a stage with a proof": ("queue", lambda one: stage(one, "admitted").update(proven=False), "is not proven"),
     "a pool's nodes for less": ("pools", lambda one: one["bought"][0].update(price=0.01, cost=0.03), "costs 1"),
 }
 

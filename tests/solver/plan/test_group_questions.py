@@ -262,3 +262,55 @@ def test_answers_are_those_of_trying_everything(seed):
         stages = {one.stage: one.value for one in found["evictions"].stages}
         assert (stages.get("victims=10", 0), stages["victims"]) == loss
         assert all(one.proven for one in found["evictions"].stages)
+
+
+def audited(*given, **options):
+    found = drasat.explain(cluster(*classes(), *given), group="g", audit=60, time_limit=None, **options).document
+    return found, {one.question: str(one.proof) if one.proof else None for one in found.group.trials}
+
+
+def test_a_no_is_audited_by_a_bound_of_the_verifier():
+    """The no after evictions and moves is that of the empty cluster."""
+    found, proofs = audited(*nodes("a", devices=3), *running("x", "a", 0), group(2), *members(2, "t2"))
+    assert proofs == dict.fromkeys(["empty", "now", "evictions", "moves"], "audited")
+    assert (str(found.proof), found.certified) == ("audited", True)
+    assert all(one.most < 2 for one in found.group.trials)
+
+
+def test_what_depends_on_moves_is_not_audited():
+    there = [*running("x", "a", 0), *running("y", "b", 0), *nodes("c", devices=1)]
+    found, proofs = audited(*nodes("a", "b", devices=2), *there, group(2), *members(2, "t2"))
+    assert proofs == {"empty": None, "now": "audited", "evictions": None, "moves": "solver"}
+    assert (str(found.proof), found.certified) == ("solver", False)
+
+
+def test_other_groups_that_wait_are_no_room_for_this_one():
+    """The bound is about the group alone."""
+    other = [pod(f"o{number}", entry("g", template="t")) for number in range(3)]
+    _, proofs = audited(*nodes("a", devices=2), *running("x", "a", 0), *other, group(2), *members(2))
+    assert proofs["now"] == "audited"
+
+
+def test_gangs_that_lack_members_are_audited():
+    _, proofs = audited(*nodes("a", devices=4), group(3), *members(2))
+    assert proofs["now"] == "audited"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_audited_answers_are_those_without(seed):
+    """No audit finds a defect, and none changes an answer."""
+    random = Random(f"audit/{seed}")
+    count, wanted = random.randint(1, 3), random.choice(["t", "t2"])
+    given = [*nodes("a", "b", devices=random.randint(1, 3)), group(random.randint(1, 3)), *members(count, wanted)]
+    given += [one for name in ("a", "b") if random.random() < 0.6 for one in running(f"r-{name}", name, 0)]
+    found, _ = audited(*given)
+    assert {one.question: one.answer for one in found.group.trials} == answers(*given)
+    checked = drasat.check(found, cluster(*classes(), *given))
+    assert checked.holds, checked.lines
+
+
+def test_an_audit_without_time_changes_nothing():
+    given = [*nodes("a", devices=2), *running("x", "a", 0), group(2), *members(2, "t2")]
+    found = drasat.explain(cluster(*classes(), *given), group="g", audit=1e-9, time_limit=None).document
+    assert not found.certified
+    assert [one.answer for one in found.group.trials] == ["no"] * 4
