@@ -277,10 +277,10 @@ def host(name, cpu, devices):
 
 
 def test_a_pod_moves_once_its_rules_hold():
-    """There is room for the cheaper pod at once, but the other one, which it must not be beside, has to leave first."""
+    """There is room for the cheaper pod at once, but the other one, as both must be alone, has to leave first."""
     given = [*host("n1", "4", 2), *host("n2", "3", 2), *host("n3", "1", 1), user("w", spec="t2", cpu="4")]
-    given += holder("a", "n1", 0, cpu="2", MOVE_COST="1", spec_more=apart("b"))
-    given += holder("b", "n2", 0, MOVE_COST="9", labels={"app": "b"})
+    own = {"labels": {"app": "x"}, "spec_more": apart("x")}
+    given += [*holder("a", "n1", 0, cpu="2", MOVE_COST="1", **own), *holder("b", "n2", 0, MOVE_COST="9", **own)]
     found = moving(*given)
     assert [(action, name) for action, name, _ in done(found)] == [("move", "b"), ("move", "a"), ("place", "w")]
     assert not any("rules" in step.note for step in found.steps)
