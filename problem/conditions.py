@@ -1,8 +1,8 @@
 """Entries of claims: compiled to constraints that a search prunes with, or to relations (CON-1, CELC-3).
 
 The conditions of relations: match and distinct entries that are soft or that a search cannot prune with, expressions
-over ``devices`` (KEP-5254, CELC-2 to CELC-4), and Python predicates; that of topologies has a module of its own. What a
-choice of devices costs by soft entries (SOFT-1, SOFT-2).
+over ``devices`` (KEP-5254, CELC-2 to CELC-4), Python predicates, and what a pod leaves for its devices (NAR-6); that of
+topologies has a module of its own. What a choice of devices costs by soft entries (SOFT-1, SOFT-2).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .constraints import (
     has_first_only_values,
 )
 from .messages import FatalError, Message, Placeholder
-from .problem import Constraint, Member, Problem, Relation, RelationCondition, RelationError
+from .problem import Amounts, Constraint, Member, Problem, Relation, RelationCondition, RelationError
 from .requests import ResolvedRequest
 from .selectors import ExpressionError, ExpressionEvaluator
 from .shapes import NodeType, Profile
@@ -178,6 +178,43 @@ class PredicateCondition:
     def renumbered(self, demands: Mapping[int, int]) -> PredicateCondition:
         """Return itself: it is about devices, whoever takes them."""
         return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeLimitCondition:
+    """What a pod's own requests and limits leave for its devices (NAR-6), in billionths.
+
+    ``draws`` is by demand and device what a device takes of each limit, by the number of the limit.
+    """
+
+    draws: Mapping[int, Mapping[int, Amounts]]
+    limits: tuple[int, ...]
+
+    @property
+    def ordered(self) -> bool:
+        """Which request a device is for matters where it takes more for one of them than for another."""
+        devices = {device for own in self.draws.values() for device in own}
+        return any(len({own[one] for own in self.draws.values() if one in own}) > 1 for one in devices)
+
+    def visible_key(self, device: int) -> Hashable:
+        """Return what the device takes for each request."""
+        return tuple(own.get(device) for own in self.draws.values())
+
+    def demand_key(self, demand: int) -> Hashable:
+        """Return what devices take for this request."""
+        return tuple(sorted(self.draws[demand].items()))
+
+    def evaluate(self, members: Sequence[Member]) -> bool:
+        """Add up what the devices take."""
+        left = list(self.limits)
+        for demand, device in members:
+            for number, amount in self.draws[demand].get(device, ()):
+                left[number] -= amount
+        return all(amount >= 0 for amount in left)
+
+    def renumbered(self, demands: Mapping[int, int]) -> NodeLimitCondition:
+        """Return the condition on the same devices under the new numbers."""
+        return replace(self, draws={demands[number]: own for number, own in self.draws.items() if number in demands})
 
 
 def penalty(relation: Relation, members: Sequence[Member]) -> int:

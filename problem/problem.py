@@ -58,7 +58,7 @@ class Demand:
     amounts: dict[int, Amounts] = field(default_factory=dict)
     """What a candidate's capacities would be drawn on (CAP-3)."""
     node_draws: dict[int, Amounts] = field(default_factory=dict)
-    """What a candidate would take of the resources of its node, by their rows in ``Problem.node_limits`` (NAR-1)."""
+    """What a candidate takes of its node (NAR-1), by row of ``Problem.node_limits``; in a plan by resource."""
     constraints: tuple[int, ...] = ()
     failures: tuple[tuple[FilterFailure, ...], ...] = ()
     """For each device of the problem every filter that it fails."""

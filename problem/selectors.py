@@ -7,6 +7,7 @@ fails, not only the first: explanations weigh each of them alone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,8 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.semver import Version
 from ..models.kubernetes.slices import Device, DeviceAttribute
 from ..models.workload.expansion import QueuedUnit
-from ..models.workload.node_room import NodeResourcesOfDevices
-from ..models.workload.units import ClaimRef
+from ..models.workload.node_resources import NodeResourcesOfDevices
+from ..models.workload.units import ClaimRef, Unit, allocation_of, is_reserved_for_others
 from .messages import DeadlineExceededError, Message, Placeholder
 from .requests import ResolvedRequest
 from .shapes import Profile
@@ -320,15 +321,24 @@ class SelectorTable:
                     yield FailedSelector(filter_, index, text)
 
 
+LIFTED_PODS = "running pods that may move or lose their places"
+KUEUE_QUOTA = "quota of Kueue"
+
+
 class NodeResourceClaims:
     """Refuses claims of pods for devices that take cpu, memory and so on of their node, where that is not counted.
 
-    Which devices a claim gets decides how much they take (NAR-2, NAR-9). ``devices`` are those that take anything.
+    Which devices a claim gets decides how much they take (NAR-2, NAR-9). ``devices`` are those that take anything. With
+    ``beside``, such as ``LIFTED_PODS``, no claim is counted. ``is_incomplete``: some claim was refused that
+    could be had, so that nothing is proven of its pod.
     """
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
+    def __init__(self, cluster: Cluster, gates: FeatureGates, beside: str = "") -> None:
         self._cluster = cluster
-        taking = NodeResourcesOfDevices(cluster, gates).devices
+        self._beside = beside or ("ConstraintGroups" if cluster.constraint_groups else "")
+        self._resources = NodeResourcesOfDevices(cluster, gates)
+        self.is_incomplete = False
+        taking = self._resources.devices
         self.devices = [
             (id_, device)
             for slice_ in (cluster.slices if taking else ())
@@ -346,13 +356,23 @@ class NodeResourceClaims:
         self._shapes = DeviceShapes()
         self._known: dict[tuple[str, ...], str] = {}
 
-    def refused(self, ref: ClaimRef) -> ClaimRef:
-        """The claim, with a problem if it holds, or may get, such a device."""
+    def refused(self, ref: ClaimRef, unit: Unit, users: int = 1, beside: str = "") -> ClaimRef:
+        """The claim, with a problem if it holds, or may get, such a device and cannot be counted.
+
+        So many ``users`` name it: a device with a mapping is for one pod (NAR-8), which is not chosen among several.
+        """
+        beside = beside or self._beside
         name = "" if ref.problem or ref.claim is None else self._device_for(ref.claim)
-        if not name:
+        made = allocation_of(ref) if name else None
+        if made is not None and self._resources.is_mapped(made) and is_reserved_for_others(ref, unit):
+            text = f"node allocatable resource claim {ref.name} has a mapped device and cannot be shared across pods"
+            return replace(ref, problem=text)
+        if not name or (users == 1 and not beside):
             return ref
+        self.is_incomplete = True
         text = f"ResourceClaim {ref.namespace}/{ref.name} may get device {name}, which takes resources of its node"
-        return replace(ref, problem=f"{text} (feature gate DRANodeAllocatableResources): that is not counted here")
+        why = f"beside {beside}" if beside else "where pods share a claim"
+        return replace(ref, problem=f"{text} (feature gate DRANodeAllocatableResources): that is not counted {why}")
 
     def _device_for(self, claim: ResourceClaim) -> str:
         """Such a device that the claim holds or selects; nothing if there is none."""
@@ -385,9 +405,13 @@ class NodeResourceClaims:
             # Nothing is looked at, so that nothing has to be made.
             yield from queue
             return
-        for one in queue:
+        listed = list(queue)
+        users = Counter(ref.key for one in listed for ref in one.unit.claims)
+        for one in listed:
             if one.unit.pod is None:
                 yield one
             else:
-                claims = tuple(self.refused(ref) for ref in one.unit.claims)
+                beside = "pods of DaemonSets" if one.unit_set.node else ""
+                refs = one.unit.claims
+                claims = tuple(self.refused(ref, one.unit, users[ref.key], beside) for ref in refs)
                 yield one._replace(unit=replace(one.unit, claims=claims))

@@ -376,6 +376,7 @@ class Profiles:
                 device.taints,
                 device.binding_conditions,
                 device.allow_multiple_allocations,
+                device.node_resources,
             )
         )
 

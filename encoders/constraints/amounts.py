@@ -192,9 +192,9 @@ CAPACITY = Encoder(
 
 
 def _sign_node_resources(merged: MergedProblem) -> Signature | None:
-    if not merged.problem.node_limits:
-        return None
     draws = [merged.problem.demands[alternative.demands[0]].node_draws for alternative in merged.alternatives]
+    if not any(draws):
+        return None
     return lambda device: tuple(own.get(device) for own in draws)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from ...problem.conditions import CelCondition, PredicateCondition
+from ...problem.conditions import CelCondition, NodeLimitCondition, PredicateCondition
 from ...problem.problem import RESULT_LIMIT, RelationError
 from ..expressions.formula_nodes import FALSE, TRUE, GatedSum, Handle
 from ..expressions.formulas import Formulas
@@ -138,6 +138,8 @@ def _post_predicate(model: AllocationModel) -> None:
             model.add_lazy_constraint(
                 relation, related_items(model, relation).counts, antimonotone=condition.predicate.antimonotone
             )
+        elif isinstance(condition, NodeLimitCondition):
+            _encode_lazily(model, relation, related_items(model, relation))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import TypeAlias
 
 from ..cluster.cluster import Cluster
-from ..kubernetes.core import Pod, PodSpec
+from ..kubernetes.core import Node, Pod, PodSpec
 from ..kubernetes.extensions import ConstraintGroup, CoverageEntry, PlanAnnotations, requests_in_claim
 from ..kubernetes.gates import VERSIONS, FeatureGates
 from ..kubernetes.meta import key_of, matches_labels
@@ -310,3 +310,21 @@ _GANG_TERMS: Mapping[GangKind, Callable[[Cluster, str, str, FeatureGates], _Gang
     _COSCHEDULING: _foreign_terms(_COSCHEDULING),
     _VOLCANO: _foreign_terms(_VOLCANO),
 }
+
+
+def is_whole(gang: Gang, placed: Collection[UnitSet], members: int) -> bool:
+    """Tell whether enough members are ``placed``, by the sets of these; the queue has ``members`` of them."""
+    if gang.demand is not None:
+        return gang.served + sum(one.coverage for one in placed) >= gang.demand
+    if gang.minimum is None:
+        return len(placed) == members
+    return len(placed) + len(gang.running_nodes) >= gang.minimum
+
+
+def in_one_domain(gang: Gang, names: Iterable[str], nodes: Mapping[str, Node]) -> bool:
+    """Tell whether all members, those that run included, are on nodes with one value of the gang's label."""
+    if gang.domain is None:
+        return True
+    there = [nodes.get(name) for name in (*names, *gang.running_nodes)]
+    values = {gang.domain_value(node) if node else None for node in there}
+    return None not in values and len(values) <= 1

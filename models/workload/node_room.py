@@ -7,7 +7,7 @@ the other. Amounts are those of ``requests``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -15,19 +15,15 @@ import msgspec
 
 from ..cluster.cluster import Cluster, inferred_node
 from ..cluster.node_fit import Misfit
-from ..formats.decode import QuantityText
 from ..formats.errors import plural
 from ..kubernetes.claims import AllocationResult
 from ..kubernetes.core import Node, Pod, PodSpec
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import DeviceId, ObjectKey
-from ..kubernetes.quantity import NANO, Quantity
-from ..kubernetes.slices import NodeAllocatableResource, NodeResourceMapping, NodeResourceOverhead
+from .node_resources import NodeResourcesOfDevices, PodDemand, claim_users, nano_amount, nano_of, whole_amount
 from .requests import (
-    CPU,
     PODS,
     Amounts,
-    DeviceLimit,
     Requests,
     add_requests,
     backed_resources,
@@ -38,7 +34,7 @@ from .requests import (
     pod_level_limits,
     sum_requests,
 )
-from .units import ClaimRef, PodClaims, Unit, has_finished, is_finished_or_deleting, made_extended_claim
+from .units import ClaimRef, PodClaims, Unit, allocation_of, has_finished, is_finished_or_deleting, made_extended_claim
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -136,103 +132,6 @@ def missing_resources(requests: Mapping[str, int], free: Mapping[str, int] | Non
     return {name: amount - left for name, amount, left in lefts if amount > left}
 
 
-@dataclass(frozen=True, eq=False)
-class PodDemand:
-    """What a pod takes of a node; pods that take the same share one object.
-
-    ``headroom`` is what its requests as a whole leave for its devices, of resources that they name, and ``limits``, by
-    their texts, what its limits leave (NAR-6).
-    """
-
-    requests: Requests
-    headroom: Requests
-    limits: Mapping[str, DeviceLimit]
-
-    def with_limits(self, take: Callable[[int], Requests], users: Counter[str]) -> Requests:
-        """What devices of a claim take for references from these containers, and what of it counts for each limit."""
-        found = take(users.total())
-        once = take(1) if self.limits else {}
-        for text, limit in self.limits.items():
-            counted = once if limit.container in users else {} if limit.container else found
-            if amount := counted.get(limit.resource):
-                found[text] = amount
-        return found
-
-
-class NodeResourceError(ValueError):
-    """A device is taken in a way of which nobody can say what it takes of the node (NAR-2); one line."""
-
-
-class NodeResourcesOfDevices:
-    """What allocated devices take of their node: cpu, memory, ephemeral storage and huge pages (NAR-1 to NAR-4).
-
-    Amounts are billionths. ``devices`` are those that take anything, of the newest generation of each pool.
-    """
-
-    def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
-        self.devices: Mapping[DeviceId, Mapping[str, NodeAllocatableResource]] = {}
-        if gates.node_allocatable_resources:
-            self.devices = cluster.slice_memo("node resources of devices", lambda: _devices_with_resources(cluster))
-
-    def of_device(self, device: DeviceId, consumed: Amounts | None, references: int) -> Requests:
-        """What one allocated device takes, for so many references of containers to its claim.
-
-        Raises ``NodeResourceError``.
-        """
-        found: Requests = {}
-        for resource, terms in self.devices.get(device, {}).items():
-            overhead = terms.overhead or NodeResourceOverhead()
-            amount = _nano(overhead.per_pod) + references * _nano(overhead.per_container)
-            found[resource] = amount + _mapped_amount(device, terms.mapping, consumed)
-        return found
-
-    def of_allocation(self, allocation: AllocationResult, references: int) -> Requests:
-        """What all devices of a claim take. Raises ``NodeResourceError``."""
-        results = (allocation.devices.results or ()) if self.devices else ()
-        return sum_requests(
-            self.of_device((one.driver, one.pool, one.device), one.consumed_capacity, references) for one in results
-        )
-
-    def is_mapped(self, allocation: AllocationResult) -> bool:
-        """Whether the claim serves one pod only: it has a device with a mapping (NAR-8)."""
-        ids = ((one.driver, one.pool, one.device) for one in allocation.devices.results or ())
-        return any(terms.mapping is not None for id_ in ids for terms in self.devices.get(id_, {}).values())
-
-
-def _devices_with_resources(cluster: Cluster) -> Mapping[DeviceId, Mapping[str, NodeAllocatableResource]]:
-    found: dict[DeviceId, Mapping[str, NodeAllocatableResource]] = {}
-    for slice_ in sorted(cluster.slices, key=lambda one: one.spec.pool.generation):
-        for device in slice_.spec.devices or ():
-            id_ = slice_.spec.driver, slice_.spec.pool.name, device.name
-            if device.node_allocatable_resources or device.node_allocatable_resource_mappings:
-                found[id_] = device.node_resources
-            elif id_ in found:
-                del found[id_]
-    return found
-
-
-def _mapped_amount(device: DeviceId, mapping: NodeResourceMapping | None, consumed: Amounts | None) -> int:
-    if mapping is None:
-        return 0
-    if not mapping.capacity_key:
-        return _nano(mapping.device_multiplier)
-    if consumed is None:
-        raise NodeResourceError(f"device {'/'.join(device)} has no consumedCapacity for {mapping.capacity_key}")
-    plain = mapping.capacity_key.removeprefix(f"{device[0]}/")
-    text = consumed.get(mapping.capacity_key) or consumed.get(plain) or consumed.get(f"{device[0]}/{plain}")
-    # Whole billionths, rounded up.
-    return -(-_nano(text) * _nano(mapping.capacity_multiplier) // NANO)
-
-
-def _nano(text: QuantityText | None) -> int:
-    return 0 if text is None else Quantity.parse(text).nano
-
-
-def _whole_amount(resource: str, nano: int) -> int:
-    """Billionths in the units of ``effective_requests``, rounded up."""
-    return -(-nano // (NANO // 1000 if resource == CPU else NANO))
-
-
 def recorded_requests(pod: Pod, gates: FeatureGates | None = None) -> Requests:
     """What the devices of a running pod take of its node, as its status says; nothing is computed anew (NAR-11)."""
     statuses = (pod.status.node_allocatable_resource_claim_statuses if pod.status else None) or ()
@@ -240,45 +139,46 @@ def recorded_requests(pod: Pod, gates: FeatureGates | None = None) -> Requests:
         return {}
     total: Requests = {}
     for status in statuses:
-        add_requests(total, {name: _nano(text) for name, text in (status.resources or {}).items()})
-        add_requests(total, sum_requests({one.name: _nano(one.quantity)} for one in status.mapping or ()))
+        add_requests(total, {name: nano_amount(text) for name, text in (status.resources or {}).items()})
+        add_requests(total, sum_requests({one.name: nano_amount(one.quantity)} for one in status.mapping or ()))
         users = len(status.containers or ())
         for one in status.overhead or ():
-            add_requests(total, {one.name: _nano(one.per_pod) + users * _nano(one.per_container)})
+            add_requests(total, {one.name: nano_amount(one.per_pod) + users * nano_amount(one.per_container)})
     named = pod_level_headroom(pod.spec)
-    return {name: _whole_amount(name, amount) for name, amount in total.items() if name not in named}
+    return {name: whole_amount(name, amount) for name, amount in total.items() if name not in named}
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceBudget:
     """What devices of a pod's claims may take of one node beside the pod's requests.
 
-    ``users`` are for each claim that needs devices the containers that refer to it, and how often. ``given`` is what
-    its other claims take. Amounts are billionths, by resource and by the texts of the demand's limits.
+    ``free`` is what other pods leave of the node; None: it takes anything. ``users`` are for each claim that needs
+    devices the containers that refer to it, and how often. ``given`` is what its other claims take. Amounts are
+    billionths, by resource and by the texts of the demand's limits.
     """
 
-    rooms: NodeRooms
+    devices: NodeResourcesOfDevices
     demand: PodDemand
-    node: str
+    free: Requests | None
     users: Sequence[Counter[str]]
     given: Requests
 
     def left(self, name: str) -> int | None:
         """What may still be taken of a resource, or of what a limit leaves; None: anything."""
-        limit = self.rooms.device_limit(self.demand, self.node, name)
+        limit = self.demand.device_limit(self.free, name)
         if limit is None:
             return None
         resource = self.demand.limits[name].resource if name in self.demand.limits else name
-        return limit * (NANO // 1000 if resource == CPU else NANO) - self.given.get(name, 0)
+        return nano_of(resource, limit) - self.given.get(name, 0)
 
     def draws(self, claim: int, device: DeviceId, consumed: Amounts | None) -> Requests:
         """What a device takes for one of the claims. Raises ``NodeResourceError``."""
-        return self.demand.with_limits(partial(self.rooms.devices.of_device, device, consumed), self.users[claim])
+        return self.demand.with_limits(partial(self.devices.of_device, device, consumed), self.users[claim])
 
     def total(self, allocations: Iterable[AllocationResult]) -> Requests:
         """What all claims of the pod take. Raises ``NodeResourceError``."""
         taken = (
-            self.demand.with_limits(partial(self.rooms.devices.of_allocation, made), users)
+            self.demand.with_limits(partial(self.devices.of_allocation, made), users)
             for made, users in zip(allocations, self.users, strict=True)
         )
         return sum_requests((self.given, *taken))
@@ -287,10 +187,10 @@ class DeviceBudget:
         """Say what the node has too little of for these devices (NAR-6, NAR-7). Raises ``NodeResourceError``."""
         total = self.total(allocations)
         for text, one in self.demand.limits.items():
-            if _whole_amount(one.resource, total.pop(text, 0)) > one.left:
+            if whole_amount(one.resource, total.pop(text, 0)) > one.left:
                 return Misfit(ROOM, text, one.resource)
         for resource, nano in sorted(total.items()):
-            amount, limit = _whole_amount(resource, nano), self.rooms.device_limit(self.demand, self.node, resource)
+            amount, limit = whole_amount(resource, nano), self.demand.device_limit(self.free, resource)
             if limit is None or amount <= limit:
                 continue
             if resource in self.demand.headroom:
@@ -301,16 +201,11 @@ class DeviceBudget:
         return None
 
 
-class NodeRooms:
-    """The room on each node, by name, while pods are placed one after the other. A loose claim takes none.
-
-    ``changes`` counts the pods placed so far.
-    """
+class DeviceBudgets:
+    """What pods take of nodes, and what their devices may take beside that."""
 
     def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
-        self.changes = 0
         self._uncounted = device_resources(cluster, gates)
-        self._free = remaining_allocatable(cluster, gates)
         self._demands: dict[bytes, PodDemand] = {}
         self.devices = NodeResourcesOfDevices(cluster, gates)
 
@@ -325,6 +220,48 @@ class NodeRooms:
             requests = effective_requests(spec, self._uncounted)
             found = self._demands[key] = PodDemand(requests, pod_level_headroom(spec), limits)
         return found
+
+    def budget(
+        self,
+        unit: Unit,
+        requested: Sequence[ClaimRef],
+        held: Mapping[ObjectKey, AllocationResult],
+        free: Requests | None,
+    ) -> DeviceBudget | None:
+        """What devices for the requested claims of a pod may take of a node, beside those ``held`` by its other claims.
+
+        ``free`` is what other pods leave of the node. None: nothing is counted. Raises ``NodeResourceError``.
+        """
+        demand = self.demand(unit.pod.spec if unit.pod else None)
+        if demand is None or not self.devices.devices:
+            return None
+        given = sum_requests(
+            demand.with_limits(partial(self.devices.of_allocation, held[ref.key]), claim_users(unit, ref))
+            for ref in unit.claims
+            if ref.key in held
+        )
+        return DeviceBudget(self.devices, demand, free, [claim_users(unit, ref) for ref in requested], given)
+
+    def taken(self, unit: Unit, made: Mapping[ObjectKey, AllocationResult]) -> Requests:
+        """What the devices of a pod take of its node, those that its claims hold already and those that are ``made``.
+
+        Raises ``NodeResourceError``.
+        """
+        held = {ref.key: own for ref in unit.claims if (own := made.get(ref.key) or allocation_of(ref)) is not None}
+        budget = self.budget(unit, (), held, None) if held else None
+        return budget.demand.counted_on_node(budget.given) if budget else {}
+
+
+class NodeRooms(DeviceBudgets):
+    """The room on each node, by name, while pods are placed one after the other. A loose claim takes none.
+
+    ``changes`` counts the pods placed so far.
+    """
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
+        super().__init__(cluster, gates)
+        self.changes = 0
+        self._free = remaining_allocatable(cluster, gates)
 
     def misfit(self, demand: PodDemand | None, node: str, after: int = 0) -> Misfit | None:
         """Say in kube-scheduler's words what the node has too little of for the pod, ``after`` so many more of them.
@@ -376,53 +313,18 @@ class NodeRooms:
         ]
         return min(counts, default=None)
 
-    def device_limit(self, demand: PodDemand, node: str, resource: str) -> int | None:
-        """What devices of the pod may take of a resource of the node, or of a limit; None: anything (NAR-6, NAR-7)."""
-        if resource in demand.limits:
-            return demand.limits[resource].left
-        if resource in demand.headroom:
-            return demand.headroom[resource]
-        free = self._free.get(node)
-        return None if free is None else free.get(resource, 0) - demand.requests.get(resource, 0)
-
     def take(self, demand: PodDemand | None, node: str, devices: Mapping[str, int] | None = None) -> None:
         """Count such a pod as placed on the node; ``devices`` is what its devices take, in billionths."""
         if demand is not None:
             self.changes += 1
             subtract_requests(self._free.get(node), demand.requests)
-            apart = {*demand.headroom, *demand.limits}
-            counted = {name: _whole_amount(name, nano) for name, nano in (devices or {}).items() if name not in apart}
-            subtract_requests(self._free.get(node), counted)
+            subtract_requests(self._free.get(node), demand.counted_on_node(devices or {}))
 
     def device_budget(
         self, unit: Unit, requested: Sequence[ClaimRef], held: Mapping[ObjectKey, AllocationResult], node: str
     ) -> DeviceBudget | None:
-        """What devices for the requested claims of a pod may take of a node, beside those ``held`` by its other claims.
-
-        None: nothing is counted. Raises ``NodeResourceError``.
-        """
-        demand = self.demand(unit.pod.spec if unit.pod else None)
-        if demand is None or not self.devices.devices:
-            return None
-        given = sum_requests(
-            demand.with_limits(partial(self.devices.of_allocation, held[ref.key]), claim_users(unit, ref))
-            for ref in unit.claims
-            if ref.key in held
-        )
-        return DeviceBudget(self, demand, node, [claim_users(unit, ref) for ref in requested], given)
-
-
-def claim_users(unit: Unit, claim: ClaimRef) -> Counter[str]:
-    """The containers that refer to a claim, by name, and how often: each ``resources.claims`` entry counts (NAR-3)."""
-    spec = unit.pod.spec if unit.pod else PodSpec()
-    names = {claim.entry} | {
-        one.name
-        for one in spec.resource_claims or ()
-        if one.resource_claim_name and one.resource_claim_name == claim.name
-    }
-    containers = (*(spec.containers or ()), *(spec.init_containers or ()))
-    uses = ((one, entry) for one in containers if one.resources for entry in one.resources.claims or ())
-    return Counter(container.name for container, entry in uses if entry.name in names)
+        """The same for a node by its name. Raises ``NodeResourceError``."""
+        return self.budget(unit, requested, held, self._free.get(node))
 
 
 ROOM = "room"

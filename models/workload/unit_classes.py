@@ -26,6 +26,7 @@ from ..kubernetes.workloads import PodGroupSpec, PodTemplateSpec, default_priori
 from ..manifests.writer import is_allocated
 from . import units
 from .group_trees import ParentGroup
+from .node_resources import draw_terms, publishes_node_resources
 from .pod_rules import PodRules, pod_rule_book
 from .preferences import PodPreferences, preference_book
 from .requests import effective_requests, extended_claim_spec, is_extended_claim
@@ -258,6 +259,7 @@ class UnitShapes:
         self._cluster = cluster
         self._backing = backing
         self._uncounted = uncounted
+        self._has_draws = publishes_node_resources(cluster)
         self._classes = cluster.priority_classes
         self._default = default_priority(cluster.priority_classes)
         self._book = pod_rule_book(cluster)
@@ -333,6 +335,8 @@ class UnitShapes:
         # All that decides which nodes the pod fits, in one spelling.
         rules = spec.node_name or None, spec.node_selector or None, affinity and affinity.required, tolerations
         about = tuple(one.signature for one in (pod_rules, preferences) if one)
+        if self._has_draws:
+            about += (signature_of(draw_terms(spec)),)
         signature = signature_of(requests, priority, f"{value:f}", parts, *rules, *about)
         known = self._by_signature.get(signature)
         if known is None:

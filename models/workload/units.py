@@ -321,6 +321,11 @@ def is_reserved_for_others(ref: ClaimRef, unit: Unit) -> bool:
     return any(one.resource != "pods" or one.name != unit.name for one in consumers)
 
 
+def unallocated_claims(unit: Unit, made: Mapping[meta.ObjectKey, AllocationResult]) -> list[ClaimRef]:
+    """List the claims of a unit that have no allocation yet."""
+    return [ref for ref in unit.requested_claims if ref.key not in made]
+
+
 def is_open_claim(claim: ResourceClaim) -> bool:
     """The claim has no allocation and is to get one."""
     return not is_allocated(claim) and not is_deleting(claim.metadata)

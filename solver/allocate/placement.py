@@ -17,15 +17,8 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
-from ...models.workload.node_room import (
-    NODE_RESOURCES,
-    ROOM,
-    DeviceBudget,
-    NodeResourceError,
-    NodeRooms,
-    PodDemand,
-    plugin_classes,
-)
+from ...models.workload.node_resources import NodeResourceError, PodDemand
+from ...models.workload.node_room import NODE_RESOURCES, ROOM, DeviceBudget, NodeRooms, plugin_classes
 from ...models.workload.requests import is_extended_claim
 from ...models.workload.units import ClaimRef, Unit, allocation_of, is_reserved_for_others
 from ...problem.messages import claim_text
@@ -335,7 +328,7 @@ NodeBudget = Callable[[int], DeviceBudget | None]
 """What devices of a pod may take of a node, by its position. Raises ``NodeResourceError``."""
 
 
-def _ask_within(engine: Engine, budget: DeviceBudget | None, ask: Callable[[], NodeResult]) -> NodeResult:
+def ask_within(engine: Engine, budget: DeviceBudget | None, ask: Callable[[], NodeResult]) -> NodeResult:
     """Ask an engine about devices; a node that lacks what they take of it is none (NAR-7, NAR-9)."""
     engine.budget = budget
     try:
@@ -374,7 +367,7 @@ class FirstNodeWalk:
         failed: list[PositionedResult] = []
         for position in positions:
             ask = partial(self.engine.allocate_on, self.nodes[position], claims, self.allocated_state, self.deadline)
-            attempt = ask() if budget is None else _ask_within(self.engine, budget(position), ask)
+            attempt = ask() if budget is None else ask_within(self.engine, budget(position), ask)
             if not attempt.fails_here:
                 return WalkResult((position, attempt), failed, attempt.interrupted)
             failed.append((position, attempt))
@@ -408,7 +401,7 @@ class BestNodeWalk:
                 share = max(0.0, self.work - self.engine.counts.work + begun) / (len(requested) - number)
             ask = partial(self.engine.best, self.nodes[position], claims, self.allocated_state, self.deadline, share)
             try:
-                attempt = ask() if budget is None else _ask_within(self.engine, budget(position), ask)
+                attempt = ask() if budget is None else ask_within(self.engine, budget(position), ask)
             except KeyboardInterrupt:
                 if search.best is None:
                     raise

@@ -13,7 +13,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import ProofKind
-from ...models.workload.node_room import NodeResourcesOfDevices
+from ...models.workload.node_resources import NodeResourcesOfDevices
 from ...problem.messages import witness_of
 from ..allocate.audit import AUDIT_RULE
 from ..allocate.check import WITNESS_RULE, VerificationError

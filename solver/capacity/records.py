@@ -284,7 +284,7 @@ def _check_node_resources(cluster: Cluster, gates: FeatureGates, copy: Unit) -> 
     """Raise ``ValueError``, one line, for a pod whose devices may take resources of their node: none is counted."""
     refused = NodeResourceClaims(cluster, gates)
     for ref in copy.claims if copy.pod is not None and refused.devices else ():
-        problem = refused.refused(ref).problem
+        problem = refused.refused(ref, copy, beside="copies of a pod").problem
         if problem and problem != ref.problem:
             raise ValueError(problem)
 

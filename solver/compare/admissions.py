@@ -15,7 +15,7 @@ from ...models.results.plan import PlannedWorkload
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
-from ...problem.selectors import NodeResourceClaims
+from ...problem.selectors import KUEUE_QUOTA, NodeResourceClaims
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.outcome import missing_reference_reasons
@@ -58,7 +58,7 @@ def with_quota(inputs: SchedulingInput, quota: QuotaProblem) -> tuple[Scheduling
     """The queue with workloads as gangs."""
     sets = read_queue(inputs.cluster, namespace=inputs.namespace, selector=inputs.selector, gates=inputs.gates)
     queue = QuotaQueue(quota, sets)
-    made = NodeResourceClaims(inputs.cluster, inputs.gates).planned(
+    made = NodeResourceClaims(inputs.cluster, inputs.gates, KUEUE_QUOTA).planned(
         expand_units(inputs.cluster, queue.sets, inputs.gates)
     )
     return replace(inputs, units=tuple(made)), queue

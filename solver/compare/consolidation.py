@@ -22,21 +22,13 @@ from ...models.workload.evictions import Evictions
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.running import RunningPod, read_running_pods
 from ...models.workload.unit_classes import Gang
-from ...models.workload.units import ClaimRef
+from ...models.workload.units import ClaimRef, unallocated_claims
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.registry import backtracking_engine
-from ..plan.first_fit import (
-    NO_NODE,
-    TIME_OVER,
-    FirstFitPolicy,
-    NodeChooser,
-    SequentialScheduler,
-    allocate_claims,
-    remaining_beside,
-)
+from ..plan.first_fit import NO_NODE, TIME_OVER, FirstFitPolicy, NodeChooser, SequentialScheduler, remaining_beside
 from ..plan.lifted import LiftedPods, MoveOptions
-from ..plan.node_states import SequentialContext, TimeOverError, TrialAbortedError, UnitRequirements, unallocated_claims
+from ..plan.node_states import SequentialContext, TimeOverError, TrialAbortedError, UnitRequirements, allocate_claims
 from ..plan.outcome import PlannedUnitOutcome, check_plan
 from ..verification.verify import VerificationTimeoutError
 from . import schedulers
@@ -254,7 +246,7 @@ class _Greedy:
             if target is None:
                 break
             requested = unallocated_claims(units[place].unit, {})
-            made = allocate_claims(requested, target, self._states, self._trials)
+            made = allocate_claims(requested, target, self._states, self._trials).made
             found[place] = target, tuple(zip(requested, made, strict=True))
             self._add(place, *found[place])
         if len(found) < len(places):

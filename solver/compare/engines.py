@@ -29,13 +29,8 @@ from ...models.kubernetes.slices import Device
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason, Status
 from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation, LeftOver
-from ...models.workload.node_room import (
-    NodeResourcesOfDevices,
-    NodeRooms,
-    PodDemand,
-    plugin_resources,
-    unknown_room_notices,
-)
+from ...models.workload.node_resources import NodeResourcesOfDevices, PodDemand
+from ...models.workload.node_room import NodeRooms, plugin_resources, unknown_room_notices
 from ...models.workload.requests import is_extended_claim
 from ...models.workload.units import ClaimRef, Unit
 from ...peers.answers import PodVerdict

@@ -12,7 +12,7 @@ descent (Weng and others, USENIX ATC 2023), with devices in place of GPUs.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -21,6 +21,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.workload.expansion import QueuedUnit, expand_units
+from ...models.workload.gangs import is_whole
 from ...models.workload.node_room import missing_resources
 from ...models.workload.queue import read_queue
 from ...models.workload.requests import format_amount
@@ -43,7 +44,6 @@ from ..plan.node_states import (
     SequentialContext,
     TimeOverError,
     UnitRequirements,
-    is_whole,
 )
 from ..plan.outcome import PlannedUnitOutcome
 
@@ -67,7 +67,7 @@ class TargetWorkload:
         self._trials = trials
         self._compiler = compiler
         self._free: dict[DeviceState, FreeParts] = {}
-        self._known: dict[tuple[int, DeviceState], _UsableParts] = {}
+        self._known: dict[Hashable, _UsableParts] = {}
         self._wasted: dict[NodeState, int] = {}
 
     def free(self, devices: DeviceState) -> FreeParts:
@@ -95,16 +95,18 @@ class TargetWorkload:
     def _of_use(self, requirements: UnitRequirements, state: NodeState) -> _UsableParts:
         if requirements.refused or not requirements.claims or not state.suits[requirements.suitable.number]:
             return _NO_USABLE_PARTS
-        key = requirements.question.index, state.devices
+        counted = state if requirements.budget else None
+        key = requirements.question.index, state.devices, counted
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._on(requirements, state.devices)
+            found = self._known[key] = self._on(requirements, state)
         # Rooms are many and devices few, so that room is asked for last.
         return found if found[1] and not missing_resources(requirements.requests, state.room) else _NO_USABLE_PARTS
 
-    def _on(self, requirements: UnitRequirements, devices: DeviceState) -> _UsableParts:
+    def _on(self, requirements: UnitRequirements, state: NodeState) -> _UsableParts:
+        devices = state.devices
         free = self.free(devices)
-        if not free or not self._trials.of(requirements, devices).fits:
+        if not free or not self._trials.of(requirements, state).fits:
             return _NO_USABLE_PARTS
         try:
             problem = self._compiler.problem(requirements.question, devices.view.shape)
@@ -204,8 +206,8 @@ def figures(
             if is_past(latest):
                 raise TimeOverError
             if one.node is not None:
-                made = [(ref.key, allocation) for ref, allocation in one.allocations]
-                node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
+                made = {ref.key: allocation for ref, allocation in one.allocations}
+                node_states.add_pod(node_states.position(one.node), context.requests(unit, made), made.items())
         views = [node_states.view(position) for position in range(node_states.size)]
         in_use = node_states.allocated_state.usage.in_use
         of_nodes = [
@@ -275,8 +277,8 @@ def more_units(
     node_states = context.node_states
     for unit, one in zip(units, outcomes, strict=True):
         if one.node is not None:
-            made = [(ref.key, allocation) for ref, allocation in one.allocations]
-            node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
+            made = {ref.key: allocation for ref, allocation in one.allocations}
+            node_states.add_pod(node_states.position(one.node), context.requests(unit, made), made.items())
     firsts: dict[bytes, QueuedUnit] = {}
     for unit in units:
         firsts.setdefault(unit.unit_set.shape.signature, unit)
@@ -308,11 +310,11 @@ def _copies_on(context: SchedulingContext, requirements: UnitRequirements, state
         if missing:
             amounts = (f"{format_amount(name, amount)} of {name}" for name, amount in sorted(missing.items()))
             return number, f"{' and '.join(amounts)} missing"
-        trial = context.trials.of(requirements, state.devices)
+        trial = context.trials.of(requirements, state)
         if not trial.fits:
             free = len(context.workload.free(state.devices))
             return number, f"its claims cannot be allocated: {free} {'device is' if free == 1 else 'devices are'} free"
-        state = context.node_states.state_with(state, requirements.requests, trial.made)
+        state = context.node_states.state_with(state, requirements.requests, trial)
     return _MOST_COPIES, "counting ends here"
 
 
@@ -344,9 +346,9 @@ def fragmentation_curve(
                 points.append((number, used, found.of_all, found.of_free))
             if number < len(order):
                 unit, one = units[order[number]], outcomes[order[number]]
-                made = [(ref.key, allocation) for ref, allocation in one.allocations]
+                made = {ref.key: allocation for ref, allocation in one.allocations}
                 place = node_states.position(one.node or "")
-                node_states.add_pod(place, unit.unit_set.shape.requests, made)
+                node_states.add_pod(place, context.requests(unit, made), made.items())
     except TimeOverError:
         pass
     return points
@@ -357,7 +359,7 @@ class SchedulingInput:
     """The cluster, the units in the order of the queue, and the rules that schedulers plan with.
 
     ``namespace`` and ``selector`` are what the queue was narrowed to. All schedulers share a ``compiler``. ``moved``
-    are units that ran before, and only change their places.
+    are units that ran before, and only change their places. ``beside`` is as for ``NodeResourceClaims``.
     """
 
     cluster: Cluster
@@ -368,6 +370,7 @@ class SchedulingInput:
     namespace: str | None = None
     selector: str = ""
     moved: frozenset[ObjectKey] = frozenset()
+    beside: str = ""
 
     def ran_before(self, unit: QueuedUnit) -> bool:
         """Whether a unit is one that has moved."""
@@ -382,6 +385,7 @@ class SchedulingInput:
             seed=self.seed,
             namespace=self.namespace,
             selector=self.selector,
+            beside=self.beside,
         )
 
     @cached_property
@@ -404,12 +408,13 @@ def scheduling_input(
     namespace: str | None,
     selector: str,
     natural_gangs: bool = False,
+    beside: str = "",
 ) -> SchedulingInput:
     """The queue of a cluster, with the rules that it is planned by."""
     cluster = cluster.with_gates(gates)
     sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
-    units = tuple(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
-    return SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
+    units = tuple(NodeResourceClaims(cluster, gates, beside).planned(expand_units(cluster, sets, gates)))
+    return SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector, beside=beside)
 
 
 class SchedulingContext(SequentialContext):

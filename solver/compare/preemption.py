@@ -25,6 +25,7 @@ from ...models.results.common import Reason
 from ...models.results.plan import PlanVictim, SchedulerAction, SchedulerDecision
 from ...models.workload.evictions import ClaimHolders, Evictions, leaving_pods, preempts
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.gangs import in_one_domain, is_whole
 from ...models.workload.group_trees import torn_groups
 from ...models.workload.node_room import missing_resources, remaining_after
 from ...models.workload.pod_rules import PodRules
@@ -37,7 +38,7 @@ from ..allocate.unsupported import check_planner_support
 from ..engines.engine import TIME_LIMIT_RULE
 from ..plan.first_fit import TIME_OVER, FirstFitPolicy, SequentialScheduler
 from ..plan.lifted import LiftedPods, MoveOptions, exceeded_budgets, plan_victim
-from ..plan.node_states import TimeOverError, UnitRequirements, in_one_domain, is_whole
+from ..plan.node_states import TimeOverError, UnitRequirements
 from ..plan.outcome import PlannedUnitOutcome, check_plan
 from ..plan.pod_ledger import POD_AFFINITY, VOLUMES, ledger_beside
 from ..verification.preemption import preemption_violations
@@ -323,7 +324,7 @@ class _PreemptingScheduler:
     def _candidate(self, position: int, requirements: UnitRequirements, priority: int) -> PreemptionCandidate | None:
         """Who has to go from a node for the unit (EVT-4); None if that does not help."""
         units = sorted((one for one in self._units_on[position] if one.priority < priority), key=lambda one: one.rank)
-        if not units or not self._context.trials.of(requirements, self._states.state(position).devices).fits:
+        if not units or not self._context.trials.of(requirements, self._states.state(position)).fits:
             return None
         room = self._states.state(position).room
         own = {id(unit): [one for one in unit.members if one.position == position] for unit in units}

@@ -20,7 +20,8 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import key_of
 from ...models.results.common import Reason, Status
 from ...models.topology.places import Axis, TopologyError, place_devices
-from ...models.workload.node_room import DeviceBudget, NodeResourceError, plugin_classes
+from ...models.workload.node_resources import NodeResourceError
+from ...models.workload.node_room import DeviceBudget, plugin_classes
 from ...models.workload.requests import Requests
 from ...problem.compiler import Compiler, Question
 from ...problem.filters import EXPRESSION_FILTERS
@@ -263,7 +264,7 @@ def _with_node_limits(
         drawn: dict[int, Requests] = {}
         for number in demand.candidates:
             device = view.devices[number]
-            if device.id in budget.rooms.devices.devices:
+            if device.id in budget.devices.devices:
                 consumed = consumed_capacity(device.device, ask, gates)
                 with suppress(NodeResourceError):
                     drawn[number] = budget.draws(demand.claim, device.id, consumed)

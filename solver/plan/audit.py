@@ -16,7 +16,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.quantity import NANO
 from ...models.results.common import ProofKind
 from ...models.results.plan import DualKind, DualRow, Number, PlanStage, StageDuals, plan_stage
-from ...models.workload.node_room import NodeResourcesOfDevices
+from ...models.workload.node_resources import NodeResourcesOfDevices
 from ...models.workload.unit_classes import UnitShape
 from ..allocate.audit import AUDIT_RULE
 from ..allocate.check import VerificationError

@@ -15,11 +15,12 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.gangs import in_one_domain, is_whole
 from ...models.workload.group_trees import torn_groups
-from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
-from ...models.workload.requests import Requests
+from ...models.workload.node_room import missing_resources, remaining_allocatable
+from ...models.workload.requests import Requests, sum_requests
 from ...models.workload.unit_classes import Gang, UnitSet
-from ...models.workload.units import ClaimRef
+from ...models.workload.units import ClaimRef, unallocated_claims
 from ...problem.node_state import AllocatedState
 from ..engines.engine import Session
 from ..engines.registry import auto_engine
@@ -32,10 +33,8 @@ from .node_states import (
     TimeOverError,
     TrialAbortedError,
     UnitRequirements,
-    in_one_domain,
-    is_whole,
-    trial_of,
-    unallocated_claims,
+    allocate_claims,
+    subtract_placed,
 )
 from .outcome import PlannedUnitOutcome
 from .pod_ledger import PodLedger, ledger_beside
@@ -151,8 +150,8 @@ def first_fit_placed(
                 continue
             key = requirements, states.state(position)
             if key not in following:
-                made = context.trials.of(requirements, key[1].devices).made
-                following[key] = states.state_with(key[1], requirements.requests, made)
+                trial = context.trials.of(requirements, key[1])
+                following[key] = states.state_with(key[1], requirements.requests, trial)
         except TrialAbortedError:
             continue
         except TimeOverError:
@@ -187,8 +186,7 @@ def remaining_beside(
     state = AllocatedState(session.cluster.usage(session.gates))
     state.commit((ref.key, allocation) for _, own in placed.values() for ref, allocation in own)
     rooms = remaining_allocatable(session.cluster, session.gates)
-    for position, (name, _) in placed.items():
-        subtract_requests(rooms.get(name), queue[position].unit_set.shape.requests)
+    subtract_placed(rooms, session.cluster, session.gates, queue, placed)
     return state, rooms
 
 
@@ -226,6 +224,7 @@ class SequentialScheduler:
                 self._members_before[unit.unit_set.gang].append((unit.unit_set, name))
         # With the position of its node.
         self._placed: dict[int, tuple[QueuedUnit, int]] = {}
+        self._requests: dict[int, Mapping[str, int]] = {}
         self._reasons: dict[int, tuple[Reason, ...]] = {}
         self.in_time = True
 
@@ -302,11 +301,14 @@ class SequentialScheduler:
         Raises ``TrialAbortedError`` and ``TimeOverError``.
         """
         requested = unallocated_claims(unit.unit, self._made)
-        made = allocate_claims(requested, position, self._node_states, self._trials)
-        pairs = [(ref.key, allocation) for ref, allocation in zip(requested, made, strict=True)]
+        budget = self.requirements(unit).budget
+        trial = allocate_claims(requested, position, self._node_states, self._trials, budget)
+        pairs = [(ref.key, allocation) for ref, allocation in zip(requested, trial.made, strict=True)]
         self._made.update(pairs)
         self._users.update(ref.key for ref in unit.unit.claims)
-        self._node_states.add_pod(position, unit.unit_set.shape.requests, pairs)
+        requests = unit.unit_set.shape.requests
+        self._requests[id(unit.unit)] = sum_requests((requests, trial.draws)) if trial.draws else requests
+        self._node_states.add_pod(position, self._requests[id(unit.unit)], pairs)
         self._placed[id(unit.unit)] = unit, position
         self._count_pod(unit, position, 1)
 
@@ -365,7 +367,7 @@ class SequentialScheduler:
             gone = [key for key in keys if not self._users[key] and key in self._made]
             for key in gone:
                 del self._made[key]
-            self._node_states.remove_pod(position, queued.unit_set.shape.requests, gone)
+            self._node_states.remove_pod(position, self._requests.pop(id(queued.unit)), gone)
             self._count_pod(queued, position, -1)
             self.refuse(queued, reason)
             self._has_withdrawn = True
@@ -378,20 +380,6 @@ class SequentialScheduler:
         """The position of a unit's node; None: it has none."""
         found = self._placed.get(id(unit.unit))
         return None if found is None else found[1]
-
-
-def allocate_claims(
-    requested: Iterable[ClaimRef], position: int, node_states: NodeStates, trials: AllocationTrials
-) -> tuple[AllocationResult, ...]:
-    """Allocate claims on the node at a position, which fits. Raises ``TrialAbortedError`` and ``TimeOverError``."""
-    claims = [ref.claim for ref in requested if ref.claim is not None]
-    if not claims:
-        return ()
-    node = node_states.node(position)
-    trial = trial_of(trials.engine.allocate_on(node, claims, node_states.allocated_state, trials.deadline))
-    if not trial.fits:
-        raise TrialAbortedError(node, trial)
-    return trial.made
 
 
 def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:
@@ -490,11 +478,11 @@ class NodeChooser:
         """Score a node in this state; None: the unit does not fit. Raises as ``position``."""
         if missing_resources(requirements.requests, state.room):
             return None
-        trial = self._trials.of(requirements, state.devices)
+        trial = self._trials.of(requirements, state)
         if trial.status is Status.ERROR:
             raise TrialAbortedError(state.devices.view.node, trial)
         if not trial.fits:
             return None
         if self._policy.takes_first:
             return 0.0
-        return self._policy.score(state, self._node_states.state_with(state, requirements.requests, trial.made))
+        return self._policy.score(state, self._node_states.state_with(state, requirements.requests, trial))

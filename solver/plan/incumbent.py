@@ -15,7 +15,7 @@ from random import Random
 
 from ...models.kubernetes.core import Node
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.gangs import covered_amounts
+from ...models.workload.gangs import covered_amounts, is_whole
 from ...models.workload.unit_classes import Gang
 from ...problem.compiler import Question
 from ...problem.node_state import NodeContextBuilder
@@ -43,7 +43,6 @@ from .build.quota_stages import QUOTA_STAGES
 from .build.weights import WeightFunction
 from .first_fit import AllocationsOfUnit, FirstFit, first_fit, first_fit_placed, remaining_beside
 from .master_problem import IntegerPlan, PlanLimits, PlanSolution, is_past
-from .node_states import is_whole
 from .pod_ledger import has_pod_rules, ledger_beside, valid_order
 from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD, Picks

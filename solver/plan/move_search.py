@@ -23,14 +23,15 @@ from ...models.kubernetes.meta import DeviceId
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.common import Status
 from ...models.workload.node_room import missing_resources
+from ...models.workload.units import unallocated_claims
 from .assign import PlanAssignment
 from .build import PlanInstance, PlanRequest
 from .build.objectives import FEWEST_NODES, FREE_DOMAINS, MOVE_STAGES, Goal
 from .build.weights import requested_devices
-from .first_fit import AllocationsOfUnit, allocate_claims, context_beside
+from .first_fit import AllocationsOfUnit, context_beside
 from .lifted import DeviceParts, device_capacities
 from .master_problem import is_past
-from .node_states import NodeState, TimeOverError, TrialAbortedError, UnitRequirements, unallocated_claims
+from .node_states import NodeState, TimeOverError, TrialAbortedError, UnitRequirements, allocate_claims
 
 # So many nodes are looked at closely for one unit: those that seem to need the fewest ejections.
 _CANDIDATES = 16
@@ -365,7 +366,7 @@ class MoveSearch:
         state = self._states.state(position)
         if missing_resources(requirements.requests, state.room):
             return False
-        trial = self._trials.of(requirements, state.devices)
+        trial = self._trials.of(requirements, state)
         return trial.fits and trial.status is not Status.ERROR
 
     def _carry_out(self, place: int, ejection: _Ejection) -> bool:
@@ -458,7 +459,7 @@ class MoveSearch:
         """What the claims of a unit get on a node; None if they get nothing there."""
         requested = unallocated_claims(self._queue[place].unit, {})
         with suppress(TrialAbortedError):
-            made = allocate_claims(requested, position, self._states, self._trials)
+            made = allocate_claims(requested, position, self._states, self._trials).made
             return tuple(zip(requested, made, strict=True))
         return None
 

@@ -21,8 +21,9 @@ from ...models.workload.queue import read_queue
 from ...models.workload.running import read_running_pods
 from ..engines.outcome import SearchInterrupted
 from .build.departures import UnitKey
+from .build.free_domains import busy_nodes
 from .build.moves import UnmovableError
-from .build.nodes import busy_nodes, with_bought_nodes
+from .build.nodes import with_bought_nodes
 from .build.objectives import (
     COST,
     FEWEST_NODES,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import count
 
 import msgspec
@@ -22,14 +22,21 @@ from ...models.cluster.node_fit import SelectorError
 from ...models.cluster.usage import Usage
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
+from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.node_room import remaining_after, remaining_allocatable
+from ...models.workload.node_resources import NodeResourceError
+from ...models.workload.node_room import (
+    DeviceBudget,
+    DeviceBudgets,
+    remaining_after,
+    remaining_allocatable,
+    subtract_requests,
+)
 from ...models.workload.pod_rules import PodRules
-from ...models.workload.requests import Requests
-from ...models.workload.unit_classes import Gang, UnitSet
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.requests import Requests, sum_requests
+from ...models.workload.units import ClaimRef, Unit, allocation_of, unallocated_claims
 from ...problem.compiler import Compiler, Question
 from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState
@@ -37,6 +44,7 @@ from ...problem.problem import InUse
 from ...problem.requests import VisibleAttributes
 from ...problem.shapes import NodeView, NodeViews
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
+from ..allocate.placement import ask_within
 from ..engines.engine import Engine, NodeResult, Session
 from ..engines.engines import NodeEngine
 from ..engines.outcome import missing_reference_reasons
@@ -124,11 +132,15 @@ class NodeStates:
         self.allocated_state.release(claims)
         self._change(position, requests, -1)
 
-    def state_with(self, state: NodeState, requests: Mapping[str, int], made: Iterable[AllocationResult]) -> NodeState:
-        """Return the state after a pod with these requests is placed, and these allocations are made."""
-        made = list(made)
-        devices = self._devices.after(state.devices, made) if made else state.devices
-        return self._state(state.suits, remaining_after(state.room, requests), devices)
+    def state_with(self, state: NodeState, requests: Mapping[str, int], trial: Trial) -> NodeState:
+        """Return the state after a pod with these requests is placed, with what a trial found for it."""
+        devices = self._devices.after(state.devices, trial.made) if trial.made else state.devices
+        room = remaining_after(state.room, sum_requests((requests, trial.draws)) if trial.draws else requests)
+        return self._state(state.suits, room, devices)
+
+    def room(self, position: int) -> Requests | None:
+        """What is left of the node at a position; None: it takes any pod."""
+        return self._rooms[position]
 
     def _change(self, position: int, requests: Mapping[str, int], sign: int) -> None:
         self._rooms[position] = remaining_after(self._rooms[position], requests, sign)
@@ -239,6 +251,7 @@ class UnitRequirements:
     """What equal units require: requests, claims without an allocation (those of one of them), and suitable nodes.
 
     ``refused`` says why no node is tried, if none is. ``rules`` are those of the pods and of others about them.
+    ``budget`` is what devices may take beside the requests, on a node without any limit; None: they take nothing.
     """
 
     requests: Mapping[str, int]
@@ -247,13 +260,15 @@ class UnitRequirements:
     suitable: SuitableNodeSet
     refused: tuple[Reason, ...] = ()
     rules: PodRules | None = None
+    budget: DeviceBudget | None = None
 
 
 class UnitRequirementsTable:
     """Finds the requirements of units; those of equal units differ where allocations of shared claims differ."""
 
-    def __init__(self, cluster: Cluster, nodes: Sequence[Node], compiler: Compiler) -> None:
+    def __init__(self, cluster: Cluster, nodes: Sequence[Node], compiler: Compiler, budgets: DeviceBudgets) -> None:
         self._classes = cluster.classes
+        self._budgets = budgets
         self._nodes = nodes
         self._compiler = compiler
         self._known: dict[Hashable, UnitRequirements] = {}
@@ -275,9 +290,16 @@ class UnitRequirementsTable:
             question, suitable = self._compiler.question(claims), self._suitable_nodes(planned.unit, made)
             broken = [Reason("nodeSelector", "", suitable.problem)] if suitable.problem else []
             refused = missing_reference_reasons(planned.unit, self._classes) or broken
-            found = UnitRequirements(shape.requests, claims, question, suitable, tuple(refused), shape.rules)
+            budget = self._budget(planned.unit, made)
+            found = UnitRequirements(shape.requests, claims, question, suitable, tuple(refused), shape.rules, budget)
             self._known[key] = found
         return found
+
+    def _budget(self, unit: Unit, made: AllocationByClaim) -> DeviceBudget | None:
+        if not self._budgets.devices.devices:
+            return None
+        held = {ref.key: own for ref in unit.claims if (own := made.get(ref.key) or allocation_of(ref)) is not None}
+        return self._budgets.budget(unit, unallocated_claims(unit, made), held, None)
 
     def _suitable_nodes(self, unit: Unit, made: AllocationByClaim) -> SuitableNodeSet:
         earlier = list(unit.existing_allocations(made))
@@ -293,11 +315,6 @@ class UnitRequirementsTable:
         return self._suitable[key]
 
 
-def unallocated_claims(unit: Unit, made: AllocationByClaim) -> list[ClaimRef]:
-    """List the claims of a unit that have no allocation yet."""
-    return [ref for ref in unit.requested_claims if ref.key not in made]
-
-
 class TimeOverError(Exception):
     """The time limit passed before the engine was done."""
 
@@ -311,11 +328,15 @@ class TrialAbortedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The status of one attempt of the engine, and the allocations that it found."""
+    """The status of one attempt of the engine, and the allocations that it found.
+
+    ``draws`` is what all devices of the unit take of the node beside its requests.
+    """
 
     status: Status
     made: tuple[AllocationResult, ...] = ()
     message: str = ""
+    draws: Requests = field(default_factory=dict)
 
     @property
     def fits(self) -> bool:
@@ -327,24 +348,46 @@ _NO_CLAIMS_TRIAL = Trial(Status.ALLOCATED)
 
 
 class AllocationTrials:
-    """Asks an engine once for each state of devices; ``deadline`` is a reading of ``time.monotonic``, None for none."""
+    """Asks an engine once for each state of devices; ``deadline`` is a reading of ``time.monotonic``, None for none.
+
+    Where devices take resources of their node, it is asked once for each state of the room, too.
+    """
 
     def __init__(self, engine: Engine, deadline: float | None) -> None:
         self.engine = engine
         self.deadline = deadline
-        self._known: dict[tuple[int, DeviceState], Trial] = {}
+        self._known: dict[Hashable, Trial] = {}
 
-    def of(self, requirements: UnitRequirements, devices: DeviceState) -> Trial:
-        """Try the claims on devices in this state. Raises ``TimeOverError``."""
-        if not requirements.claims:
+    def of(self, requirements: UnitRequirements, state: NodeState) -> Trial:
+        """Try the claims on a node in this state. Raises ``TimeOverError``."""
+        devices, budget, claims = state.devices, requirements.budget, requirements.claims
+        if not claims and budget is None:
             return _NO_CLAIMS_TRIAL
-        key = requirements.question.index, devices
+        key = (requirements.question.index, devices) if budget is None else (requirements, state)
         if key not in self._known:
-            attempt = self.engine.allocate_on(
-                devices.view.node, requirements.claims, AllocatedState(devices.usage), self.deadline
-            )
-            self._known[key] = trial_of(attempt)
+            usage = AllocatedState(devices.usage)
+            self._known[key] = self.on(devices.view.node, claims, usage, budget, state.room)
         return self._known[key]
+
+    def on(
+        self,
+        node: Node,
+        claims: Sequence[ResourceClaim],
+        state: AllocatedState,
+        budget: DeviceBudget | None,
+        room: Requests | None,
+    ) -> Trial:
+        """Try claims on a node, of which so much ``room`` is left. Raises ``TimeOverError``."""
+        ask = partial(self.engine.allocate_on, node, claims, state, self.deadline)
+        if budget is None:
+            return trial_of(ask())
+        within = replace(budget, free=room)
+        try:
+            found = trial_of(ask_within(self.engine, within, ask))
+            draws = within.demand.counted_on_node(within.total(found.made)) if found.fits else {}
+        except NodeResourceError as error:
+            return Trial(Status.ERROR, message=str(error))
+        return replace(found, draws=draws)
 
 
 def trial_of(attempt: NodeResult) -> Trial:
@@ -354,22 +397,39 @@ def trial_of(attempt: NodeResult) -> Trial:
     return Trial(attempt.status, attempt.allocations, attempt.message)
 
 
-def is_whole(gang: Gang, placed: Collection[UnitSet], members: int) -> bool:
-    """Tell whether enough members are ``placed``, by the sets of these; the queue has ``members`` of them."""
-    if gang.demand is not None:
-        return gang.served + sum(one.coverage for one in placed) >= gang.demand
-    if gang.minimum is None:
-        return len(placed) == members
-    return len(placed) + len(gang.running_nodes) >= gang.minimum
+def allocate_claims(
+    requested: Iterable[ClaimRef],
+    position: int,
+    node_states: NodeStates,
+    trials: AllocationTrials,
+    budget: DeviceBudget | None = None,
+) -> Trial:
+    """Allocate claims on the node at a position, which fits. Raises ``TrialAbortedError`` and ``TimeOverError``."""
+    claims = [ref.claim for ref in requested if ref.claim is not None]
+    if not claims and budget is None:
+        return _NO_CLAIMS_TRIAL
+    node = node_states.node(position)
+    trial = trials.on(node, claims, node_states.allocated_state, budget, node_states.room(position))
+    if not trial.fits:
+        raise TrialAbortedError(node, trial)
+    return trial
 
 
-def in_one_domain(gang: Gang, names: Iterable[str], nodes: Mapping[str, Node]) -> bool:
-    """Tell whether all members, those that run included, are on nodes with one value of the gang's label."""
-    if gang.domain is None:
-        return True
-    there = [nodes.get(name) for name in (*names, *gang.running_nodes)]
-    values = {gang.domain_value(node) if node else None for node in there}
-    return None not in values and len(values) <= 1
+def subtract_placed(
+    rooms: Mapping[str, Requests | None],
+    cluster: Cluster,
+    gates: FeatureGates,
+    queue: Sequence[QueuedUnit],
+    placed: Mapping[int, tuple[str, Iterable[tuple[ClaimRef, AllocationResult]]]],
+) -> None:
+    """Take out of rooms what placed units and their devices take; these are nodes and allocations, by position."""
+    budgets = DeviceBudgets(cluster, gates)
+    counts = bool(budgets.devices.devices)
+    made = {ref.key: allocation for _, own in placed.values() for ref, allocation in own} if counts else {}
+    for position, (name, _) in placed.items():
+        subtract_requests(rooms.get(name), queue[position].unit_set.shape.requests)
+        if counts:
+            subtract_requests(rooms.get(name), budgets.taken(queue[position].unit, made))
 
 
 class SequentialContext:
@@ -395,7 +455,8 @@ class SequentialContext:
         cluster, gates = session.cluster, session.gates
         there = list(cluster.nodes.values()) if nodes is None else nodes
         self.session = session
-        self.requirements = UnitRequirementsTable(cluster, there, engine.compiler)
+        self._budgets = DeviceBudgets(cluster, gates)
+        self.requirements = UnitRequirementsTable(cluster, there, engine.compiler, self._budgets)
         counts: Counter[bytes] = Counter()
         firsts: dict[bytes, QueuedUnit] = {}
         for unit in units:
@@ -408,9 +469,17 @@ class SequentialContext:
         seen = (requirements.question.visible for requirements, _ in self.classes)
         devices = DeviceStates(engine.compiler.views, reduce(VisibleAttributes.joined, seen, VisibleAttributes()))
         rooms = remaining_allocatable(cluster, gates) if room_by_node is None else room_by_node
-        requested = sorted({name for first in firsts.values() for name in first.unit_set.shape.requests})
+        drawn = {name for terms in self._budgets.devices.devices.values() for name in terms}
+        requested = sorted(drawn.union(*(first.unit_set.shape.requests for first in firsts.values())))
         schedulable = [self._schedulable(node, position, rooms, requested) for position, node in enumerate(there)]
         self.node_states = NodeStates(schedulable, devices, state or AllocatedState(cluster.usage(gates)), deadline)
+
+    def requests(self, planned: QueuedUnit, made: AllocationByClaim) -> Mapping[str, int]:
+        """What a unit takes of its node, with what devices take that its claims hold or that are ``made``."""
+        own: Mapping[str, int] = planned.unit_set.shape.requests
+        if not self._budgets.devices.devices:
+            return own
+        return sum_requests((own, self._budgets.taken(planned.unit, made)))
 
     def _schedulable(
         self, node: Node, position: int, rooms: Mapping[str, Requests | None], requested: Sequence[str]

@@ -9,7 +9,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 from msgspec.structs import replace
@@ -21,14 +21,16 @@ from ...models.kubernetes.extensions import CallerConstraint, annotated_entries
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Status
-from ...models.workload.node_room import missing_resources
+from ...models.workload.node_resources import NodeResourceError
+from ...models.workload.node_room import ROOM, DeviceBudgets, missing_resources
 from ...models.workload.requests import Requests, effective_requests
-from ...models.workload.units import Unit
+from ...models.workload.units import Unit, allocation_of
 from ...problem.messages import check_deadline, claim_text
 from ...problem.node_classes import group_equal_largest_first, node_class_key
 from ...problem.node_state import AllocatedState
 from ...problem.requests import VisibleAttributes
 from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
+from ..allocate.placement import ask_within
 from ..engines.engine import NodeResult, Session
 from ..engines.registry import auto_engine, effective_policy
 
@@ -105,6 +107,7 @@ class NodeScreening:
         policy = effective_policy("auto", cel_errors)
         session = Session(cluster, gates, policy, seed, work=SCREENING_WORK, caller_constraints=tuple(given))
         self._engine = auto_engine(session)
+        self.budgets = DeviceBudgets(cluster, gates)
         self._suited: dict[Hashable, tuple[SuitableNodes, list[int]]] = {}
         # Keys of node classes are long: they are compared as numbers.
         self._numbers: dict[Hashable, int] = {}
@@ -178,7 +181,10 @@ class NodeScreening:
             if equivalence not in known:
                 view = self._engine.compiler.views.of(self.nodes[position], visible)
                 seen = node_class_key(view, state.allocated_state.in_use(view))
-                known[equivalence] = self._numbers.setdefault(seen, len(self._numbers))
+                # How much devices may take is decided by the room, too.
+                room = state.room_by_node.get(name) if self.budgets.devices.devices else None
+                whole = seen, None if room is None else tuple(sorted(room.items()))
+                known[equivalence] = self._numbers.setdefault(whole, len(self._numbers))
             return known[equivalence]
 
         return group_equal_largest_first(among, key)
@@ -190,7 +196,14 @@ class NodeScreening:
             return _NO_CLAIMS
         if self._engine.decider.counts.work > TOTAL_SCREENING_WORK:
             return _UNDECIDED
-        return self._engine.allocate_on(self.nodes[position], demand.claims, state.allocated_state, self.deadline)
+        node, unit = self.nodes[position], demand.unit
+        held = {ref.key: made for ref in unit.claims if (made := allocation_of(ref)) is not None}
+        ask = partial(self._engine.allocate_on, node, demand.claims, state.allocated_state, self.deadline)
+        room = state.room_by_node.get(node.metadata.name)
+        try:
+            return ask_within(self._engine, self.budgets.budget(unit, unit.requested_claims, held, room), ask)
+        except NodeResourceError as error:
+            return NodeResult(Status.UNALLOCATABLE, rule=ROOM, message=str(error))
 
     def holders(self, position: int, demand: UnitDemand, state: RemainingResources) -> dict[ObjectKey, int]:
         """Find the claims that have devices which a unit may have on a node, and how many each has.

@@ -31,7 +31,7 @@ from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.requested import dropped_fields
 from ...models.workload.unit_classes import Gang
 from ...problem.messages import DeadlineExceededError, check_policy
-from ...problem.selectors import NodeResourceClaims
+from ...problem.selectors import KUEUE_QUOTA, LIFTED_PODS, NodeResourceClaims
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE, Session
 from ..engines.outcome import SearchInterrupted
@@ -132,9 +132,10 @@ def plan(
     sets = read(gates=gates, value=value, group=group, prefers=PREFERENCES in stages)
     charged = None if quota is None else QuotaQueue(quota, sets)
     sets = sets if charged is None else charged.sets
-    queue = list(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
+    counted = NodeResourceClaims(cluster, gates, LIFTED_PODS if lifted else KUEUE_QUOTA if charged else "")
+    queue = list(counted.planned(expand_units(cluster, sets, gates)))
     if charged or lifted:
-        forbid_coverage(queue, "quota of Kueue" if charged else "running pods that may move or lose their places")
+        forbid_coverage(queue, KUEUE_QUOTA if charged else LIFTED_PODS)
     refused = refused_units(cluster, queue, charged)
     if lifted:
         refused.update(lifted.refused_places(queue))
@@ -154,6 +155,7 @@ def plan(
     whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
     moves = lifted.plan_moves(queue, {*refused, *earlier.positions}) if lifted else None
     whole = replace(whole, last_stages=last_stages(objective), quota=charged, moves=moves)
+    whole = replace(whole, is_narrowed=counted.is_incomplete)
     open_positions = [place for place in positions if place not in earlier.positions]
     request = _affordable_request(replace(whole, open_positions=open_positions, earlier=earlier), time)
     request, instance = _built(request, time.build_ends())
@@ -166,7 +168,7 @@ def plan(
     instance = early.instance(instance) if early else instance
     with_duals = duals or audit is not None
     solution = _solved(request, instance, limits, time, executor, watch, early, with_duals=with_duals)
-    is_open = instance.is_narrowed and request.node_names is None
+    is_open = instance.is_narrowed and request.node_names is None and not whole.is_narrowed
     # What coupled units consume is not in the value.
     known = takewhile(lambda name: name != LEAST_CONSUMPTION or not request.earlier.coupled, instance.objective)
     relaxed_bounds = (

@@ -26,12 +26,14 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import covered_amounts
-from ...models.workload.node_room import device_resources, remaining_after, remaining_allocatable, subtract_requests
+from ...models.workload.node_room import device_resources, remaining_after, remaining_allocatable
+from ...models.workload.requests import sum_requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import DeadlineExceededError, check_deadline
 from ...problem.node_state import AllocatedState
 from ..engines.outcome import missing_reference_reasons
+from .node_states import subtract_placed
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
 from .outcome import ReasonsByUnit, SharedReasons
 from .pod_ledger import MESSAGES, has_pod_rules, ledger_beside
@@ -85,8 +87,8 @@ def unplaced_reasons(
         allocated_state = AllocatedState(cluster.usage(gates))
         allocated_state.commit(made.items())
         rooms = remaining_allocatable(cluster, gates)
-        for position, (node, _) in assigned.items():
-            subtract_requests(rooms.get(node.metadata.name), queue[position].unit_set.shape.requests)
+        placed = {position: (node.metadata.name, own) for position, (node, own) in assigned.items()}
+        subtract_placed(rooms, cluster, gates, queue, placed)
         explainer = UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence, deadline, given)
         ledger = None
         if has_pod_rules(queue[positions[0]] for positions in asked):
@@ -460,6 +462,7 @@ class _FirstFitPlacement:
         self.made.update(made)
         self.state.allocated_state.commit(made.items())
         self.state.changed(name)
-        self._room_by_node[name] = remaining_after(self._room_by_node[name], demand.requests)
+        drawn = self._screening.budgets.taken(demand.unit, self.made)
+        self._room_by_node[name] = remaining_after(self._room_by_node[name], sum_requests((demand.requests, drawn)))
         self.placed += 1
         return True

@@ -29,7 +29,7 @@ from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, SharedClaimMeasure
 from ..pricing.consumption import ConsumptionMeasure, ConsumptionSurvey, least_consumption, stages_with_choice
 from .departures import Departures, PlanMoves, PreemptingStart
-from .free_domains import DomainChoices
+from .free_domains import DomainChoices, busy_nodes
 from .gangs import GangAlternative, GangBuilder, GangMembership, GangRole, GangRoles, MemberAlternatives, master_problem
 from .moves import HomeBuilder, HomeSlots
 from .nodes import (
@@ -37,14 +37,13 @@ from .nodes import (
     NodeClassifier,
     PlanNodeClass,
     ScaledResources,
-    busy_nodes,
     may_span_nodes,
     without_spanning_claims,
 )
 from .objectives import COMPACT, FRAGMENTATION, LEAST_CONSUMPTION, SOFT, Goal, ObjectiveBuilder
 from .pod_rules import read_pod_rules
 from .preferences import PREFERENCES, PreferencePlan
-from .questions import BundleQuestionBuilder
+from .questions import BundleQuestionBuilder, UnitDraws
 from .quota import QuotaEntries, quota_entries
 from .quota_admission import PlannedAdmissions, build_admissions
 from .quota_stages import QuotaStages
@@ -72,8 +71,8 @@ class PlanRequest:
     ``last_stages`` follow the objective where a unit has a choice between devices that consume different amounts.
     ``relaxed``: the instance has all plans, and such as cannot be carried out, so that its bounds hold for all: admin
     access takes nothing, pools that cannot be counted have no limit, and a claim takes nothing that could be used from
-    several nodes. ``quota`` says which units need quota, and what there is. ``moves`` are running pods that may move:
-    they are in the queue, and have homes.
+    several nodes. ``quota`` says which units need quota, and what there is. ``moves`` are pods that may move: they
+    are in the queue, and have homes. ``is_narrowed``: units that could be placed are left out.
     """
 
     session: Session
@@ -90,6 +89,7 @@ class PlanRequest:
     last_stages: tuple[str, ...] = ()
     quota: QuotaQueue | None = None
     moves: PlanMoves | None = None
+    is_narrowed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,12 +142,12 @@ class _PlanInstanceBuilder:
         self._entries: list[QuotaEntries] = []
         self._refused: dict[int, str] = {}
         self._wishes: PreferencePlan | None = None
-        self._narrowed = bool(request.earlier.coupled) or request.node_names is not None
+        self._narrowed = bool(request.earlier.coupled) or request.node_names is not None or request.is_narrowed
         self._narrowed |= request.quota is not None and not request.quota.problem.complete
         offers = request.catalogue.offers if request.catalogue else {}
         there = (node for name, node in self._cluster.nodes.items() if name not in offers and self._may_use(name))
-        moves = request.moves
-        self._busy = busy_nodes(self._cluster, request.session.gates, there, moves.parts if moves else ())
+        moves, gates = request.moves, request.session.gates
+        self._busy = busy_nodes(self._cluster, gates, there, moves.parts if moves else ())
         self._busy |= moves.kept if moves else frozenset()
 
     def build(self, deadline: float | None) -> PlanInstance:
@@ -180,15 +180,15 @@ class _PlanInstanceBuilder:
         rules = read_pod_rules(gangs, unit_classes, self._cluster, earlier, places, splits, bool(offers), self._wishes)
         self._rows += rules.rows
         departures = Departures.of(moves, self._roles, gangs, queued) if moves and moves.tells_arrivals_apart else None
-        quota = self._request.quota
-        objective, entries = self._request.objective, self._entries
+        objective, entries, quota = self._request.objective, self._entries, self._request.quota
         admissions = build_admissions(quota, gangs, entries, queued, objective) if quota else None
         residual_roles = [self._roles.of(unit_class) for unit_class in residual_classes]
         roles = self._roles.all
-        times = _RESIDUAL_MULTIPLE if FRAGMENTATION in self._request.objective else 1
-        resources = ScaledResources.of(unit_classes, times, rules.limits)
-        bound = {*members, *(entry.gang for entry in entries if entry.gang)}
+        times = _RESIDUAL_MULTIPLE if FRAGMENTATION in objective else 1
         gates, used = self._request.session.gates, self._request.earlier.nodes
+        draws = UnitDraws(self._cluster, gates, unit_classes)
+        resources = ScaledResources.of(unit_classes, times, rules.limits, draws.ranges)
+        bound = {*members, *(entry.gang for entry in entries if entry.gang)}
         free = DomainChoices.of(objective, self._cluster, gates, nodes, used, gangs)
         labels = {own for gang in bound for own in (gang.domain, *(one.domain for one in gang.parents))}
         domains = sorted({*rules.keys, *free.labels.values(), *filter(None, labels)})
@@ -209,6 +209,7 @@ class _PlanInstanceBuilder:
             residual_roles,
             looks,
             self._request.relaxed,
+            draws,
         )
         plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
         homes: HomeBuilder | None = None
@@ -495,5 +496,5 @@ class EarlierPlacements:
 
 def no_earlier_placements(session: Session) -> EarlierPlacements:
     """Return the state of a cluster before any placement."""
-    cluster, gates = session.cluster, session.gates
-    return EarlierPlacements(AllocatedState(cluster.usage(gates)), dict(remaining_allocatable(cluster, gates)))
+    rooms = dict(remaining_allocatable(session.cluster, session.gates))
+    return EarlierPlacements(AllocatedState(session.cluster.usage(session.gates)), rooms)

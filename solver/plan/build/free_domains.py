@@ -7,18 +7,19 @@ not count.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....models.cluster.cluster import Cluster
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.gates import FeatureGates
+from ....models.kubernetes.meta import DeviceId, ObjectKey
 from ....models.workload.node_room import running_pods
 from ....models.workload.running import goes_with_its_node
 from ..master_problem import CouplingRow, FreeDomain, MasterGangClass, ObjectiveStage, Terms
 from .gangs import GangAlternative, GangBuilder
-from .nodes import PlanNodeClass, busy_nodes
+from .nodes import PlanNodeClass
 from .objectives import FREE_DOMAINS
 
 
@@ -87,3 +88,32 @@ class DomainChoices:
     def stage(self, name: str) -> ObjectiveStage:
         """The stage that counts free domains."""
         return ObjectiveStage(name, Terms(gangs=dict.fromkeys(self.choices[name].values(), 1)))
+
+
+def busy_nodes(
+    cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node], parts: Collection[ObjectKey] = ()
+) -> frozenset[str]:
+    """Names of nodes where a pod runs, or a device is held that none other of these nodes reaches.
+
+    The pods ``parts`` are a part of their nodes, and do not count. Raises ``SelectorError`` (NODE-2).
+    """
+    usage, pools = cluster.usage(gates), cluster.pools(gates)
+    if parts:
+        usage = usage.without(_claims_of_parts(cluster, parts))
+    seen = {node.metadata.name: pools.pools_for(node) for node in nodes}
+    views = Counter(pool for own in seen.values() for pool in own)
+    held = {pool: [one.id for one in pool.devices if one.reachable and usage.in_use(one.id)] for pool in views}
+    reaching: Counter[DeviceId] = Counter()
+    for pool, number in views.items():
+        reaching.update(dict.fromkeys(held[pool], number))
+    holding = {name for name, own in seen.items() if any(reaching[id_] == 1 for pool in own for id_ in held[pool])}
+    running = running_pods(cluster).items()
+    return frozenset(holding.union(pod.spec.node_name or "" for key, pod in running if key not in parts))
+
+
+def _claims_of_parts(cluster: Cluster, parts: Collection[ObjectKey]) -> Iterator[ObjectKey]:
+    """The claims that are reserved for these pods alone."""
+    for key, claim in cluster.claims.items():
+        users = (claim.status.reserved_for if claim.status else None) or ()
+        if users and all(one.resource == "pods" and (key[0], one.name) in parts for one in users):
+            yield key

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import count, islice
 from math import gcd
+from types import MappingProxyType
 
 import msgspec
 from msgspec import structs
@@ -23,9 +24,8 @@ from ....models.cluster.cluster import Cluster
 from ....models.cluster.node_fit import pod_fits, selector_test
 from ....models.cluster.pools import Pool, PoolIndex
 from ....models.kubernetes.core import HOSTNAME_LABEL, Node, NodeStatus
-from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.karpenter import NodePool
-from ....models.kubernetes.meta import DeviceId, ObjectKey, PoolId
+from ....models.kubernetes.meta import PoolId
 from ....models.kubernetes.node_templates import (
     NodeTemplate,
     PurchaseLimit,
@@ -36,7 +36,7 @@ from ....models.kubernetes.node_templates import (
 from ....models.kubernetes.slices import ResourceSlice
 from ....models.kubernetes.workloads import DaemonSet, pod_specs
 from ....models.workload.controller_kinds import daemon_specs
-from ....models.workload.node_room import allocatable_of, running_pods, subtract_requests
+from ....models.workload.node_room import allocatable_of, subtract_requests
 from ....models.workload.requests import PODS, Requests, effective_requests, format_amount
 from ....problem.messages import check_deadline
 from ....problem.node_classes import group_equal, node_class_key
@@ -100,17 +100,26 @@ class ScaledResources:
     limits: NodeLimits | None = None
 
     @classmethod
-    def of(cls, unit_classes: Sequence[UnitClass], times: int = 1, limits: NodeLimits | None = None) -> ScaledResources:
+    def of(
+        cls,
+        unit_classes: Sequence[UnitClass],
+        times: int = 1,
+        limits: NodeLimits | None = None,
+        draws: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    ) -> ScaledResources:
         """Look at what all units together ask for, so many times; a node's room beyond that is of no use.
 
-        ``limits`` are what rules of pods add to requests and to nodes.
+        ``limits`` are what rules of pods add to requests and to nodes, ``draws`` the steps in which devices take of
+        resources, and the most that all devices together take.
         """
         made = [{**one.requests, **limits.needs.get(one.index, {})} if limits else one.requests for one in unit_classes]
-        names = sorted({name for requests in made for name in requests})
+        names = sorted({name for requests in made for name in requests} | draws.keys())
         pairs = list(zip(unit_classes, made, strict=True))
         requested = [[(requests.get(name, 0), len(one.entries)) for one, requests in pairs] for name in names]
-        steps = tuple(gcd(*(need for need, _ in needs)) or 1 for needs in requested)
-        sums = (sum(need * count for need, count in needs) for needs in requested)
+        drawn = [draws.get(name, (0, 0)) for name in names]
+        taken = list(zip(requested, drawn, strict=True))
+        steps = tuple(gcd(step, *(need for need, _ in needs)) or 1 for needs, (step, _) in taken)
+        sums = (sum(need * count for need, count in needs) + most for needs, (_, most) in taken)
         most = tuple(times * total // step for total, step in zip(sums, steps, strict=True))
         return cls(tuple(names), steps, most, limits)
 
@@ -310,35 +319,6 @@ def _rule_key(unit_class: UnitClass) -> bytes | None:
     return b"".join(
         [repr(volumes).encode() if volumes else b"", pod_suitability_key(None, unit_class.earlier), *by_pod]
     )
-
-
-def busy_nodes(
-    cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node], parts: Collection[ObjectKey] = ()
-) -> frozenset[str]:
-    """Names of nodes where a pod runs, or a device is held that none other of these nodes reaches.
-
-    The pods ``parts`` are a part of their nodes, and do not count. Raises ``SelectorError`` (NODE-2).
-    """
-    usage, pools = cluster.usage(gates), cluster.pools(gates)
-    if parts:
-        usage = usage.without(_claims_of_parts(cluster, parts))
-    seen = {node.metadata.name: pools.pools_for(node) for node in nodes}
-    views = Counter(pool for own in seen.values() for pool in own)
-    held = {pool: [one.id for one in pool.devices if one.reachable and usage.in_use(one.id)] for pool in views}
-    reaching: Counter[DeviceId] = Counter()
-    for pool, number in views.items():
-        reaching.update(dict.fromkeys(held[pool], number))
-    holding = {name for name, own in seen.items() if any(reaching[id_] == 1 for pool in own for id_ in held[pool])}
-    running = running_pods(cluster).items()
-    return frozenset(holding.union(pod.spec.node_name or "" for key, pod in running if key not in parts))
-
-
-def _claims_of_parts(cluster: Cluster, parts: Collection[ObjectKey]) -> Iterator[ObjectKey]:
-    """The claims that are reserved for these pods alone."""
-    for key, claim in cluster.claims.items():
-        users = (claim.status.reserved_for if claim.status else None) or ()
-        if users and all(one.resource == "pods" and (key[0], one.name) in parts for one in users):
-            yield key
 
 
 def may_span_nodes(nodes: Sequence[PlanNodeClass], questions: Mapping[int, BundleQuestion]) -> bool:

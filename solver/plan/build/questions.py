@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import repeat
+from operator import add, or_
 
+from ....encoders.constraints.relations import PREDICATE_ID
+from ....models.cluster.cluster import Cluster
+from ....models.kubernetes.gates import FeatureGates
 from ....models.results.common import Status
+from ....models.workload.node_resources import NodeResourceError, claim_users, draw_ranges, nano_of, whole_amount
+from ....models.workload.node_room import DeviceBudget, DeviceBudgets
+from ....models.workload.units import allocation_of
+from ....problem.conditions import NodeLimitCondition
 from ....problem.constraints import pools_with_negative_draws
 from ....problem.messages import FatalError
 from ....problem.node_state import AllocatedState, NodeContextBuilder
-from ....problem.problem import Problem
+from ....problem.problem import RESULT_LIMIT, Problem, Relation, Request
+from ....problem.requests import ResolvedRequest
 from ....problem.shapes import NodeView
 from ...engines.auto import SearchThenSolve
 from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
-from ...engines.result import has_uncombinable_selector
+from ...engines.result import consumed_capacity, has_uncombinable_selector
 from ..pricing.bundle import BundleQuestion, BundleUnit, Picks
 from .gangs import GangRole
 from .nodes import PlanNodeClass, ScaledResources
@@ -43,6 +55,7 @@ class BundleQuestionBuilder:
     residual_roles: Sequence[GangRole] = ()
     looks: bool = True
     relaxed: bool = False
+    draws: UnitDraws | None = None
     is_narrowed: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -59,17 +72,18 @@ class BundleQuestionBuilder:
 
     def question(self, node: PlanNodeClass, roles: Sequence[GangRole], most: Sequence[int]) -> BundleQuestion:
         """Ask about a node: at most so many of each role."""
-        problems: dict[int, tuple[Problem, Picks] | None] = {}
+        problems: dict[int, tuple[Problem, Picks, tuple[int, ...]] | None] = {}
         units: list[BundleUnit] = []
         for role in roles:
             shared = role.unit_class.shared
             if not node.takes(role) or not (shared or most[role.index] or role in self.residual_roles):
                 continue
             if role.unit_class.index not in problems:
-                problems[role.unit_class.index] = self._looked_at(role.unit_class, node)
+                problems[role.unit_class.index] = self._drawing(role.unit_class, node)
             found = problems[role.unit_class.index]
             if found is not None:
-                needs, size = self.resources.needs(role.unit_class), role.unit_class.size
+                drawn, size = found[2] or repeat(0), role.unit_class.size
+                needs = tuple(map(add, self.resources.needs(role.unit_class), drawn))
                 limit, key = (1, shared.key) if shared else (most[role.index], None)
                 names = role.unit_class.apart
                 units.append(BundleUnit(role.index, found[0], limit, needs, True, size, found[1], key, names))
@@ -88,9 +102,36 @@ class BundleQuestionBuilder:
         yield from (unit for unit in kept if unit.provides and unit.provides in named)
         yield from (unit for unit in kept if not unit.provides)
 
-    def _looked_at(self, unit_class: UnitClass, node: PlanNodeClass) -> tuple[Problem, Picks] | None:
-        """Decide what a unit gets that has nothing but admin access: then nothing is left of its claims (IN-3)."""
+    def _drawing(self, unit_class: UnitClass, node: PlanNodeClass) -> tuple[Problem, Picks, tuple[int, ...]] | None:
+        """What a unit asks for, and what its devices take of the node whichever they are."""
         problem = self.problem(unit_class, node)
+        if problem is None or self.draws is None or not self.draws.ranges:
+            looked = self._looked_at(problem, unit_class, node)
+            return None if looked is None else (*looked, ())
+        drawn = self._counted_draws(self.draws, unit_class, node, problem)
+        if drawn is None:
+            return None
+        looked = self._looked_at(drawn[0], unit_class, node)
+        if looked is None or not looked[1]:
+            return None if looked is None else (*looked, drawn[1])
+        # Its devices are decided beforehand; with others it might take less.
+        self.is_narrowed |= any(demand.node_draws for demand in drawn[0].demands)
+        picked = self.draws.of_picks(drawn[0], looked[1], len(self.resources.names))
+        return *looked, tuple(map(add, drawn[1] or repeat(0), picked))
+
+    def _counted_draws(
+        self, draws: UnitDraws, unit_class: UnitClass, node: PlanNodeClass, problem: Problem
+    ) -> tuple[Problem, tuple[int, ...]] | None:
+        view = self.view(unit_class, node)
+        asks = self.compiler.resolved_requests(self.compiler.question(unit_class.claims), view.shape)
+        found = draws.counted(unit_class, view, asks, problem, self.resources)
+        self.is_narrowed |= draws.is_rounded
+        return found
+
+    def _looked_at(
+        self, problem: Problem | None, unit_class: UnitClass, node: PlanNodeClass
+    ) -> tuple[Problem, Picks] | None:
+        """Decide what a unit gets that has nothing but admin access: then nothing is left of its claims (IN-3)."""
         if problem is None or not problem.has_admin:
             return None if problem is None else (problem, ())
         if unit_class.shared and self.relaxed:
@@ -119,3 +160,182 @@ class BundleQuestionBuilder:
         if self.node_context_builder is not None:
             problem = replace(problem, node_context=self.node_context_builder.survey(view, question.visible))
         return problem
+
+
+@dataclass(frozen=True, slots=True)
+class _PodBudget:
+    """What devices of one pod of a unit may take, and by claim of the Problem its number among the pod's own."""
+
+    budget: DeviceBudget
+    claims: Mapping[int, int]
+
+    def is_limit(self, name: str) -> bool:
+        """Whether the pod says how much there is, and not the node (NAR-6)."""
+        return name in self.budget.demand.headroom or name in self.budget.demand.limits
+
+
+_Key = tuple[int, str]
+"""The number of a pod of the unit, and a resource or the text of a limit."""
+_Drawn = tuple[tuple[_Key, int], ...]
+"""What a device takes, in billionths."""
+
+
+class UnitDraws:
+    """What devices of pods take of their nodes beside the pods' requests (NAR-1 to NAR-7).
+
+    ``ranges`` are the ``draws`` of ``ScaledResources``; there are none where no device takes anything. ``is_rounded``:
+    what some device takes is counted as more than it is, so that some plans are left out.
+    """
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates, unit_classes: Sequence[UnitClass]) -> None:
+        self._gates = gates
+        self._budgets = DeviceBudgets(cluster, gates)
+        self.is_rounded = False
+        self.ranges: dict[str, tuple[int, int]] = {}
+        if self._budgets.devices.devices:
+            units = [planned.unit for one in unit_classes for entry in one.entries[:1] for planned in entry.units]
+            number = sum(len(one.entries) * one.size for one in unit_classes)
+            uses = (claim_users(unit, ref).total() for unit in units for ref in unit.claims)
+            most = number * max((len(unit.claims) for unit in units), default=0) * RESULT_LIMIT
+            found = draw_ranges(cluster, max(uses, default=0))
+            self.ranges = {name: (step, each * most) for name, (step, each) in found.items()}
+
+    def counted(
+        self,
+        unit_class: UnitClass,
+        view: NodeView,
+        asks: Sequence[ResolvedRequest],
+        problem: Problem,
+        resources: ScaledResources,
+    ) -> tuple[Problem, tuple[int, ...]] | None:
+        """Count in steps what a unit's devices take of a node: for any devices, and by the device where that differs.
+
+        None: its own limits leave too little for its devices, or nobody can say what these take (NAR-2, NAR-6).
+        """
+        try:
+            pods = list(self._pod_budgets(unit_class))
+        except NodeResourceError:
+            return None
+        drawn: list[dict[int, _Drawn]] = [{} for _ in problem.demands]
+        unknown: set[int] = set()
+        for demand, ask in zip(problem.demands, asks, strict=True):
+            for pod, own in ((pod, one) for pod, one in enumerate(pods) if demand.claim in one.claims):
+                for number in demand.candidates:
+                    device = view.devices[number]
+                    try:
+                        consumed = consumed_capacity(device.device, ask, self._gates)
+                        amounts = own.budget.draws(own.claims[demand.claim], device.id, consumed)
+                    except NodeResourceError:
+                        unknown.add(number)
+                    else:
+                        drawn[demand.index][number] = tuple(
+                            ((pod, name), amount) for name, amount in sorted(amounts.items()) if amount
+                        )
+        problem = problem.without_devices(unknown) if unknown else problem
+        given = Counter({(pod, name): n for pod, one in enumerate(pods) for name, n in one.budget.given.items()})
+        left = {
+            (pod, name): limit
+            for pod, one in enumerate(pods)
+            for name in (*one.budget.demand.headroom, *one.budget.demand.limits)
+            if (limit := one.budget.left(name)) is not None
+        }
+        totals = [_totals(problem, request, drawn) for claim in problem.claims for request in claim.requests]
+        uniform = all(len(own) <= 1 for own in totals)
+        if uniform:
+            fixed = sum((Counter(dict(one)) for own in totals for one in own), Counter[_Key]())
+            if any(fixed[key] > limit for key, limit in left.items()):
+                return None
+            given += fixed
+        elif any(limit < 0 for limit in left.values()):
+            return None
+        needs = Counter[str]()
+        for (pod, name), nano in given.items():
+            if not pods[pod].is_limit(name):
+                needs[name] += whole_amount(name, nano)
+        row_of = {name: row for row, name in enumerate(resources.names)}
+        steps = dict(zip(resources.names, resources.steps, strict=True))
+        taken = tuple(self._steps(needs[name], step) for name, step in steps.items())
+        if not uniform:
+            problem = self._with_limits(problem, drawn, totals, left)
+            node = [
+                {
+                    device: tuple(
+                        (row_of[name], self._steps(self._whole(name, nano), steps[name]))
+                        for (pod, name), nano in own
+                        if not pods[pod].is_limit(name)
+                    )
+                    for device, own in amounts.items()
+                }
+                for amounts in drawn
+            ]
+            pairs = zip(problem.demands, node, strict=True)
+            problem = replace(problem, demands=tuple(replace(demand, node_draws=own) for demand, own in pairs))
+        return problem, taken
+
+    def _pod_budgets(self, unit_class: UnitClass) -> Iterator[_PodBudget]:
+        """Yield what devices of each pod may take. Raises ``NodeResourceError``."""
+        if not unit_class.entries:
+            return
+        entry = unit_class.entries[0]
+        refs = [ref for ref in entry.unallocated_claims if ref.claim is not None]
+        for planned in entry.units:
+            keys = {ref.key for ref in planned.unit.requested_claims}
+            own = [(number, ref) for number, ref in enumerate(refs) if ref.key in keys]
+            held = {ref.key: made for ref in planned.unit.claims if (made := allocation_of(ref)) is not None}
+            budget = self._budgets.budget(planned.unit, [ref for _, ref in own], held, None)
+            if budget is not None:
+                yield _PodBudget(budget, {number: place for place, (number, _) in enumerate(own)})
+
+    def _with_limits(
+        self,
+        problem: Problem,
+        drawn: Sequence[Mapping[int, _Drawn]],
+        totals: Sequence[set[_Drawn]],
+        left: Mapping[_Key, int],
+    ) -> Problem:
+        """Add a relation about the limits of the pods that some choice of devices may exceed."""
+        most = Counter[_Key]()
+        for own in totals:
+            most += reduce(or_, (Counter(dict(one)) for one in own), Counter[_Key]())
+        names = [key for key, limit in left.items() if most[key] > limit]
+        if not names:
+            return problem
+        rows = {key: row for row, key in enumerate(names)}
+        draws = {
+            demand: {device: tuple((rows[key], n) for key, n in own if key in rows) for device, own in amounts.items()}
+            for demand, amounts in enumerate(drawn)
+        }
+        condition = NodeLimitCondition(draws, tuple(left[key] for key in names))
+        claims = tuple(range(len(problem.claims)))
+        number, demands = len(problem.relations), frozenset(draws)
+        relation = Relation(PREDICATE_ID, claims, number, "limits of the pod", demands, condition)
+        return replace(problem, relations=(*problem.relations, relation))
+
+    def of_picks(self, problem: Problem, picks: Picks, resources: int) -> tuple[int, ...]:
+        """What chosen devices take of each resource, in steps."""
+        taken = Counter[int]()
+        for pick in picks:
+            taken.update(dict(problem.demands[pick.demand].node_draws.get(pick.device, ())))
+        return tuple(taken[row] for row in range(resources))
+
+    def _whole(self, name: str, nano: int) -> int:
+        whole = whole_amount(name, nano)
+        self.is_rounded |= nano_of(name, whole) != nano
+        return whole
+
+    def _steps(self, amount: int, step: int) -> int:
+        self.is_rounded |= bool(amount % step)
+        return -(-amount // step)
+
+
+def _totals(problem: Problem, request: Request, drawn: Sequence[Mapping[int, _Drawn]]) -> set[_Drawn]:
+    """What the devices of a request may take, for each of its alternatives and devices as if all were like it."""
+    found: set[_Drawn] = set()
+    for demand in (problem.demands[number] for number in request.demands):
+        listed = [Counter(dict(drawn[demand.index].get(device, ()))) for device in demand.candidates]
+        if demand.all_devices:
+            listed = [sum(listed, Counter[_Key]())]
+        else:
+            listed = [Counter({key: demand.count * amount for key, amount in own.items()}) for own in listed]
+        found.update(tuple(sorted(own.items())) for own in listed)
+    return found

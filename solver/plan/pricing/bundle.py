@@ -79,6 +79,17 @@ class BundleQuestion:
         measured = [measure.value(self.units, bundle) for measure in self.measures]
         return tuple((number, amount) for number, amount in enumerate([*metered, *measured]) if amount)
 
+    def has_room(self, bundle: Bundle) -> bool:
+        """Whether the node has what the units and their devices take of it."""
+        left = list(self.left)
+        for unit, copies in zip(self.units, bundle.copies, strict=True):
+            for resource, need in enumerate(unit.needs):
+                left[resource] -= need * len(copies)
+            for pick in (one for picks in copies for one in picks):
+                for resource, amount in unit.problem.demands[pick.demand].node_draws.get(pick.device, ()):
+                    left[resource] -= amount
+        return all(amount >= 0 for amount in left)
+
     def _held(self, bundle: Bundle) -> list[int]:
         """The devices of picks without admin access."""
         pairs = zip(self.units, bundle.copies, strict=True)

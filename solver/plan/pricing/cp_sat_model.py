@@ -6,7 +6,7 @@ one copy could take. A unit with too many configurations has its copies side by 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, product
@@ -69,12 +69,22 @@ class BundleModel:
         self.allocation = made.model
         rows, placed = self.allocation.rows, self.allocation.units.placed
         rows.has_packing_rows = True
+        drawn = self._node_draws()
         for resource, free in enumerate(self.question.left):
             needs = [unit.needs[resource] for unit in self.question.units]
-            rows.at_most(list(zip(placed, needs, strict=True)), max(0, free))
+            rows.at_most([*zip(placed, needs, strict=True), *drawn[resource]], max(0, free))
         self._post_claims()
         known = zip(measures, self.question.measures, strict=True)
         self._costs = {len(question.meters) + number: measure.terms(made) for number, measure in known}
+
+    def _node_draws(self) -> Mapping[int, list[Term]]:
+        """What devices take of each resource of the node (NAR-1), where that depends on the device."""
+        model, found = self.allocation, defaultdict[int, list[Term]](list)
+        for (alternative, class_), taken in model.takes.items():
+            demand = model.merged.problem.demands[model.merged.alternatives[alternative].demands[0]]
+            for resource, amount in demand.node_draws.get(model.reduced.classes[class_].representative, ()):
+                found[resource].append((taken, amount))
+        return found
 
     def _post_claims(self) -> None:
         """Where a unit is, all claims are that it names."""

@@ -108,11 +108,12 @@ def _folded(
 
 def _has_plain_requests(problem: Problem) -> bool:
     """Whether nothing relates devices, and every request is for a number of them."""
-    if problem.constraints or problem.relations or problem.node_limits or problem.has_lists:
+    if problem.constraints or problem.relations or problem.has_lists:
         return False
     if pools_with_negative_draws(problem):
         return False
-    return not any(demand.all_devices or demand.admin or demand.count <= 0 for demand in problem.demands)
+    demands = problem.demands
+    return not any(one.all_devices or one.admin or one.node_draws or one.count <= 0 for one in demands)
 
 
 def _are_apart(sets: set[tuple[int, ...]]) -> bool:

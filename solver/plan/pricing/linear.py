@@ -422,7 +422,7 @@ def _is_simple(problem: Problem) -> bool:
     if len(problem.demands) != 1 or problem.constraints or problem.relations:
         return False
     demand = problem.demands[0]
-    return not demand.all_devices and not demand.admin and demand.count > 0
+    return not (demand.all_devices or demand.admin or demand.node_draws) and demand.count > 0
 
 
 def _device_amounts(problem: Problem, devices: frozenset[int], in_use: InUse) -> _DeviceAmounts | None:

@@ -42,7 +42,8 @@ def first_in_search_order(question: BundleQuestion, bundle: Bundle) -> Bundle:
     if bundle.in_order:
         return bundle
     found = _searched(question, bundle, alike)
-    return found if found is not None and question.usage(found) == question.usage(bundle) else bundle
+    is_same = found is not None and question.usage(found) == question.usage(bundle) and question.has_room(found)
+    return found if found is not None and is_same else bundle
 
 
 def lightest_devices(question: BundleQuestion, bundle: Bundle) -> Bundle:
@@ -77,7 +78,7 @@ def lightest_devices(question: BundleQuestion, bundle: Bundle) -> Bundle:
     in_order = found is not None
     if found is None and packing is not None:
         found = _packed(question, bundle, packing)
-    if found is None:
+    if found is None or not question.has_room(found):
         return bundle
     before, after = dict(question.usage(bundle)), dict(question.usage(found))
     if any(amount > before.get(meter, 0) for meter, amount in after.items()):

@@ -145,6 +145,10 @@ def test_the_total_of_a_pod(resource, unit, devices, pod, total):
     """NAR-1, NAR-2, NAR-3, NAR-4, NAR-5, NAR-6: the examples of the rules."""
     given = [published("n", *devices), TWO, SHARE, *ONE_OF.values(), pod]
     assert least(resource, *given, unit=unit) == total
+    for amount in (total - 1, total):
+        there = node("n", **{**ON, resource: f"{amount}{unit}"})
+        found = plan(cluster(*classes(), there, *given))
+        assert (found.placed, found.outcome) == (amount == total, "Optimal")
 
 
 @pytest.mark.parametrize("engine", ["auto", "cp-sat", "backtracking"])
@@ -328,17 +332,12 @@ def test_explain_names_what_the_node_lacks():
     assert "Insufficient memory" in told.reasons[0].message
 
 
-def test_plans_and_capacity_refuse_such_devices_by_name():
-    """Which devices are chosen decides how much they take, which plans do not count; other units are planned."""
+def test_capacity_refuses_such_devices_by_name():
+    """Which devices are chosen decides how much they take, which is not counted."""
     made = big_or_small(memory="128Gi")
     said = "may get device gpu.example.com/n/big, which takes resources of its node"
-    found = {one.unit.name: one for one in plan(made).units}
-    assert (found["p"].node, found["q"].node) == (None, "n")
-    assert said in found["p"].reasons[0].message
     with pytest.raises(ValueError, match=said):
         capacity(made, pod="p")
-    off = FeatureGates.all_on().with_({"DRANodeAllocatableResources": False})
-    assert {one.node for one in plan(made, feature_gates=off).units} == {"n"}
 
 
 def test_the_verifier_counts_what_devices_take():

@@ -6,11 +6,12 @@ from support.plan_scene import gpus, maker, node
 from support.sequential import OURS, given, needs, places, supply, taker
 
 from drasat.models.results.common import Status
+from drasat.models.workload.gangs import in_one_domain, is_whole
 from drasat.models.workload.unit_classes import Gang
 from drasat.solver.compare.figures import SchedulingContext
 from drasat.solver.engines.engine import NodeResult
 from drasat.solver.plan.first_fit import FirstFitPolicy, SequentialScheduler
-from drasat.solver.plan.node_states import AllocationTrials, in_one_domain, is_whole
+from drasat.solver.plan.node_states import AllocationTrials
 from drasat.solver.plan.outcome import check_plan
 
 

@@ -173,15 +173,16 @@ def test_a_group_claim_is_free_on_the_empty_cluster():
     assert answers(*nodes("a", devices=1), *held, group(1), *members(1))["empty"] == "yes"
 
 
-def test_what_plans_do_not_count_is_undecided():
-    """NAR-1: allocate counts what devices take of their node, and a plan refuses the pod."""
+@pytest.mark.parametrize(("cpu", "answer"), [("6", "yes"), ("5", "no")])
+def test_what_devices_take_of_nodes_is_counted(cpu, answer):
+    """NAR-1: two members, each with a device that takes two of cpu."""
     devices = [
-        {"name": f"c{number}", "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "1"}}}}
+        {"name": f"c{number}", "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "2"}}}}
         for number in range(2)
     ]
-    given = [node("a", cpu="9"), published("a", *devices), group(2), *members(2)]
-    assert [one.answer for one in asked(*given).values()] == ["unknown"] * 4
-    assert drasat.allocate(cluster(*classes(), *given)).outcome == "Allocated"
+    given = [node("a", cpu=cpu), published("a", *devices), group(2), *members(2)]
+    assert answers(*given)["empty"] == answer
+    assert answers(*given)["now"] == answer
 
 
 SIZES = {"t": 1, "t2": 2}

@@ -40,7 +40,7 @@ class Scene:
         return self.context.requirements.of(self.what.units[number], dict(made))
 
     def trial(self, number, position=0):
-        return self.context.trials.of(self.case(number), self.state(position).devices)
+        return self.context.trials.of(self.case(number), self.state(position))
 
     def put(self, number, position):
         """Place a unit; returns the keys of its claims."""
@@ -110,7 +110,7 @@ def test_a_node_moves_when_it_takes_something_and_back_when_that_goes():
 def test_what_is_imagined_is_what_comes():
     scene = Scene(*supply(n1=3, n2=3), taker("a", 2, cpu="1"))
     before = scene.state(0)
-    imagined = scene.node_states.state_with(before, scene.case(0).requests, scene.trial(0).made)
+    imagined = scene.node_states.state_with(before, scene.case(0).requests, scene.trial(0))
     assert scene.groups == [[0, 1]]
     scene.put(0, 0)
     assert scene.state(0) is imagined
@@ -119,9 +119,9 @@ def test_what_is_imagined_is_what_comes():
 
 def test_what_is_imagined_twice_adds_up():
     scene = Scene(*supply(n1=4), taker("a", 1))
-    once = scene.node_states.state_with(scene.state(0), {}, scene.trial(0).made)
-    trial = scene.context.trials.of(scene.case(0), once.devices)
-    twice = scene.node_states.state_with(once, {}, trial.made)
+    once = scene.node_states.state_with(scene.state(0), {}, scene.trial(0))
+    trial = scene.context.trials.of(scene.case(0), once)
+    twice = scene.node_states.state_with(once, {}, trial)
     free = [sum(scene.context.workload.free(state.devices).values()) for state in (scene.state(0), once, twice)]
     assert free == [4 * PARTS_OF_DEVICE, 3 * PARTS_OF_DEVICE, 2 * PARTS_OF_DEVICE]
 
@@ -140,14 +140,14 @@ def test_equal_questions_on_equal_devices_are_asked_once():
     engine = Counting(scene.context.trials.engine)
     trials = AllocationTrials(engine, None)
     for number in (0, 1, 0, 2, 2):
-        assert trials.of(scene.case(number), scene.state(1).devices).fits
+        assert trials.of(scene.case(number), scene.state(1)).fits
     assert engine.asked == 2
 
 
 def test_who_asks_for_no_device_asks_nobody():
     scene = Scene(*supply(n1=1), pod("a", cpu="1"))
     engine = Counting(scene.context.trials.engine)
-    assert AllocationTrials(engine, None).of(scene.case(0), scene.state(0).devices).fits
+    assert AllocationTrials(engine, None).of(scene.case(0), scene.state(0)).fits
     assert engine.asked == 0
 
 
@@ -216,7 +216,7 @@ def test_fragmentation_falls_where_what_was_of_no_use_is_taken():
     scene = Scene(*supply(n1=3), taker("one", 1), taker("four", 4))
     policy = FragmentationDescent(scene.context.workload)
     before = scene.state(0)
-    after = scene.node_states.state_with(before, {}, scene.trial(0).made)
+    after = scene.node_states.state_with(before, {}, scene.trial(0))
     # Before, three devices are of no use to one of two units; after, two.
     assert (scene.context.workload.wasted(before), scene.context.workload.wasted(after)) == (
         3 * PARTS_OF_DEVICE,
@@ -232,7 +232,7 @@ def test_best_fit_counts_in_parts_of_the_most_that_any_node_has():
     # Devices, cpu and the number of pods: two of four devices, and all of the others.
     assert policy.score(large, large) == 3
     assert policy.score(small, small) == 2.5
-    after = scene.node_states.state_with(small, scene.case(0).requests, scene.trial(0, 1).made)
+    after = scene.node_states.state_with(small, scene.case(0).requests, scene.trial(0, 1))
     assert policy.score(small, after) == pytest.approx(1 / 4 + 6 / 8 + 9 / 10)
 
 
