@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from ..models.cluster.cluster import Cluster
-from ..models.formats.gc import gc_young_only
+from ..models.formats.gc import gc_paused, gc_young_only
 from ..models.results import quota as records
 from . import Interrupted, ResultWithManifests
 
@@ -142,10 +142,11 @@ def quota(
         if on_cycle is not None:
             on_cycle(record.number, len(record.admitted), len(record.evicted))
 
-    state = KueueState(cluster, configuration, deadline=deadline)
-    held = {key for key, one in state.workloads.items() if one.reserved}
-    phase = state.run(cycles, deadline=deadline, on_cycle=report)
-    document, interrupted = quota_document(state, phase), phase.interrupted
+    with gc_paused():
+        state = KueueState(cluster, configuration, deadline=deadline)
+        held = {key for key, one in state.workloads.items() if one.reserved}
+        phase = state.run(cycles, deadline=deadline, on_cycle=report)
+        document, interrupted = quota_document(state, phase), phase.interrupted
     if placement and not interrupted and any(cluster.nodes) and any(one.reserved for one in state.workloads.values()):
         from ..integrations.kueue.placement import PlacementInterruptedError, place_admitted
 

@@ -384,6 +384,8 @@ class FlavorAssigner:
 
 def _groups(pod_sets: Sequence[KueuePodSet]) -> list[list[int]]:
     """The indices of pod sets that are decided together, in order."""
+    if len(pod_sets) == 1:
+        return [[0]]
     found: dict[object, list[int]] = {}
     for index, one in enumerate(pod_sets):
         name = one.topology_request.pod_set_group_name if one.topology_request else None
@@ -445,6 +447,8 @@ def flavor_misfit(pod_set: KueuePodSet, name: str, flavor: ResourceFlavor | None
         if taint.effect in _TAINT_EFFECTS and not any(tolerates(one, taint) for one in tolerations):
             return f"untolerated taint {{{taint.key} {taint.value} {taint.effect} <nil>}} in flavor {name}"
     labels = spec.node_labels or {}
+    if not pods.node_selector and pods.affinity is None:
+        return None
     if pod_fits(_restricted(pods, labels), Node(metadata=ObjectMeta(labels=labels))):
         return f"flavor {name} doesn't match node affinity"
     return None

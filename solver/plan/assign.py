@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import chain, islice, repeat, takewhile
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
@@ -265,6 +266,7 @@ class PlanAssignment:
     admissions: Admissions = field(default_factory=dict)
 
 
+@gc_paused()
 def assign_plan(request: PlanRequest, instance: PlanInstance, solution: PlanSolution) -> PlanAssignment:
     """Assign nodes and devices to the units that a plan places. Raises ``FatalError``."""
     placed = assign_slots(instance, solution.plan)

@@ -104,6 +104,7 @@ class NodeScreening:
         self.devices_are_local = all(slice_.spec.node_name for slice_ in cluster.slices)
         nodes = cluster.nodes.items()
         self.nodes: Sequence[Node] = [node for name, node in nodes if usable is None or name in usable]
+        self._names = [node.metadata.name for node in self.nodes]
         policy = effective_policy("auto", cel_errors)
         session = Session(cluster, gates, policy, seed, work=SCREENING_WORK, caller_constraints=tuple(given))
         self._engine = auto_engine(session)
@@ -114,7 +115,7 @@ class NodeScreening:
 
     def name(self, position: int) -> str:
         """The name of a node."""
-        return self.nodes[position].metadata.name
+        return self._names[position]
 
     def suitable_nodes(self, demand: UnitDemand) -> tuple[SuitableNodes, list[int]]:
         """Find the nodes that suit the pod and its allocated claims. Raises ``SelectorError``."""
@@ -226,7 +227,7 @@ class NodeScreening:
 
     def failed(self, groups: Iterable[ScreenedNodes]) -> FailedNodes:
         """Put together how nodes failed that do not have the devices."""
-        failed = FailedNodes([node.metadata.name for node in self.nodes])
+        failed = FailedNodes(self._names)
         for kind in groups:
             for position in kind.nodes:
                 failed.add(position, kind.attempt)

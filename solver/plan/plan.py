@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
-from ...models.formats.gc import gc_young_only
+from ...models.formats.gc import gc_paused, gc_young_only
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of
@@ -353,6 +353,7 @@ def _verified_part(
     return replace(solution, stages=stages), part
 
 
+@gc_paused()
 def _built(request: PlanRequest, deadline: float | None) -> tuple[PlanRequest, PlanInstance]:
     """Build the instance; if that takes too long, nothing is left to be planned."""
     try:

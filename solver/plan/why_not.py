@@ -27,7 +27,7 @@ from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import covered_amounts
 from ...models.workload.node_room import device_resources, remaining_after, remaining_allocatable
-from ...models.workload.requests import sum_requests
+from ...models.workload.requests import Requests, sum_requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import DeadlineExceededError, check_deadline
@@ -252,6 +252,8 @@ class UnplacedExplainer:
 
     def _rule_reasons(self, forbidden: Mapping[str, str]) -> Iterator[Reason]:
         """Say how many of the nodes each rule forbids."""
+        if not forbidden:
+            return
         there = [forbidden[node.metadata.name] for node in self._screening.nodes if node.metadata.name in forbidden]
         for rule, number in Counter(there).most_common():
             where = f"{number} of {plural(len(self._screening.nodes), 'node')}"
@@ -431,10 +433,10 @@ class _FirstFitPlacement:
         self._screening = screening
         self._before = state
         self._among = among
-        self._room_by_node = dict(state.room_by_node)
+        self._room_by_node: dict[str, Requests | None] = {}
         # A node that failed for a unit fails for equal ones: room and devices only become fewer.
         self._waiting: dict[Hashable, list[int]] = {}
-        self.state = state.copied(self._room_by_node, devices_are_local=screening.devices_are_local)
+        self.state = state
         self.made: dict[ObjectKey, AllocationResult] = {}
         self.placed = 0
 
@@ -458,6 +460,11 @@ class _FirstFitPlacement:
         attempt = self._screening.attempt(demand, self.state, position)
         if attempt.status is not Status.ALLOCATED:
             return False
+        if not self.placed:
+            # Where nothing is placed, what is known of the state is known for the next gang, too.
+            self._room_by_node = dict(self._before.room_by_node)
+            are_local = self._screening.devices_are_local
+            self.state = self._before.copied(self._room_by_node, devices_are_local=are_local)
         made = dict(zip((ref.key for ref in demand.unit.requested_claims), attempt.allocations, strict=True))
         self.made.update(made)
         self.state.allocated_state.commit(made.items())
