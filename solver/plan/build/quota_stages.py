@@ -13,6 +13,7 @@ sums of shares with larger numbers are hard to bound.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,7 +24,7 @@ from ....models.workload.quota import UNLIMITED, FlavorResource, QuotaProblem
 from ..master_problem import CouplingRow, MasterGangClass, ObjectiveStage, Terms
 from ..quota_ledger import QuotaLedger
 from .gangs import GangAlternative, GangBuilder
-from .quota import AdmissionClass, ExcessVariable, usage_by_queue
+from .quota import AdmissionClass, ExcessVariable, FlavorWay, usage_by_queue
 from .weights import LARGEST_UNIT_COEFFICIENT, Steps
 
 FAIR, BORROWED = "fair", "borrowed"
@@ -213,6 +214,13 @@ class QuotaStages:
         ]
 
     @cached_property
+    def _classes_of(self) -> Mapping[int | None, list[AdmissionClass]]:
+        found: dict[int | None, list[AdmissionClass]] = defaultdict(list)
+        for one in self.classes:
+            found[one.like.queue].append(one)
+        return found
+
+    @cached_property
     def _pairs(self) -> dict[str, list[FlavorResource]]:
         """The flavors of each resource, with quota or in use."""
         nodes = self.problem.nodes
@@ -325,6 +333,16 @@ class QuotaStages:
                 kept.append(one)
         return kept or [UsedAmount(Fraction(0), ShareForm({}, 0, 0))]
 
+    def _most_charged(self, place: int, terms: Mapping[int, int], gangs: GangBuilder) -> int:
+        """The most that these terms come to: of the ways to admit a workload one counts."""
+        total = 0
+        for one in self._classes_of[place]:
+            for group in range(len(one.groups)):
+                ways = (_gangs_of(way) for own in one.ways for way in own.groups[group])
+                amounts = (sum(terms.get(gang, 0) * gangs.gangs[gang].demand for gang in own) for own in ways)
+                total += max(amounts, default=0)
+        return total
+
     def _used_amount(self, place: int, resource: str, gangs: GangBuilder) -> UsedAmount:
         unit = self._units[resource]
         terms: dict[int, int] = {}
@@ -338,6 +356,7 @@ class QuotaStages:
             most += max(own, min(own + charged, limit))
             for gang, amount in weights.items():
                 terms[gang] = terms.get(gang, 0) + amount // unit
+        most = min(most, used + unit * self._most_charged(place, terms, gangs))
         return UsedAmount(self._weighed(place, resource), ShareForm(terms, used // unit, -(-most // unit)))
 
 
@@ -353,6 +372,11 @@ def _chosen_share(forms: tuple[ShareForm, ...], gangs: GangBuilder) -> QueueShar
         gangs.rows.append(CouplingRow(Terms(gangs=terms), upper=form.constant))
         gangs.rows.append(CouplingRow(Terms(gangs={value: 1, choice: -form.most}), upper=0))
     return QueueShare(forms, chosen, counted)
+
+
+def _gangs_of(way: FlavorWay) -> Iterator[int]:
+    yield way.gang
+    yield from (gang for own in way.counts.values() for gang in own.values())
 
 
 def _variable(gangs: GangBuilder, most: int) -> int:
