@@ -86,8 +86,8 @@ class AllocatedState:
         return known[2]
 
     def _number(self, view: NodeView) -> InUse:
-        holds = self.usage.holds
-        held = [(number, found) for number, device in enumerate(view.devices) if (found := holds(device.id))]
+        holds, devices = self.usage.holds, () if self.usage.is_empty else view.devices
+        held = [(number, found) for number, device in enumerate(devices) if (found := holds(device.id))]
         counts = ((number, sum(hold.share_id is not None for hold in found)) for number, found in held)
         shares = {number: count for number, count in counts if count}
         return InUse(

@@ -81,12 +81,17 @@ class Usage:
 
     def without(self, claims: Iterable[ObjectKey]) -> Usage:
         """With these claims unpinned: what they hold is free again."""
-        gone = {claim for claim in claims if self._by_claim.get(claim)}
+        gone = () if self._by_claim.is_empty else {claim for claim in claims if self._by_claim.get(claim)}
         if not gone:
             return self
         freed = {device for claim in gone for device in self._by_claim.get(claim)}
         devices = {device: tuple(hold for hold in self.holds(device) if hold.claim not in gone) for device in freed}
         return Usage(self._by_device.updated(devices), self._by_claim.updated(dict.fromkeys(gone, ())), self._sharing)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether surely no device is held."""
+        return self._by_device.is_empty
 
     def holds(self, device: DeviceId) -> tuple[Hold, ...]:
         """All holds on the device, in the order they were added."""
@@ -159,6 +164,11 @@ class PersistentMap(Generic[K, V]):
         self._middle = middle or {}
         self._recent = recent or {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no key was ever there."""
+        return not (self._base or self._middle or self._recent)
+
     def get(self, key: K) -> tuple[V, ...]:
         """The key's tuple, empty if the key is missing."""
         found = self._recent.get(key)
@@ -168,7 +178,7 @@ class PersistentMap(Generic[K, V]):
 
     def updated(self, changes: Mapping[K, tuple[V, ...]]) -> PersistentMap[K, V]:
         """A mapping with these keys changed; an empty tuple removes its key."""
-        if len(changes) > _SMALL_LAYER and not (self._base or self._middle or self._recent):
+        if len(changes) > _SMALL_LAYER and self.is_empty:
             return PersistentMap(_merge_layers({}, changes))
         recent = {**self._recent, **changes}
         if len(recent) <= _SMALL_LAYER:

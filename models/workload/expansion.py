@@ -69,6 +69,8 @@ class UnmadeUnit(Unit):
         made = self._maker.unit(self._planned, self._number)
         _set(self, "pod", made.pod)
         _set(self, "claims", made.claims)
+        _set(self, "name", made.name)
+        _set(self, "namespace", made.namespace)
         return getattr(self, name)
 
 

@@ -36,8 +36,7 @@ def consumed_capacity(device: Device, ask: ResolvedRequest, gates: FeatureGates)
     return {name: str(amount) for name, amount in drawn.amounts.items()} or None
 
 
-@dataclass(frozen=True, slots=True)
-class TakenDevice:
+class TakenDevice(NamedTuple):
     """A device with what it was taken for."""
 
     ask: ResolvedRequest
@@ -84,16 +83,12 @@ class ResultBuilder:
         asks: Sequence[ResolvedRequest],
         view: NodeView,
     ) -> claim_types.AllocationResult:
-        results = tuple(self._result(claim, position, device) for position, device in enumerate(taken))
-        # The stable variant has never heard of devices that bind to a node.
-        binding = self._gates.variant != "stable"
-        devices = [device.device for device in taken]
-        selector = combined_node_selector(number, devices, view.node.metadata.name, binding)
+        results = tuple([self._result(claim, position, device) for position, device in enumerate(taken)])
         return claim_types.AllocationResult(
             devices=claim_types.DeviceAllocationResult(
                 results=results or None, config=self._configuration(claim, number, taken, asks)
             ),
-            node_selector=self._shared_selector(selector, view.node.metadata.name),
+            node_selector=self._node_selector(number, taken, view.node.metadata.name),
         )
 
     def _configuration(
@@ -117,25 +112,32 @@ class ResultBuilder:
             self._configurations[key] = known
         return known.entries
 
-    def _shared_selector(self, selector: NodeSelector | None, node: str) -> NodeSelector | None:
-        """One object for equal selectors of a node."""
-        latest = self._latest_selector
-        if latest[0] == node and latest[1] == selector:
-            return latest[1]
-        self._latest_selector = node, selector
+    def _node_selector(self, number: int, taken: Sequence[TakenDevice], node: str) -> NodeSelector | None:
+        """The nodes where the devices can be used: one object for all claims that are tied to one node."""
+        # The stable variant has never heard of devices that bind to a node.
+        binding = self._gates.variant != "stable"
+        tied = bool(taken) and bool(node_selection_of(taken[0].device).node_name)
+        if tied and self._latest_selector[0] == node:
+            return self._latest_selector[1]
+        selector = combined_node_selector(number, [device.device for device in taken], node, binding)
+        if tied:
+            self._latest_selector = node, selector
         return selector
 
     def _result(
         self, claim: claim_types.ResourceClaim, position: int, taken: TakenDevice
     ) -> claim_types.DeviceRequestAllocationResult:
         ask, device = taken.ask, taken.device.device
+        driver, pool, name = taken.device.id
+        request = f"{ask.request}/{ask.subrequest}" if ask.subrequest else ask.request
+        if self._is_plain(taken):
+            return claim_types.DeviceRequestAllocationResult(request, driver, pool, name)
         binding = self._gates.binding_conditions
         shared = self._gates.consumable_capacity and device.allow_multiple_allocations
-        driver, pool, name = taken.device.id
         consumed = consumed_capacity(device, ask, self._gates)
         skipped = taken.device.slice.spec.skip_node_operations if self._gates.optional_node_operations else None
         return claim_types.DeviceRequestAllocationResult(
-            request=f"{ask.request}/{ask.subrequest}" if ask.subrequest else ask.request,
+            request=request,
             driver=driver,
             pool=pool,
             device=name,
@@ -146,6 +148,18 @@ class ResultBuilder:
             share_id=share_id(self._seed, claim, position, taken.device.id) if shared else None,
             consumed_capacity=consumed,
             skip_node_operations=skipped or None,
+        )
+
+    def _is_plain(self, taken: TakenDevice) -> bool:
+        """Whether a result has nothing but the names of request and device, as nearly all have."""
+        ask, device = taken.ask, taken.device.device
+        return not (
+            ask.admin
+            or ask.spec.tolerations
+            or device.binding_conditions
+            or device.binding_failure_conditions
+            or device.allow_multiple_allocations
+            or taken.device.slice.spec.skip_node_operations
         )
 
 

@@ -376,6 +376,8 @@ class MemberClaims:
 
     def findings(self, pod: Pod, claims: Iterable[ResourceClaim]) -> Iterator[Finding]:
         """Yield claims that a pod has in place of its group's, and those of others (PGC-2, PGC-3)."""
+        if not self._groups:
+            return
         namespace, name = key_of(pod.metadata)
         named = pod.spec.scheduling_group.pod_group_name if pod.spec.scheduling_group else None
         group = self._groups.get((namespace, named or ""))

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import node_matches, tolerates
+from ...models.formats.decode import QuantityText
 from ...models.kubernetes.claims import DeviceClass, ResourceClaim
 from ...models.kubernetes.core import Node, NodeSelector, Pod, PodResourceClaim, PodSpec, Taint
 from ...models.kubernetes.gates import FeatureGates
@@ -81,6 +82,8 @@ class NodeLoads:
         self._takes_of: dict[int, tuple[PodSpec, Counter[str]]] = {}
         self._extended_of: dict[int, tuple[PodSpec, Counter[str]]] = {}
         self._offers: dict[str, Counter[str] | None] = {}
+        # By what is written; read only.
+        self._same_offers: dict[bytes, Counter[str] | None] = {}
         self._draws = DeviceDraws(cluster, gates)
 
     def enter(self, pod: Pod, node: Node, claims: Iterable[HeldClaim] = ()) -> Iterator[Finding]:
@@ -215,7 +218,11 @@ class NodeLoads:
         """What the node tells that pods may take of it; None: nothing. Read only."""
         name = node.metadata.name
         if name not in self._offers:
-            self._offers[name] = _offered(node)
+            written = _written_offer(node)
+            key = _encode(written)
+            if key not in self._same_offers:
+                self._same_offers[key] = whole_amounts(written) if written else None
+            self._offers[name] = self._same_offers[key]
         return self._offers[name]
 
     def _taken_of(self, node: Node) -> Counter[str]:
@@ -297,10 +304,8 @@ def _pods_by_node(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def _offered(node: Node) -> Counter[str] | None:
-    status = node.status
-    written = (status.allocatable or status.capacity) if status else None
-    return whole_amounts(written) if written else None
+def _written_offer(node: Node) -> Mapping[str, QuantityText] | None:
+    return (node.status.allocatable or node.status.capacity) if node.status else None
 
 
 def _backed_names(cluster: Cluster) -> frozenset[str]:

@@ -34,7 +34,7 @@ from ...models.workload.units import ClaimRef, Unit
 from .gangs import gang_findings, tree_findings
 from .nodes import NodeLoads
 from .payments import template_of, value_findings
-from .pod_rules import pod_rule_findings
+from .pod_rules import have_pod_rules, pod_rule_findings
 from .preferences import preference_value
 from .published import Finding
 from .quota import admitted_pod, quota_findings
@@ -160,7 +160,9 @@ def _plan_findings(
     yield from room_findings(
         cluster, gates, ((unit.node, unit.unit.pod) for unit, _ in queue.known if unit.node is not None)
     )
-    yield from pod_rule_findings(cluster, list(_placed_pods(cluster, units, order)))
+    placed = (unit.unit.pod for unit in units if unit.node is not None)
+    if have_pod_rules(cluster, (pod for pod in placed if pod is not None)):
+        yield from pod_rule_findings(cluster, list(_placed_pods(cluster, units, order)))
     yield from purchase_findings(cluster)
     grouped = ((one.gang, unit.node) for unit, one in queue.known if one.gang is not None and one.gang.parents)
     yield from tree_findings(

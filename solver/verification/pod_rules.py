@@ -56,9 +56,9 @@ class LabelledPods:
 
 def pod_rule_findings(cluster: Cluster, placed: Sequence[tuple[str, Pod, str]]) -> Iterator[Finding]:
     """Yield rules that a plan breaks; ``placed`` are names of units, pods and nodes of the cluster, in their order."""
-    running = list(running_pods(cluster).values())
-    if not (any(asks(pod) for _, pod, _ in placed) or any(keeps_off(pod) for pod in running)):
+    if not have_pod_rules(cluster, (pod for _, pod, _ in placed)):
         return
+    running = list(running_pods(cluster).values())
     state = PlacedPods(cluster)
     for pod in running:
         state.add(pod, pod.spec.node_name or "")
@@ -66,6 +66,13 @@ def pod_rule_findings(cluster: Cluster, placed: Sequence[tuple[str, Pod, str]]) 
         for rule, said in state.broken(pod, cluster.nodes[node]):
             yield Finding(rule, f"{name} on node {node}: {said}")
         state.add(pod, node)
+
+
+def have_pod_rules(cluster: Cluster, placed: Iterable[Pod]) -> bool:
+    """Whether a pod that is placed, or one that runs, says something about others."""
+    # Copies of a pod have one spec.
+    specs = {id(pod.spec): pod for pod in placed}
+    return any(map(asks, specs.values())) or any(map(keeps_off, running_pods(cluster).values()))
 
 
 def asks(pod: Pod) -> bool:

@@ -288,14 +288,15 @@ class Inventory:
                 return PoolView(name, generation, {}, Finding("POOL-5", f"pool {name[1]} is obsolete for the node"))
             if len(generation.slices) + generation.ignored != declared:
                 return PoolView(name, generation, {}, Finding("POOL-6", f"pool {name[1]} is incomplete"))
-        offered = list(published_devices(kept))
-        if problem := self._invalid(offered, generation):
+        offered = {entry.id[2]: entry for entry in published_devices(kept)}
+        if problem := self._invalid(kept, len(offered), generation):
             return PoolView(name, generation, {}, Finding("POOL-9", f"pool {name[1]} is invalid: {problem}"))
-        return PoolView(name, generation, {entry.device.name: entry for entry in offered})
+        return PoolView(name, generation, offered)
 
-    def _invalid(self, offered: list[PublishedDevice], generation: PublishedGeneration) -> str:
-        """POOL-9."""
-        if twice := _first_duplicate([entry.device.name for entry in offered]):
+    def _invalid(self, kept: Sequence[ResourceSlice], names: int, generation: PublishedGeneration) -> str:
+        """POOL-9; the slices give devices so many different names."""
+        if sum([len(piece.spec.devices or ()) for piece in kept]) > names:
+            twice = _first_duplicate([device.name for piece in kept for device in piece.spec.devices or ()])
             return f"device {twice} is published twice"
         if not self._gates.partitionable_devices:
             return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from time import monotonic
 
 from ...models.cluster.cluster import Cluster
@@ -180,6 +181,7 @@ class Replay:
         self.context = context
         self._rules = ClaimRules(context, caller_constraints)
         self._members = MemberClaims(cluster.with_gates(gates).pod_groups)
+        self._has_groups = bool(cluster.constraint_groups)
         self._finals: dict[ObjectKey, FinalClaim] = {}
 
     def busy_nodes(self, nodes: Sequence[Node]) -> frozenset[str]:
@@ -232,7 +234,8 @@ class Replay:
         for claim, allocation in placement.claims:
             key = key_of(claim.metadata)
             self._made[key] = allocation
-            self._finals[key] = FinalClaim(claim, allocation, placement.node)
+            if self._has_groups:
+                self._finals[key] = FinalClaim(claim, allocation, placement.node)
             self._ledger.enter(allocation)
 
     def _room_findings(self, placement: Placement) -> Iterator[Finding]:
@@ -260,8 +263,9 @@ class Replay:
             yield from node_findings(pod, node)
             yield from self._members.findings(pod, (*(claim for claim, _ in placement.claims), *placement.earlier))
             yield from self._room_findings(placement)
-            claims = (*(self.loads.claim_on(claim, node) for claim, _ in placement.claims), *placement.earlier)
-            yield from self.loads.device_findings(pod, claims, node) if self._counts_extended else ()
+            if self._counts_extended:
+                claims = chain((self.loads.claim_on(claim, node) for claim, _ in placement.claims), placement.earlier)
+                yield from self.loads.device_findings(pod, claims, node)
         for claim in placement.earlier:
             key = key_of(claim.metadata)
             allocation = self.allocation(key)

@@ -40,6 +40,9 @@ class ColocatedUnits:
     @property
     def unallocated_claims(self) -> tuple[ClaimRef, ...]:
         """The claims that need devices, each once, but for those that are planned apart."""
+        if len(self.units) == 1 and not self.apart:
+            # The claims of one unit have different names.
+            return self.units[0].unit.requested_claims
         refs: dict[object, ClaimRef] = {}
         for planned in self.units:
             for ref in planned.unit.requested_claims:
