@@ -131,7 +131,7 @@ class ResultBuilder:
         driver, pool, name = taken.device.id
         request = f"{ask.request}/{ask.subrequest}" if ask.subrequest else ask.request
         if self._is_plain(taken):
-            return claim_types.DeviceRequestAllocationResult(request, driver, pool, name)
+            return claim_types.DeviceRequestAllocationResult(request=request, driver=driver, pool=pool, device=name)
         binding = self._gates.binding_conditions
         shared = self._gates.consumable_capacity and device.allow_multiple_allocations
         consumed = consumed_capacity(device, ask, self._gates)
