@@ -111,7 +111,9 @@ class ConstraintRules:
         mode, _ = self._mode(constraint)
         kind, elements, is_list = value
         if mode == "scalars":
-            return frozenset({(kind, elements)})
+            # A list is equal to nothing: it matches itself alone, and of different values one may be a list (CON-9).
+            listed = ("list", entry.id if matching else "")
+            return frozenset({listed if is_list else (kind, elements)})
         if mode in ("Identical", "AllDistinct"):
             # As a whole; lists that count as sets are told apart by the judges alone.
             return frozenset({(kind, elements, is_list)})

@@ -176,6 +176,8 @@ class _Derivation:
                 flaw = judged.flaw(failure.witness, failure.depth)
                 if flaw:
                     unread = judged.left < 0 or (failure.witness.cases and units.has_equal_names)
+                    # A sum that bounds what is there proves the no, although it is not the one that is derived.
+                    unread = unread or (failure.depth == "exact" and not judged.flaw(failure.witness, "bound"))
                     return False, "" if unread else f"on node {failure.nodes[0]}: {flaw}"
                 refused.add(failure.nodes[0])
             for name in failure.nodes:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.families import FAMILIES
-from support.objects import device_class, node
+from support.objects import claim, device, device_class, distinct, node, pool, want
 from support.random_clusters import clusters, examples, gates, load
 from support.related import Related
 
@@ -60,6 +60,14 @@ def test_every_no_of_a_family_is_audited_and_every_yes_found(family):
 @given(clusters(), gates(), st.sampled_from(("strict", "skip")))
 def test_audits_know_the_gates_and_policies(name, gates, policy):
     check(load(*name), feature_gates=gates, cel_errors=policy)
+
+
+def test_audits_know_that_the_first_of_different_values_may_be_a_list():
+    """CON-9: with the feature off it is no value that the others have."""
+    there = [device("d0", x=("a",)), device("d1", x="a")]
+    asked = claim(want(count=2), constraints=(distinct("d.x/x"),))
+    cluster = Cluster.of([device_class(), node(), pool(*there), asked])
+    assert check(cluster, feature_gates=FeatureGates.for_version("1.36")) == Counter(yes=1, no=0)
 
 
 def test_audits_know_expressions_over_devices_and_topologies():
