@@ -47,6 +47,8 @@ _FEW_UNITS = 40
 _MANY_UNITS = 128
 # Rounds of pricing for what a dive has left, and for a few nodes that are emptied.
 _DIVE_ROUNDS = 6
+# Where generation ended early, columns are generated again so often, with a dive each time.
+_DIVES, _ROUNDS_BETWEEN_DIVES = 4, 20
 # What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
 _STARTING_WORK = 0.5
 _SETTLING_WORK = 2.0
@@ -207,8 +209,7 @@ class _StageSolver:
 
     def _is_labeled(self, stage: master_problem.ObjectiveStage) -> bool:
         """Whether nodes are vectors without graphs."""
-        nodes = vector_nodes(self._instance, self._generator.pricer)
-        return nodes is not None and filling_graphs(self._generator, stage) is None
+        return bool(vector_nodes(self._instance, self._generator.pricer)) and not filling_graphs(self._generator, stage)
 
     def _generated(
         self, stage: master_problem.ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
@@ -286,12 +287,11 @@ class _StageSolver:
 
     def _repack(self, stage: master_problem.ObjectiveStage, bound: int | None, work: float) -> None:
         """Make a plan cheaper by packing a few nodes anew, where nodes are vectors."""
-        instance, pricer = self._instance, self._generator.pricer
-        if stage.maximise or stage.brief or stage.terms.usage or instance.start or self._is_close(stage, bound):
+        if stage.maximise or stage.brief or stage.terms.usage or self._instance.start or self._is_close(stage, bound):
             return
-        repacking = NodeRepacking.of(instance, pricer, stage.terms.nodes)
+        repacking = NodeRepacking.of(self._instance, self._generator.pricer, stage.terms.nodes)
         for plan in repacking.plans(self._plan, self._repackings, work, self._limits.deadline) if repacking else ():
-            if plan.is_feasible(instance, self.master.rows):
+            if plan.is_feasible(self._instance, self.master.rows):
                 self._keep_better(stage, plan)
             self._note(stage, bound, 0)
             if self._is_close(stage, bound):
@@ -381,10 +381,14 @@ class _StageSolver:
             filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)
             self._take(stage, filled, bound, wished=relaxation.gangs)
             self._note(stage, bound, generated.rounds)
-        if not self._is_close(stage, bound):
-            dive = DivingHeuristic(self._generator, stage, part).run(relaxation)
-            self._take(stage, dive, bound, wished=relaxation.gangs)
-            self._note(stage, bound, generated.rounds)
+        for number in range(_DIVES if self._is_labeled(stage) else 1):
+            if number and not self._is_close(stage, bound):
+                more = self._generator.run(stage, replace(part, rounds=_ROUNDS_BETWEEN_DIVES), self._most())
+                relaxation = more.relaxation or relaxation
+            if not self._is_close(stage, bound):
+                dive = DivingHeuristic(self._generator, stage, part).run(relaxation)
+                self._take(stage, dive, bound, wished=relaxation.gangs)
+                self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound):
             bound = self._flow(stage, relaxation, bound)
             self._note(stage, bound, generated.rounds)
