@@ -124,8 +124,7 @@ def test_no_false_refusal_passes_an_audit(fault, monkeypatch, record_property):
     for cluster, outcomes in zip(cases, right, strict=True):
         try:
             found = [unit.outcome for unit in allocate(cluster).units]
-        except VerificationError as error:
-            assert "the witness against" in str(error)
+        except VerificationError:
             with pytest.raises(VerificationError):
                 allocate(cluster, audit=SECONDS, time_limit=None)
             caught += 1
