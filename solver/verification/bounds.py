@@ -17,29 +17,25 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_record
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import count
 from math import floor
 from time import monotonic
 
-from msgspec.structs import replace
-
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
-from ...models.formats.decode import QuantityText
-from ...models.kubernetes.core import Node, NodeStatus
+from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import PoolId
-from ...models.kubernetes.node_templates import NodeTemplate, node_from_template, slices_from_template
+from ...models.kubernetes.node_templates import slices_from_template
 from ...models.kubernetes.quantity import NANO
 from ...models.results.plan import DualRow, PlanStage, StageDuals
-from ...models.workload.controller_kinds import daemon_specs
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import Gang, UnitSet, UnitShape, signature_of
 from ...models.workload.units import Unit
 from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
+from .consumption import ConsumptionWeights
 from .devices import CounterStock
 from .payments import (
     FEWEST_NODES,
@@ -47,12 +43,14 @@ from .payments import (
     Payments,
     SharedPrices,
     StageForm,
+    least_spread,
+    marginal_cost,
     reached,
     stage_form,
     value_annotation,
     value_step,
 )
-from .pod_amounts import pod_takes, whole_amounts
+from .pod_amounts import template_nodes
 from .published import PoolView, nano
 from .quota import chosen_pod
 from .quota_bounds import ChargedUnits, QuotaBounds
@@ -132,7 +130,7 @@ class _PlanBounds:
         self._question = question
         self._deadline = deadline
         self._value = value_annotation(names)
-        offers = _offers(question) if question.buy else []
+        offers = template_nodes(question.cluster) if question.buy else []
         slices = [made for template, node in offers for made in slices_from_template(template, node.metadata.name)]
         # Each node that is bought has such pools of its own: nothing in them has a price that all nodes share.
         self._own_pools = frozenset((one.spec.driver, one.spec.pool.name) for one in slices)
@@ -179,6 +177,7 @@ class _PlanBounds:
         quota = None if question.quota is None else QuotaQueue(question.quota, sets)
         charged = None if quota is None else ChargedUnits(quota)
         expander = UnitExpander(question.cluster, question.gates)
+        self._demands = len({one.gang.key for one in sets if one.gang is not None and one.gang.demand is not None})
         total = 0
         for one in sets if quota is None else quota.sets:
             if not one.numbers or one.shape.problems:
@@ -223,13 +222,14 @@ class _PlanBounds:
         """Bound a stage: by bounds of stages that it is the sum of, by its duals, and by what there is at all."""
         form = self._form(stage.stage)
         if form is None:
-            return None
+            return self._counted(stage, earlier)
         sign = 1 if stage.sense == "max" else -1
         step = value_step([*form.units.values(), *(form.of_node(node.price, node.opens) for node in self._nodes)])
         ways: list[Callable[[], Fraction | None]] = [
             partial(self._implied, stage, form, earlier),
-            partial(self._at, stage, form, earlier, rows),
-            partial(self._at, stage, form, earlier, ()),
+            lambda: self._at(stage, form, earlier, self._payments(rows)),
+            lambda: self._at(stage, form, earlier, self._payments(())),
+            partial(self._at_least_costs, stage, form, earlier),
             partial(self._by_kind, stage, form),
         ]
         best: Fraction | None = None
@@ -243,10 +243,27 @@ class _PlanBounds:
                     break
         return None if best is None else sign * best
 
+    def _counted(self, stage: PlanStage, earlier: Sequence[tuple[PlanStage, Fraction | None]]) -> Fraction | None:
+        """Bound a stage that is no sum over units by the number of coverage groups, or of units and nodes."""
+        if stage.stage == "coverage":
+            return Fraction(self._demands)
+        if stage.stage != "spread":
+            return None
+        counts = [Fraction(str(one.value)) for one, _ in earlier if one.stage in ("admitted", "admitted=count")]
+        return least_spread(floor(max(counts, default=ZERO)), sum(node.number for node in self._nodes))
+
     def _form(self, name: str) -> StageForm | None:
         """What a stage counts; None for one that is not read here."""
         shapes = {key: one.shape for key, one in self._kinds.items()}
-        return stage_form(name, shapes, grouped=bool(self._question.cluster.constraint_groups))
+        form = stage_form(name, shapes, grouped=bool(self._question.cluster.constraint_groups))
+        # What there is of each kind is not known where nodes are bought.
+        return None if form is not None and form.consumption and self._question.buy else form
+
+    def _payments(self, rows: Sequence[DualRow]) -> Payments:
+        payments = Payments(self._names, self._own_pools)
+        for row in rows:
+            payments.read(row)
+        return payments
 
     def _implied(
         self, stage: PlanStage, form: StageForm, earlier: Sequence[tuple[PlanStage, Fraction | None]]
@@ -271,13 +288,10 @@ class _PlanBounds:
         stage: PlanStage,
         form: StageForm,
         earlier: Sequence[tuple[PlanStage, Fraction | None]],
-        rows: Sequence[DualRow],
+        payments: Payments,
     ) -> Fraction | None:
-        """Bound a stage at these duals."""
+        """Bound a stage at these payments."""
         sign = 1 if stage.sense == "max" else -1
-        payments = Payments(self._names, self._own_pools)
-        for row in rows:
-            payments.read(row)
         whole, constant = StageForm().plus(form, Fraction(sign)), ZERO
         for one, _ in earlier:
             factor = payments.stages.get(one.stage, ZERO)
@@ -290,8 +304,44 @@ class _PlanBounds:
             whole = whole.plus(StageForm(price=Fraction(1)), -payments.budget)
             constant += payments.budget * self._question.budget
         constant += self._left(payments.shared)
+        payments.shared = self._with_costs(payments.shared, whole)
         nodes = self._nodes_worth(whole, payments)
         return None if nodes is None else sign * (constant + self._units_worth(whole, payments) + nodes)
+
+    def _with_costs(self, shared: SharedPrices, form: StageForm) -> SharedPrices:
+        """Prices with what a form, which costs, counts of devices."""
+        if not form.is_of_devices:
+            return shared
+        costs = replace_record(shared, preference=-form.preference, consumption=-form.consumption)
+        return replace_record(costs, weights=self._weights if form.consumption else None)
+
+    @cached_property
+    def _weights(self) -> ConsumptionWeights:
+        return ConsumptionWeights(self._question.cluster)
+
+    def _at_least_costs(
+        self, stage: PlanStage, form: StageForm, earlier: Sequence[tuple[PlanStage, Fraction | None]]
+    ) -> Fraction | None:
+        """Bound a stage about devices: each placed unit counts at least what it does alone on its best node."""
+        if not form.is_of_devices:
+            return None
+        shared, payments = self._with_costs(SharedPrices(), StageForm().plus(form, Fraction(-1))), self._payments(())
+        costs: dict[bytes, Fraction] = {}
+        for key, one in self._kinds.items():
+            worths = [self._most_worth(node, {(one.kind, 1): _LARGEST_COST}, shared) for node in self._nodes]
+            if None in worths:
+                return None
+            costs[key] = _LARGEST_COST - max(filter(None, worths), default=ZERO)
+        domains = ("", *(domain for own in self._domains.values() for domain in own))
+        payments.places = {(key, domain): cost for key, cost in costs.items() for domain in domains}
+        counted: set[bytes] = set()
+        for known, _ in earlier:
+            own = self._form(known.stage)
+            if own and own.units and known.sense == "max" and counted.isdisjoint(own.units):
+                counted.update(own.units)
+                numbers = {key: one.units for key, one in self._kinds.items()}
+                payments.stages[known.stage] = marginal_cost(own.units, costs, numbers, reached(known.value, 1))
+        return self._at(stage, form, earlier, payments)
 
     def _units_worth(self, whole: StageForm, payments: Payments) -> Fraction:
         """What units and gangs are worth beyond the payments for their places."""
@@ -357,12 +407,29 @@ class _PlanBounds:
             (min(most[key], Fraction(self._kinds[key].free)) * weight for key, weight in form.units.items()), ZERO
         )
         for gang, members in self._gangs.items():
-            missing = gang.minimum is None and any(most[key] < number for key, number in members.items())
-            if not (missing or gang.problem or gang.too_small(members.total())):
+            counted = [(key, number) for key, number in members.items() if key in form.units]
+            missing = gang.minimum is None and any(most[key] < number for key, number in counted)
+            if not (missing or gang.problem or gang.too_small(members.total()) or self._fits_nowhere(gang, members)):
                 total += sum(
                     (min(most[key], Fraction(n)) * form.units.get(key, ZERO) for key, n in members.items()), ZERO
                 )
         return total if self._charged is None else total + self._charged.most_placed(form.units, most)
+
+    def _fits_nowhere(self, gang: Gang, members: Counter[bytes]) -> bool:
+        """Whether no domain has room for as many members as have to be placed, each node for itself."""
+        if gang.minimum is not None and gang.minimum <= len(gang.running_nodes):
+            return False
+        needed = members.total() if gang.minimum is None else gang.minimum - len(gang.running_nodes)
+        of_members = {(self._kinds[key].kind, number): Fraction(1) for key, number in members.items()}
+        room: dict[str, Fraction] = defaultdict(Fraction)
+        for node in self._nodes:
+            worth = self._most_worth(node, of_members, SharedPrices())
+            if worth is None:
+                return False
+            for domain in self._domains_of(node.bundles.node) if gang.domain is not None else ("",):
+                room[domain] += worth * node.number
+        own = (most for domain, most in room.items() if gang.domain is None or domain.startswith(f"{gang.domain}="))
+        return max(own, default=ZERO) < needed
 
     def _nodes_worth(self, whole: StageForm, payments: Payments) -> Fraction | None:
         """What all nodes take at most; no more of them than there are units."""
@@ -426,26 +493,5 @@ class _PlanBounds:
         return total
 
 
-def _offers(question: BoundQuestion) -> list[tuple[NodeTemplate, Node]]:
-    """A node of each template, as it is with the pods of DaemonSets."""
-    found = []
-    for name, template in question.cluster.node_templates.items():
-        numbered = (f"{name}-{number}" for number in count(1))
-        unused = next(one for one in numbered if one not in question.cluster.nodes)
-        found.append((template, node_of_template(question.cluster, template, unused)))
-    return found
-
-
-def node_of_template(cluster: Cluster, template: NodeTemplate, name: str) -> Node:
-    """The node of this name that a template makes, less what the pods of DaemonSets take of it."""
-    node = node_from_template(template, name)
-    offered = (node.status.allocatable or node.status.capacity) if node.status else None
-    specs = list(daemon_specs(cluster, node)) if offered else []
-    if not offered or not specs:
-        return node
-    taken = sum(map(pod_takes, specs), Counter[str]())
-    left: dict[str, QuantityText] = {
-        resource: f"{max(0, amount - taken[resource])}{'m' if resource == 'cpu' else ''}"
-        for resource, amount in whole_amounts(offered).items()
-    }
-    return replace(node, status=NodeStatus(allocatable=left, capacity=template.spec.capacity))
+# More than any unit counts; a lower one would only make bounds worse.
+_LARGEST_COST = Fraction(10**9)

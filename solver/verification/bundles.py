@@ -63,11 +63,12 @@ class _Use(NamedTuple):
 
 
 class _Alternative(NamedTuple):
-    """So many devices of groups for one request; ``whole``: all of them."""
+    """So many devices of groups for one request; ``whole``: all of them. ``price`` is paid for choosing it."""
 
     needed: int
     whole: bool
     uses: tuple[_Use, ...]
+    price: Fraction
 
 
 class _KindFace(NamedTuple):
@@ -104,11 +105,15 @@ class NodeFace(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A kind of unit on a node: what it needs of it, the options of its requests, and the rules about them."""
+    """A kind of unit on a node: what it needs of it, the options of its requests, and the rules about them.
+
+    ``ranks`` are those of the options in the lists of their requests.
+    """
 
     needs: Amounts
     options: tuple[DeviceOption, ...]
     audit: NodeAudit
+    ranks: tuple[int, ...]
 
 
 class NodeBundles:
@@ -151,7 +156,18 @@ class NodeBundles:
         except NoAllocationError:
             return None
         needs = self._loads.needs(pod, node) if pod is not None else {}
-        return _Read(tuple(sorted((name, amount) for name, amount in needs.items() if amount)), options, audit)
+        ranks = {
+            (number, f"{request.name}/{one.name}"): rank
+            for number, claim in enumerate(claims)
+            for request in claim.spec.devices.requests or ()
+            for rank, one in enumerate(request.first_available or ())
+        }
+        return _Read(
+            tuple(sorted((name, amount) for name, amount in needs.items() if amount)),
+            options,
+            audit,
+            tuple(ranks.get((one.claim, one.name), 0) for one in options),
+        )
 
     def face(self, kinds: Sequence[tuple[UnitKind, int]], prices: SharedPrices) -> tuple[NodeFace, tuple[int, ...]]:
         """The node for these kinds, at most so many units of each, and the numbers of those that it takes."""
@@ -266,6 +282,11 @@ class _DeviceGroups:
         total = Fraction(0) if shared else prices.devices.get(device.id, Fraction(0))
         for name, amount in amounts if shared else ():
             total += prices.capacities.get((device.id, str(name)), Fraction(0)) * amount / NANO
+        weights = prices.weights if prices.consumption else None
+        if weights is not None and shared:
+            total += prices.consumption * weights.of_share(device, ((str(name), amount) for name, amount in amounts))
+        elif weights is not None:
+            total += prices.consumption * weights.of_device(device, audit.draws(device))
         # Where devices give, what is drawn may be more than what is left.
         if prices.counters and not shared and audit.draws(device) and not audit.gives(view):
             for key, amount in device.consumption:
@@ -288,7 +309,8 @@ class _DeviceGroups:
             admin = is_admin(one.option.requested)
             uses[number][_Use(self._group_of[device], one.amounts, one.price, one.tokens, admin)] = None
         for number, option in enumerate(self._reads[place].options):
-            alternative = _Alternative(option.count, option.whole, tuple(uses[number]))
+            paid = self._prices.preference * self._reads[place].ranks[number]
+            alternative = _Alternative(option.count, option.whole, tuple(uses[number]), paid)
             found[option.claim, option.request].append(alternative)
         return tuple(map(tuple, found.values())), self._relations[place]
 
@@ -365,6 +387,7 @@ class _BundleModel:
                 chosen = [self._model.new_int_var(0, most, "") for _ in alternatives]
                 self._model.add(sum(chosen) == count)
             for one, alternative in zip(chosen, alternatives, strict=True):
+                self.paid += [(one, alternative.price)] if alternative.price else []
                 for use, variable in self._uses(one, alternative, most):
                     for relation, token in use.tokens:
                         compared[relation][token].append((number, variable))

@@ -18,30 +18,48 @@ from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from ...models.results.common import ProofKind
 from ...models.results.plan import DualRow, Number, PlanDocument, PlanStage, relative_gap
 from ...models.workload.unit_classes import UnitSet, UnitShape
+from .consumption import ConsumptionWeights
 from .published import Finding
 from .verify import Replay
 
 ZERO = Fraction(0)
 FEWEST_NODES = "fewest-nodes"
 FREE_DOMAINS = "free-domains"
+PREFERENCE, LEAST_CONSUMPTION = "preference", "least-consumption"
 Role = tuple[bytes, str]
 """The signature of a unit's shape, and the domain of its gang as label and value; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageForm:
-    """A linear form over plans: what a placed unit of a shape counts, and what a node in use costs."""
+    """A linear form over plans: what a placed unit of a shape counts, and what a node in use costs.
+
+    ``preference`` and ``consumption`` are factors of what the devices of units count in the stages of these names.
+    """
 
     units: Mapping[bytes, Fraction] = field(default_factory=dict)
     price: Fraction = ZERO
     opened: Fraction = ZERO
+    preference: Fraction = ZERO
+    consumption: Fraction = ZERO
+
+    @property
+    def is_of_devices(self) -> bool:
+        """Whether it counts which devices units have."""
+        return bool(self.preference or self.consumption)
 
     def plus(self, other: StageForm, factor: Fraction) -> StageForm:
         """The sum with so many times another form."""
         units = {
             key: self.units.get(key, ZERO) + factor * other.units.get(key, ZERO) for key in {*self.units, *other.units}
         }
-        return StageForm(units, self.price + factor * other.price, self.opened + factor * other.opened)
+        return StageForm(
+            units,
+            self.price + factor * other.price,
+            self.opened + factor * other.opened,
+            self.preference + factor * other.preference,
+            self.consumption + factor * other.consumption,
+        )
 
     def of_node(self, price: Fraction, opens: bool) -> Fraction:
         """What a node of this price counts when it is in use, and if it was not in use before."""
@@ -66,6 +84,10 @@ def stage_form(name: str, shapes: Mapping[bytes, UnitShape], *, grouped: bool) -
         return StageForm(price=Fraction(1))
     elif head == FEWEST_NODES and not grouped:
         return StageForm(opened=Fraction(1))
+    elif head == PREFERENCE and not grouped:
+        return StageForm(preference=Fraction(1))
+    elif head == LEAST_CONSUMPTION and not grouped:
+        return StageForm(consumption=Fraction(1))
     else:
         return None
     return StageForm({key: weight for key, weight in weights.items() if weight})
@@ -88,11 +110,17 @@ def _requested_devices(shape: UnitShape) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class SharedPrices:
-    """What must be paid for what several nodes reach: devices, counters and capacities, for one whole unit each."""
+    """What must be paid for what several nodes reach: devices, counters and capacities, for one whole unit each.
+
+    ``preference`` is paid for each rank of an alternative, ``consumption`` for one of what devices consume.
+    """
 
     devices: dict[DeviceId, Fraction] = field(default_factory=dict)
     counters: dict[tuple[PoolId, str, str], Fraction] = field(default_factory=dict)
     capacities: dict[tuple[DeviceId, str], Fraction] = field(default_factory=dict)
+    preference: Fraction = ZERO
+    consumption: Fraction = ZERO
+    weights: ConsumptionWeights | None = None
 
 
 @dataclass
@@ -156,6 +184,24 @@ def reached(value: Number, side: int) -> Fraction:
 _EXACT_DIGITS, _ROUNDED_PART = 15, 10**12
 
 
+def marginal_cost(
+    weights: Mapping[bytes, Fraction], costs: Mapping[bytes, Fraction], units: Mapping[bytes, int], value: Fraction
+) -> Fraction:
+    """What the last unit costs for one of a stage, the cheapest units being placed until the stage has its value."""
+    last, left = ZERO, value
+    for ratio, key in sorted((costs[key] / weight, key) for key, weight in weights.items() if weight > 0):
+        if left <= 0:
+            break
+        last, left = ratio, left - weights[key] * units[key]
+    return last
+
+
+def least_spread(units: int, nodes: int) -> Fraction:
+    """The smallest sum of the squares of the numbers of units on nodes."""
+    each, more = divmod(units, nodes) if nodes else (0, 0)
+    return Fraction(more * (each + 1) ** 2 + (nodes - more) * each**2)
+
+
 def value_step(amounts: Iterable[Fraction]) -> Fraction:
     """The step of all sums of such amounts."""
     positive = {abs(amount) for amount in amounts if amount}
@@ -186,7 +232,7 @@ def value_findings(
         if head == FREE_DOMAINS and (free := _free_domains(cluster, gates, opened, label)) != stage.value:
             yield Finding("PLAN-VALUE", f"the stage {stage.stage} is said to be {stage.value}, and is {free}")
         form = stage_form(stage.stage, shapes, grouped=bool(cluster.constraint_groups))
-        if form is None or "annotation:" in stage.stage:
+        if form is None or form.is_of_devices or "annotation:" in stage.stage:
             continue
         value = sum((form.units.get(key, ZERO) * number for key, number in numbers.items()), form.price * cost)
         if form.opened:

@@ -32,13 +32,14 @@ from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
 from ...models.workload.unit_classes import UnitSet, UnitShape, signature_of
 from ...models.workload.units import ClaimRef, Unit
-from .bounds import BoundQuestion, audited_bounds, node_of_template
+from .bounds import BoundQuestion, audited_bounds
 from .documents import LATE, CheckQuestion, Lines, line
 from .gangs import covered_groups
 from .node_pools import pool_templates, starting_nodes
 from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, value_annotation
 from .plan_admissions import PlanAdmissions
 from .plans import plan_placements, plan_violations
+from .pod_amounts import node_of_template
 from .preferences import preference_value
 from .state import ExpressionTimeoutError
 from .steps import step_violations
@@ -471,7 +472,7 @@ class PlanCheck:
         """What units that wait count in a stage; None for a stage that is not about units."""
         shapes = {shape.signature: shape for shape in self._shapes.values()}
         form = stage_form(stage, shapes, grouped=bool(self._cluster.constraint_groups))
-        if form is None or form.price or form.opened:
+        if form is None or form.price or form.opened or form.is_of_devices:
             return None
         counted = [self._shapes[key] for one in units if (key := _key(one)) in self._shapes]
         return sum((form.units.get(shape.signature, ZERO) for shape in counted), ZERO)

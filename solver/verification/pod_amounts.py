@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import count
 from math import ceil
 
 from msgspec.structs import replace
@@ -16,11 +17,13 @@ from msgspec.structs import replace
 from ...models.cluster.cluster import Cluster
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
-from ...models.kubernetes.core import Container, Pod, PodSpec, ResourceRequirements
+from ...models.kubernetes.core import Container, Node, NodeStatus, Pod, PodSpec, ResourceRequirements
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
+from ...models.kubernetes.node_templates import NodeTemplate, node_from_template
 from ...models.kubernetes.quantity import NANO, Quantity
 from ...models.kubernetes.slices import Device, ResourceSlice
+from ...models.workload.controller_kinds import daemon_specs
 from .published import Finding
 
 MADE_FOR_ENTRY = "resource.kubernetes.io/pod-claim-name"
@@ -263,3 +266,28 @@ def _drawing_devices(slices: Iterable[ResourceSlice]) -> dict[DeviceId, Device]:
                     # A device of an older slice with this name is none any more.
                     found.pop((*pool, device.name), None)
     return found
+
+
+def template_nodes(cluster: Cluster) -> list[tuple[NodeTemplate, Node]]:
+    """A node of each template, as it is with the pods of DaemonSets."""
+    found = []
+    for name, template in cluster.node_templates.items():
+        numbered = (f"{name}-{number}" for number in count(1))
+        unused = next(one for one in numbered if one not in cluster.nodes)
+        found.append((template, node_of_template(cluster, template, unused)))
+    return found
+
+
+def node_of_template(cluster: Cluster, template: NodeTemplate, name: str) -> Node:
+    """The node of this name that a template makes, less what the pods of DaemonSets take of it."""
+    node = node_from_template(template, name)
+    offered = (node.status.allocatable or node.status.capacity) if node.status else None
+    specs = list(daemon_specs(cluster, node)) if offered else []
+    if not offered or not specs:
+        return node
+    taken = sum(map(pod_takes, specs), Counter[str]())
+    left: dict[str, QuantityText] = {
+        resource: f"{max(0, amount - taken[resource])}{'m' if resource == 'cpu' else ''}"
+        for resource, amount in whole_amounts(offered).items()
+    }
+    return replace(node, status=NodeStatus(allocatable=left, capacity=template.spec.capacity))

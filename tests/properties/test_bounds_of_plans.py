@@ -9,22 +9,33 @@ from fractions import Fraction
 from random import Random
 
 import pytest
+from support.plan_by_force import by_force
+from support.plan_devices import TooLargeError
 from support.random_plans import CHAINS, FAMILIES, plan_manifests
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import gates_of
 from drasat.models.manifests.reader import read_manifests
-from drasat.models.results.plan import DualRow, StageDuals
+from drasat.models.results.plan import DualRow, PlanStage, StageDuals
 from drasat.solver.plan.plan import plan
 from drasat.solver.verification.bounds import BoundQuestion, audited_bounds
 
 SEEDS = 5
+# Families whose units may have other devices, or devices that consume more.
+WITH_CHOICES = ("partitions", "shares", "alternatives", "network", "gangs", "priorities", "mixed")
 STAGES = ("priority", "admitted=devices", "admitted=annotation:team.example/worth", "admitted", "fewest-nodes")
 
 
-def asked(family, seed):
+OF_DEVICES = ("admitted", "preference", "least-consumption", "spread")
+
+
+def asked(family, seed, of_devices=False):
     """A member of a family with what is asked about it."""
     documents = plan_manifests(family, seed)
+    if of_devices:
+        # What there is of each kind is not known where nodes are bought.
+        cluster = Cluster.build(read_manifests([documents])[0])
+        return cluster, {"objective": OF_DEVICES, "buy": False, "only_new": False}
     random = Random(f"bounds/{family}/{seed}")
     buys = any(one["kind"] == "NodeTemplate" for one in documents)
     stages = [random.choice(STAGES[:3]), "admitted", random.choice(["cost", "fewest-nodes"]) if buys else STAGES[-1]]
@@ -47,9 +58,9 @@ def shaken(found, random):
         yield StageDuals(stage=one.stage, rows=tuple(rows))
 
 
-def told(family, seed):
+def told(family, seed, of_devices=False):
     """Each stage with the bound of its own duals, and the bounds that other duals give."""
-    cluster, options = asked(family, seed)
+    cluster, options = asked(family, seed, of_devices)
     found = plan(cluster, gap=0, time_limit=None, duals=True, **options)
     question = BoundQuestion(cluster, gates_of(None), buy=options["buy"], only_new=options["only_new"])
     bounds = [*audited_bounds(question, found.objective, found.duals)]
@@ -58,10 +69,10 @@ def told(family, seed):
     return [*zip(found.objective, bounds, *others, strict=True)]
 
 
-def check(family, seed):
+def check(family, seed, of_devices=False):
     """No bound is beyond the value of the plan; return how many stages there are, and how many of them it closes."""
     counts = Counter()
-    for stage, own, *others in told(family, seed):
+    for stage, own, *others in told(family, seed, of_devices):
         sign = 1 if stage.sense == "max" else -1
         for bound in (own, *others):
             assert bound is None or sign * bound >= sign * Fraction(str(stage.value)), (family, seed, stage, bound)
@@ -77,10 +88,44 @@ def test_no_plan_exceeds_a_bound_whatever_the_duals_are(family):
     assert 2 * counts["closed"] >= counts["stages"] or family in ("shared-claims", *CHAINS)
 
 
+def test_a_gang_may_have_members_that_count_nothing_in_a_stage():
+    """One of its members asks for no device: the bound by kinds took it for one that fits nowhere."""
+    check("gangs", 210)
+
+
+@pytest.mark.parametrize("family", WITH_CHOICES)
+def test_no_plan_costs_less_in_stages_about_devices(family):
+    counts = sum((check(family, seed, of_devices=True) for seed in range(SEEDS)), Counter())
+    # A weight that is too low would close none, and one that is too high cut off plans.
+    assert 2 * counts["closed"] >= counts["stages"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_bound_of_preference_is_beyond_what_brute_force_finds(seed):
+    documents = plan_manifests("alternatives", seed)
+    try:
+        best = by_force(documents, ["admitted", "preference"])
+    except TooLargeError:
+        pytest.skip("too large")
+    cluster = Cluster.build(read_manifests([documents])[0])
+    stages = [
+        PlanStage(stage=name, value=value, bound=None, proven=False, gap=None, sense=sense)
+        for (name, value), sense in zip(best.items(), ("max", "min"), strict=True)
+    ]
+    random = Random(seed)
+    found = plan(cluster, objective=["admitted", "preference"], gap=0, time_limit=None, duals=True)
+    for duals in (found.duals, (), [*shaken(found, random)]):
+        most, least = audited_bounds(BoundQuestion(cluster, gates_of(None)), stages, duals)
+        assert most is None or most >= best["admitted"]
+        assert least is None or least <= best["preference"]
+
+
 def main(first, count, *families):
     """A long run."""
     for family in families or FAMILIES:
-        print(family, dict(sum((check(family, seed) for seed in range(first, first + count)), Counter())), flush=True)
+        for of_devices in (False, True) if family in WITH_CHOICES else (False,):
+            seeds = range(first, first + count)
+            print(family, dict(sum((check(family, seed, of_devices) for seed in seeds), Counter())), flush=True)
 
 
 if __name__ == "__main__":

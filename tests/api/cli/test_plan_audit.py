@@ -30,19 +30,19 @@ def test_every_stage_of_an_example_is_audited(drasat, examples, name):
 
 def test_a_stage_that_audits_do_not_read_is_not_proven(drasat, examples):
     """Neither for a reader of the document nor for one of the table."""
-    asked = ("--objective", "admitted,spread")
+    asked = ("--objective", "admitted,compact")
     plain = plan(drasat, examples / "plan-queue", *asked)
     document = plan(drasat, examples / "plan-queue", *asked, "--audit", "200s")
-    admitted, spread = document["objective"]
+    admitted, compact = document["objective"]
     assert (admitted["proven"], admitted["proof"]) == (True, "audited")
-    assert (spread["proven"], spread["proof"], spread["bound"]) == (False, None, None)
+    assert (compact["proven"], compact["proof"], compact["bound"]) == (False, None, None)
     # The claim of the solver is there by its name.
-    assert spread["solverBound"] == plain["objective"][1]["bound"]
+    assert compact["solverBound"] == plain["objective"][1]["bound"]
     assert (plain["outcome"], document["outcome"], document["certified"]) == ("Optimal", "Feasible", False)
     done = drasat("plan", "-f", examples / "plan-queue", *asked, "--audit", "200s")
     # Units are left, and it is not proven that there has to be one.
     assert (done.code, "Optimal" in done.out + done.err) == (3, False)
-    assert f"spread: {spread['value']}, no bound known; the solver says at least" in done.err
+    assert f"compact: {compact['value']}, no bound known; the solver says at least" in done.err
 
 
 def test_running_pods_that_may_move_leave_nothing_that_is_audited(drasat, examples):

@@ -188,11 +188,13 @@ def test_moves_are_not_planned_beside_coverage():
         plan(cluster(1, 4, shape("s", "a", 1, 2, 10, 20)), moves=1)
 
 
-def test_an_audit_does_not_call_the_stage_audited():
+def test_an_audit_counts_groups_and_has_no_bound_of_what_they_need():
     given = shape("s", "a", 1, 4, 10, 25)
     document = plan(cluster(2, 2, given), objective=STAGES, audit=20).document
-    assert document.outcome == "Optimal"
-    assert "audited" not in {stage.proof.value for stage in document.objective if stage.value}
+    covered, nodes = document.objective
+    assert (covered.bound, covered.proven, nodes.proven) == (1, True, False)
+    assert (nodes.bound, nodes.solver_bound) == (0, 2)
+    assert document.outcome == "Feasible"
 
 
 @pytest.mark.parametrize("key", ["value", "\\u0076alue"])
