@@ -166,6 +166,8 @@ def derived_outcomes(
         If a witness is wrong: a defect of drasat.
 
     """
+    if all(one.outcome is not Status.UNALLOCATABLE for one in outcomes):
+        return tuple(outcomes)
     asked = _failures_by_unit(question, outcomes, without)
     found = list(outcomes)
     for number, derived in derive_refusals(question, outcomes, sets, asked, deadline).items():

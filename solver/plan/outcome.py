@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
@@ -42,6 +42,7 @@ from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
 from ..engines.outcome import ClaimConsumers, claim_answers, missing_reference_reasons
+from ..verification.payments import cannot_be_better
 from ..verification.plans import plan_violations
 
 OPTIMAL = "Optimal"
@@ -292,6 +293,20 @@ class PlanOutcome:
         """The stages that the verifier counts again: of plans that move running pods those about units and domains."""
         own = ("admitted", "free-domains", "priority")
         return tuple(one for one in self.objective if not is_moving or one.stage.partition("=")[0] in own)
+
+    def with_derived_witnesses(self, queue: Sequence[QueuedUnit]) -> PlanOutcome:
+        """The answer in which stages whose values may be better rest on the solver, as the verifier reads them."""
+        if all(one.proof is not ProofKind.WITNESS for one in self.objective):
+            return self
+        pairs = zip(self.units, queue, strict=False)
+        unplaced = {planned.unit_set.shape for unit, planned in pairs if unit.node is None}
+        stages = (
+            one
+            if one.proof is not ProofKind.WITNESS or cannot_be_better(one, unplaced)
+            else replace_fields(one, proof=ProofKind.SOLVER)
+            for one in self.objective
+        )
+        return replace(self, objective=tuple(stages))
 
     @property
     def placed(self) -> int:

@@ -236,6 +236,7 @@ def plan(
         if lifted:
             answer, cluster = lifted.settled(answer, cluster)
         check(cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
+    answer = answer.with_derived_witnesses(queue)
     time.lap("verify")
     interrupted = solution.interrupted
     if audit is not None:

@@ -184,6 +184,18 @@ def reached(value: Number, side: int) -> Fraction:
 _EXACT_DIGITS, _ROUNDED_PART = 15, 10**12
 
 
+def cannot_be_better(stage: PlanStage, unplaced: Iterable[UnitShape]) -> bool:
+    """Whether the value alone shows that no plan is better: nothing is spent, or no unit that counts is unplaced."""
+    if stage.sense == "min":
+        return stage.value == 0
+    if stage.stage.partition("=")[0] not in ("priority", "admitted"):
+        return False
+    left = {shape.signature: shape for shape in unplaced}
+    form = stage_form(stage.stage, left, grouped=False)
+    # What units count in other stages is not read here: then all of them have to be placed.
+    return not left if form is None else all(weight <= 0 for weight in form.units.values())
+
+
 def marginal_cost(
     weights: Mapping[bytes, Fraction], costs: Mapping[bytes, Fraction], units: Mapping[bytes, int], value: Fraction
 ) -> Fraction:

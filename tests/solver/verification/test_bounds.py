@@ -6,8 +6,10 @@ from support.objects import claim, device, device_class, labels, node, pool, wan
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import gates_of
 from drasat.models.results.plan import DualRow, PlanStage, StageDuals
+from drasat.models.workload.queue import read_queue
 from drasat.solver.verification.audit_rows import LARGEST_COEFFICIENT, audit_solver, post_at_most, run_audit
 from drasat.solver.verification.bounds import BoundQuestion, audited_bounds
+from drasat.solver.verification.payments import cannot_be_better
 
 
 def test_a_row_with_odd_amounts_allows_all_that_is_left():
@@ -41,3 +43,21 @@ def test_the_capacity_of_a_device_that_other_nodes_see_counts():
     stage = PlanStage(stage="admitted", value=2, bound=2, proven=True, gap=0, sense="max")
     question = BoundQuestion(cluster, gates_of(None))
     assert list(audited_bounds(question, [stage], [StageDuals(stage="admitted", rows=rows)])) == [2]
+
+
+def test_a_value_is_a_witness_only_if_nothing_that_counts_is_left():
+    [left] = read_queue(Cluster.of([device_class(), node(), claim(want("r"))]))
+
+    def told(name, value, sense="max"):
+        return PlanStage(stage=name, value=value, bound=value, proven=True, gap=0.0, sense=sense)
+
+    assert cannot_be_better(told("cost", 0, "min"), [left.shape])
+    assert not cannot_be_better(told("cost", 1, "min"), [])
+    assert cannot_be_better(told("admitted", 1), [])
+    assert not cannot_be_better(told("admitted", 1), [left.shape])
+    # A unit of another priority does not count.
+    assert cannot_be_better(told("priority=100", 1), [left.shape])
+    assert not cannot_be_better(told("priority=0", 1), [left.shape])
+    # What it counts in such a stage is not read, and other stages are no sums over units.
+    assert not cannot_be_better(told("admitted=capacity:memory", 1), [left.shape])
+    assert not cannot_be_better(told("preferences", 1), [])
