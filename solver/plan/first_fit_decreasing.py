@@ -234,7 +234,7 @@ _MOST_NODES = 2000
 _SIZE_PARTS = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class _PackedNode:
     """A node in use, with units by class."""
 
@@ -282,12 +282,18 @@ class NodeRepacking:
         packed = [_PackedNode(column.node_class, column.counts) for column, number in columns for _ in range(number)]
         if not _LEAST_REPACKED <= len(packed) <= _MOST_NODES:
             return
-        scarce, vain = self._scarce(packed), 0
+        scarce, vain, tried = self._scarce(packed), 0, set[tuple[_PackedNode, ...]]()
         while vain < _REPACKINGS_IN_VAIN and work > 0 and not is_past(deadline):
             chosen = self._chosen(packed, scarce, Random(next(rounds)))
-            others = [node for place, node in enumerate(packed) if place not in set(chosen)]
+            asked = (packed[chosen[0]], *sorted(packed[place] for place in chosen[1:]))
+            if asked in tried:
+                # The answer would be the same.
+                vain += 1
+                continue
+            tried.add(asked)
+            others = [node for place, node in enumerate(packed) if place not in chosen]
             limits = Limits(deadline=deadline, work=min(work, _REPACKING_WORK))
-            found, spent = self._repacked([packed[place] for place in chosen], others, scarce, limits)
+            found, spent = self._repacked(asked, others, scarce, limits)
             work -= spent
             is_better = self._cost((*others, *found)) < self._cost(packed)
             packed, vain = [*others, *found], 0 if is_better else vain + 1

@@ -221,6 +221,7 @@ class _Labels:
         parts = list[tuple[_Array, _Array, _Array, _Array]]()
         labels = 0
         for step in range(int(most.max()) + 1):
+            check_deadline(self._deadline)
             there = np.flatnonzero(most >= step)
             copies = most[there] - step if worth > 0 else np.full(len(there), step, dtype=np.int64)
             sums = potential[there] - (kept - worth * copies)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from drasat.solver.plan import first_fit_decreasing
 from drasat.solver.plan.filling_graph import VectorNode
 from drasat.solver.plan.first_fit_decreasing import NodeRepacking, pack_decreasing
 from drasat.solver.plan.master_problem import (
@@ -87,6 +88,24 @@ def test_what_is_left_over_comes_together_until_a_node_is_empty():
     repacking = NodeRepacking.of(instance, vector_pricer(nodes), {0: 7})
     *_, last = repacking.plans(plan, count(1), 2.0, None)
     assert last.columns == ((Column(0, ((0, 1), (1, 1))), 3),)
+
+
+def test_the_same_nodes_are_packed_anew_once(monkeypatch):
+    """Three full nodes are all that there are to choose from."""
+    asked = []
+    solve = first_fit_decreasing.run_solver
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return solve(*arguments)
+
+    monkeypatch.setattr(first_fit_decreasing, "run_solver", counted)
+    instance = MasterProblem((MasterUnitClass(0, 3),), (MasterNodeClass(0, 9),))
+    nodes = {0: VectorNode((9,), {0: (5,)}, {})}
+    plan = IntegerPlan(((Column(0, ((0, 1),)), 3),), (3,), ())
+    repacking = NodeRepacking.of(instance, vector_pricer(nodes), {0: 7})
+    assert not list(repacking.plans(plan, count(1), 2.0, None))
+    assert len(asked) == 1
 
 
 def test_units_that_take_something_else_on_other_nodes_are_not_repacked():

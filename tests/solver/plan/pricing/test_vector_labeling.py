@@ -89,6 +89,20 @@ def test_the_time_limit_ends_labeling():
         best_fillings(items, [1] * 4, (2, 2), Effort.THOROUGH, 0.0)
 
 
+def test_the_time_limit_ends_labeling_among_the_units_of_one_class(monkeypatch):
+    looks = []
+
+    def look(_deadline):
+        looks.append(None)
+        if len(looks) > 50:
+            raise DeadlineExceededError
+
+    monkeypatch.setattr(vector_labeling, "check_deadline", look)
+    items = [GraphItem(0, (3, 1), 1_000), GraphItem(1, (1, 3), 1_000)]
+    with pytest.raises(DeadlineExceededError):
+        best_fillings(items, (5, 5), (3_333, 3_334), Effort.QUICK, None)
+
+
 @pytest.mark.parametrize("values", [(3, 2), (0, 2)])
 def test_units_that_take_nothing_are_taken_as_often_as_there_are_any(values):
     items = [GraphItem(0, (0,), 1_000_000), GraphItem(1, (2,), 5)]
