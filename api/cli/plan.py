@@ -225,7 +225,7 @@ def _warnings(cluster: Cluster, result: PlanResult, existing: bool, cel_errors: 
     if result.document.cel_errors != cel_errors:
         summary = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
         yield f"warning: a plan visits devices in no order: {summary}"
-    if result.document.steps is msgspec.UNSET:
+    if result.document.steps is msgspec.UNSET and not result.document.unread:
         yield from options.empty_queue_warnings(result.document.asked)
 
 
@@ -235,7 +235,7 @@ def _exit_code(result: PlanResult) -> Exit:
     Members of coverage groups that nobody needs are as good as placed.
     """
     unneeded = sum(one.unneeded for one in result.document.coverage or ())
-    if result.placed + unneeded == result.document.asked:
+    if result.placed + unneeded == result.document.asked and not result.document.unread:
         return Exit.DONE
     return Exit.NO if result.outcome in ("Optimal", "Infeasible") else Exit.UNDECIDED
 

@@ -280,6 +280,8 @@ def unit_cells(document: PlanDocument) -> list[list[str]]:
 
 def summary(document: PlanDocument) -> str:
     """One line: how good the plan is, and how much is placed."""
+    if document.unread:
+        return f"{document.outcome}: the time limit ended before the queue was read"
     nodes = sum(node.units > 0 for node in document.nodes)
     summary = (
         f"{document.outcome}: {document.placed} of {plural(document.asked, 'unit')} placed on {plural(nodes, 'node')}"

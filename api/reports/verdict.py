@@ -39,7 +39,8 @@ def _allocated(document: Any) -> tuple[str, str]:
 
 
 def _planned(document: Any) -> tuple[str, str]:
-    tone = GOOD if document.placed == document.asked else OPEN if document.outcome in ("Feasible", "Unknown") else BAD
+    placed = document.placed == document.asked and not document.unread
+    tone = GOOD if placed else OPEN if document.outcome in ("Feasible", "Unknown") else BAD
     return plan.summary(document), tone
 
 

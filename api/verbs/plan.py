@@ -309,7 +309,7 @@ def plan(
         pictured = PicturedPlan(answer, cluster, namespace, selector, natural_gangs, seed, only_new, tuple(constraints))
         return PlanResult(document, partial(_manifests, answer, market), cluster, progress, pictured)
 
-    call = moving.asked(cluster, ask) if moving else ask
+    call = moving.asked(cluster, ask) if moving else partial(ask, may_be_unread=True)
     try:
         found = call(time_limit=time_limit, seed=seed, executor=executor, watch=record, constraints=constraints)
     except SearchInterrupted as interrupted:
@@ -387,6 +387,7 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
         queues=found.quota.queues if found.quota else msgspec.UNSET,
         duals=msgspec.UNSET if found.duals is None else found.duals,
         coverage=found.coverage or msgspec.UNSET,
+        unread=found.unread or msgspec.UNSET,
         timings=dict(found.seconds) if timings else msgspec.UNSET,
     )
 

@@ -328,7 +328,8 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     nodes may go, ``duals`` where they are asked for, ``coverage`` where units cover demands. ``schedulerWould`` is
     there beside ``victims``, unless the plan was interrupted.
     ``proof`` is what the proven stages rest on at least, null where none is; ``certified``: all stages are proven, and
-    each by a witness or an audit.
+    each by a witness or an audit. ``unread`` is there where the time limit ended before the queue was read: so many
+    pods, claims and controllers of the input may have units, and the document has none of them.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -357,4 +358,5 @@ class PlanDocument(Model, kw_only=True, omit_defaults=False):
     removed: tuple[RemovedNode, ...] | msgspec.UnsetType = msgspec.UNSET
     duals: tuple[StageDuals, ...] | msgspec.UnsetType = msgspec.UNSET
     coverage: tuple[CoveredGroup, ...] | msgspec.UnsetType = msgspec.UNSET
+    unread: int | msgspec.UnsetType = msgspec.UNSET
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

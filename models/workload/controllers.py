@@ -19,7 +19,7 @@ from ..kubernetes.kueue import ClusterQueue, KueueWorkload
 from ..kubernetes.meta import KubernetesObject, ObjectKey, OwnerReference, key_of
 from ..kubernetes.serving import ComputeDomain
 from .pod_defaults import PodDefaults
-from .pod_sets import MOST_UNITS, QUEUE_LABEL, SUSPENDED, Child, KindGang, Maker, PodSet
+from .pod_sets import MOST_UNITS, QUEUE_LABEL, SUSPENDED, Child, KindGang, Look, Maker, PodSet, looking
 from .units import is_finished_or_deleting
 
 _LONGEST_CHAIN = 8
@@ -50,15 +50,16 @@ class ControllerReading:
     notices: tuple[str, ...] = ()
 
 
-def read_controllers(cluster: Cluster, *, natural_gangs: bool = False) -> ControllerReading:
+def read_controllers(cluster: Cluster, *, natural_gangs: bool = False, look: Look | None = None) -> ControllerReading:
     """The pods that the controllers of the input lack. Raises ``ValueError`` for too many objects.
 
     With ``natural_gangs`` pods that are of no use alone, such as those of a LeaderWorkerSet's group, are a gang.
+    ``look`` is called after every few objects.
     """
     if not cluster.workload_objects and not cluster.objects(KueueWorkload):
         return ControllerReading()
     key = "controllers", natural_gangs
-    return cluster.memo(key, lambda: ControllerReader(cluster, natural_gangs).read())
+    return cluster.memo(key, lambda: ControllerReader(cluster, natural_gangs).read(look))
 
 
 class ControllerReader:
@@ -87,10 +88,10 @@ class ControllerReader:
         self._notices: dict[str, list[str]] = {}
         self._count = 0
 
-    def read(self) -> ControllerReading:
-        """Read all controllers, those that nothing of the input owns first."""
+    def read(self, look: Look | None = None) -> ControllerReading:
+        """Read all controllers, those that nothing of the input owns first; ``look`` is called after every few."""
         roots: dict[Maker, list[PodSet]] = {}
-        for maker in sorted(self._controllers, key=self._depth):
+        for maker in looking(sorted(self._controllers, key=self._depth), look):
             if maker not in self._adopted and not self._is_left_to_owner(maker):
                 self._adopted.add(maker)
                 roots[maker] = list(self._expand(maker, self._controllers[maker]))
@@ -105,7 +106,7 @@ class ControllerReader:
             found.gangs.update(_gangs_of_pods(by_maker[maker], pods))
         prefixes = {(one.maker.namespace, one.prefix) for sets in roots.values() for one in sets if one.is_named}
         complete = PodDefaults.of(self.cluster).template
-        for model, key in self.cluster.in_read_order(self._keys_of(roots)):
+        for model, key in looking(self.cluster.in_read_order(self._keys_of(roots)), look):
             maker = Maker(kind_of(model).group_kind, *key)
             sets = roots[maker]
             left = []

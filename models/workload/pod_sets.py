@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 from ..cluster.cluster import Cluster
 from ..kubernetes.core import Pod
@@ -17,6 +17,24 @@ MOST_UNITS = 1_000_000
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 """Names the queue of Kueue in which an object waits for quota."""
 SUSPENDED = "suspended, so that its pods are not planned"
+
+
+T = TypeVar("T")
+Look = Callable[[], None]
+"""Looks whether a time limit has passed, and raises an exception then."""
+_OBJECTS_BETWEEN_LOOKS = 256
+
+
+def looking(items: Iterable[T], look: Look | None) -> Iterable[T]:
+    """The items; ``look`` is called after every few of them, and so never where there are few."""
+    return items if look is None else _looking(items, look)
+
+
+def _looking(items: Iterable[T], look: Look) -> Iterator[T]:
+    for number, one in enumerate(items, 1):
+        if number % _OBJECTS_BETWEEN_LOOKS == 0:
+            look()
+        yield one
 
 
 class Maker(NamedTuple):

@@ -21,7 +21,7 @@ from .controllers import MissingPods, read_controllers
 from .expansion import copy_of_pod
 from .gangs import COVERAGE, GangCollector, GangKey, split_by_groups
 from .node_room import device_resources, running_pods
-from .pod_sets import KindGang, check_number_of_units
+from .pod_sets import KindGang, Look, check_number_of_units, looking
 from .requests import backed_resources
 from .units import is_finished_or_deleting, is_group_claim, is_open_claim
 
@@ -60,6 +60,7 @@ def read_queue(
     natural_gangs: bool = False,
     group: GroupSelection | None = None,
     prefers: bool = False,
+    look: Look | None = None,
 ) -> tuple[unit_classes.UnitSet, ...]:
     """Everything that waits: pods of DaemonSets, then pods, pods that other controllers lack, and loose claims.
 
@@ -67,12 +68,12 @@ def read_queue(
     template or the loose claim) narrow it. ``gates`` decides whether classes back extended resources. ``value`` names
     the annotation that holds the weight of a unit; without it a unit weighs 1. With ``natural_gangs`` pods that are of
     no use alone are a gang. With a ``group`` only what it names is there. With ``prefers`` units differ by what they
-    prefer.
+    prefer. ``look`` is called after every few objects, and what it raises ends the reading.
     Raises ``ValueError``, one line, for a bad selector, an annotation that cannot be read (objects made in Python, or
     one of the caller's own), members of a gang that contradict each other, and more units than ``MOST_UNITS``.
     """
     with gc_young_only():
-        found = _QueueReader(cluster, gates, value, natural_gangs, prefers).sets(group)
+        found = _QueueReader(cluster, gates, value, natural_gangs, prefers, look).sets(group)
         if namespace is not None or selector:
             requirements = parse_label_selector(selector)
             near = ((one, one.pod or one.claim) for one in found if namespace in (None, one.namespace))
@@ -108,9 +109,16 @@ class _QueueReader:
     """Reads the objects of a cluster into sets."""
 
     def __init__(
-        self, cluster: Cluster, gates: FeatureGates | None, value: str, natural_gangs: bool, prefers: bool
+        self,
+        cluster: Cluster,
+        gates: FeatureGates | None,
+        value: str,
+        natural_gangs: bool,
+        prefers: bool,
+        look: Look | None = None,
     ) -> None:
         self._cluster = cluster
+        self._look = look
         self._value = value
         self._keys = (
             extensions.GANG_ANNOTATION,
@@ -121,7 +129,7 @@ class _QueueReader:
             value,
         )
         self._read: dict[tuple[str | None, ...], extensions.PlanAnnotations] = {}
-        self._controllers = read_controllers(cluster, natural_gangs=natural_gangs)
+        self._controllers = read_controllers(cluster, natural_gangs=natural_gangs, look=look)
         self._gangs = GangCollector(cluster, gates)
         self._shapes = unit_classes.UnitShapes(
             cluster, backed_resources(cluster, gates), device_resources(cluster, gates), prefers=prefers
@@ -157,7 +165,7 @@ class _QueueReader:
 
     def _running_members(self) -> Iterator[tuple[ObjectKey, GangKey, Decimal]]:
         """Yield running pods with their groups, and with what they add to a coverage group."""
-        for key, pod in running_pods(self._cluster).items():
+        for key, pod in looking(running_pods(self._cluster).items(), self._look):
             if pod.spec.node_name and self._may_be_in_gang(key, pod, pod.metadata.annotations):
                 annotations = self._annotations_of("Pod", key, pod.metadata.annotations)
                 gang = self._gangs.join(key[0], annotations, pod, self._controllers.gangs.get(key))
@@ -173,9 +181,8 @@ class _QueueReader:
         objects.update({Pod: dict(self._cluster.pods), ResourceClaim: dict(self._cluster.claims)})
         for model, key in self._controllers.missing:
             objects[model][key] = None
-        found = [
-            pair for model, key in self._cluster.in_read_order(objects) for pair in self._sets_of(model, key, running)
-        ]
+        ordered = looking(self._cluster.in_read_order(objects), self._look)
+        found = [pair for model, key in ordered for pair in self._sets_of(model, key, running)]
         found.sort(key=lambda pair: not pair[0].node)
         return found
 

@@ -34,6 +34,7 @@ from ...models.results.plan import (
 )
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import unknown_room_notices
+from ...models.workload.pod_sets import Look, looking
 from ...models.workload.queue import GroupSelection
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.running import RunningPod
@@ -60,14 +61,17 @@ def unknown_rooms(nodes: Iterable[Node], queue: Sequence[QueuedUnit], *, buys: b
 
 
 def refused_units(
-    cluster: Cluster, queue: Sequence[QueuedUnit], quota: QuotaQueue | None = None
+    cluster: Cluster, queue: Sequence[QueuedUnit], quota: QuotaQueue | None = None, look: Look | None = None
 ) -> dict[int, tuple[Reason, ...]]:
-    """Units that nothing can place, with the reasons; those of workloads that cannot be admitted among them."""
+    """Units that nothing can place, with the reasons; those of workloads that cannot be admitted among them.
+
+    ``look`` is called after every few units.
+    """
     found: dict[int, tuple[Reason, ...]] = {}
     # Units of one shape are refused for the same reasons, each with the names of its own claims.
     sound: set[UnitShape] = set()
     consumers = ClaimConsumers()
-    for place, planned in enumerate(queue):
+    for place, planned in enumerate(looking(queue, look)):
         shape, gang = planned.unit_set.shape, planned.unit_set.gang
         reasons = [] if shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))
         if not reasons:
@@ -252,6 +256,8 @@ class PlanOutcome:
     that go, with their prices. ``lost`` are running units without a place: ``Pod`` or ``ResourceClaim`` with a key;
     ``victims`` are these pods as documents have them. ``duals`` are there where they are asked for.
     ``coverage`` says what coverage groups have.
+    With ``unread`` the time limit ended before the queue was read, and nothing is told: so many pods, claims and
+    controllers of the input may have units.
     ``audited`` are the positions of units of which an audit found, too, that no node has a place for them.
     """
 
@@ -277,6 +283,7 @@ class PlanOutcome:
     victims: tuple[PlanVictim, ...] = ()
     audited: frozenset[int] = frozenset()
     coverage: tuple[CoveredGroup, ...] = ()
+    unread: int = 0
 
     @property
     def asked(self) -> int:
@@ -312,6 +319,20 @@ class PlanOutcome:
     def placed(self) -> int:
         """How many of them have a node."""
         return sum(unit.node is not None for unit in self.units)
+
+
+def unread_plan(
+    cluster: Cluster, gates: FeatureGates, policy: str, gap: float, notices: Sequence[str], seconds: Mapping[str, float]
+) -> PlanOutcome:
+    """The plan that tells nothing, for there was no time to read the queue and to verify what is told of it."""
+    controllers = sum(map(len, cluster.workload_objects.values()))
+    unread = len(cluster.pods) + len(cluster.claims) + controllers
+    said = (
+        f"the time limit ended before the queue was read: no unit of {unread:,} pods, claims and controllers"
+        " of the input is in this plan"
+    )
+    told = (*notices, said)
+    return PlanOutcome(UNKNOWN, (), (), (), gates, policy, gap, True, seconds=seconds, notices=told, unread=unread)
 
 
 def planned_nodes(
@@ -381,8 +402,9 @@ def check_plan(
     stages: Sequence[PlanStage] = (),
     moved: Collection[ObjectKey] = (),
     deadline: float | None = None,
+    queue_deadline: float | None = None,
 ) -> None:
-    """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``, ``VerificationTimeoutError``."""
+    """Check a plan as a whole, see ``plan_violations``, whose timeouts it raises. Raises ``VerificationError``."""
     check = partial(plan_violations, cluster, units, gates, cel_errors=cel_errors, order=order)
     with gc_paused():
         violations = check(
@@ -397,6 +419,7 @@ def check_plan(
             stages=stages,
             moved=moved,
             deadline=deadline,
+            queue_deadline=queue_deadline,
         )
     if violations:
         raise VerificationError(violations)

@@ -26,29 +26,24 @@ from ...models.results.plan import ShadowPrice
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import QueuedUnit, expand_units
+from ...models.workload.pod_sets import looking
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.requested import dropped_fields
 from ...models.workload.unit_classes import Gang
-from ...problem.messages import DeadlineExceededError, check_policy
+from ...problem.messages import DeadlineExceededError, check_deadline, check_policy
 from ...problem.selectors import KUEUE_QUOTA, LIFTED_PODS, NodeResourceClaims
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE, Session
 from ..engines.outcome import SearchInterrupted
 from ..engines.registry import effective_policy
+from ..verification.plans import QueueTimeoutError
 from ..verification.verify import VerificationTimeoutError
 from .assign import PlanAssignment, assign_plan, build_plan_outcome, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
 from .build.gangs import forbid_coverage
 from .build.nodes import build_node_catalogue
-from .build.objectives import (
-    FRAGMENTATION,
-    LEAST_CONSUMPTION,
-    check_stages,
-    last_stages,
-    parse_objective,
-    value_annotation,
-)
+from .build.objectives import LEAST_CONSUMPTION, check_stages, last_stages, parse_objective, value_annotation
 from .build.preferences import PREFERENCES
 from .build.weights import spendable
 from .column_generation import stage_bounds
@@ -56,7 +51,7 @@ from .gang_dive import plan_of_all
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
-from .outcome import PlanOutcome, ReasonsByUnit, check_plan, refused_units
+from .outcome import PlanOutcome, ReasonsByUnit, check_plan, refused_units, unread_plan
 from .price_and_branch import solve_stages
 from .time_budget import PlanTimeBudget, most_placed
 
@@ -96,12 +91,14 @@ def plan(
     duals: bool = False,
     audit: float | None = None,
     group: GroupSelection | None = None,
+    may_be_unread: bool = False,
 ) -> PlanOutcome:
     """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 
     ``quota`` is what the workloads of the queue need to be admitted; None: none is needed.
     ``purchase_limits`` are those that NodeTemplates share. ``lifted`` are running pods that may move. With a ``group``
-    the queue is what it names, and ``lifted`` pods.
+    the queue is what it names, and ``lifted`` pods. ``may_be_unread``: where the time limit leaves no time to read the
+    queue twice, the plan names no unit, and ``unread`` says so; else the queue is read, whatever time that takes.
 
     Raises
     ------
@@ -114,6 +111,7 @@ def plan(
 
     """
     check_policy(cel_errors)
+    time = PlanTimeBudget(time_limit)
     stages = parse_objective(objective, buy, few_nodes=bool(cluster.objects(NodePool)), alternatives=alternatives)
     _check_options(gap, buy, only_new, budget)
     check_stages(
@@ -125,22 +123,29 @@ def plan(
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
     policy = effective_policy("cp-sat", cel_errors)
-    time = PlanTimeBudget(time_limit)
     value = value_annotation(stages) or VALUE_ANNOTATION
     group = group._replace(beside=lifted.keys) if group and lifted else group
+    ends = time.queue_ends() if may_be_unread else None
+    look = None if ends is None else partial(check_deadline, ends)
     read = partial(read_queue, cluster, namespace=namespace, selector=selector, natural_gangs=natural_gangs)
-    sets = read(gates=gates, value=value, group=group, prefers=PREFERENCES in stages)
-    charged = None if quota is None else QuotaQueue(quota, sets)
-    sets = sets if charged is None else charged.sets
-    counted = NodeResourceClaims(cluster, gates, LIFTED_PODS if lifted else KUEUE_QUOTA if charged else "")
-    queue = list(counted.planned(expand_units(cluster, sets, gates)))
-    if charged or lifted:
-        forbid_coverage(queue, KUEUE_QUOTA if charged else LIFTED_PODS)
-    refused = refused_units(cluster, queue, charged)
+    unread = partial(unread_plan, cluster, gates, policy, gap, dropped)
+    try:
+        sets = read(gates=gates, value=value, group=group, prefers=PREFERENCES in stages, look=look)
+        charged = None if quota is None else QuotaQueue(quota, sets)
+        sets = sets if charged is None else charged.sets
+        counted = NodeResourceClaims(cluster, gates, LIFTED_PODS if lifted else KUEUE_QUOTA if charged else "")
+        queue = list(counted.planned(looking(expand_units(cluster, sets, gates), look)))
+        if charged or lifted:
+            forbid_coverage(queue, KUEUE_QUOTA if charged else LIFTED_PODS)
+        refused = refused_units(cluster, queue, charged, look)
+    except DeadlineExceededError:
+        return unread(time.laps)
     if lifted:
         refused.update(lifted.refused_places(queue))
     time.lap("queue")
     time.measure_pace(len(queue), len(cluster.nodes), None if buy else most_placed(cluster, queue, gates))
+    if may_be_unread and not time.has_time_to_reread():
+        return unread(time.laps)
     given = read_caller_constraints(constraints)
     session = Session(cluster, gates, policy, seed, caller_constraints=given)
     positions = [place for place in range(len(queue)) if place not in refused]
@@ -151,7 +156,11 @@ def plan(
     positions = [place for place in positions if place not in before.positions]
     catalogue = build_node_catalogue(cluster, _single_host_gangs(queue), purchase_limits) if buy else None
     limit = None if budget is None else spendable(budget)
-    target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
+    target = None
+    if mix is not None:
+        from .target_mix import target_mix_units
+
+        target = target_mix_units(cluster, mix, gates, stages)
     whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
     moves = lifted.plan_moves(queue, {*refused, *earlier.positions}) if lifted else None
     whole = replace(whole, last_stages=last_stages(objective), quota=charged, moves=moves)
@@ -225,7 +234,9 @@ def plan(
         ends, told = time.verification_ends(), answer.recounted_stages(is_moving=moves is not None)
         moved = [one.running.key for one in answer.moves]
         ask = partial(check, order=answer.order, admissions=assignment.admissions, stages=told, moved=moved)
-        ask(cluster, answer.units, deadline=ends)
+        ask(cluster, answer.units, deadline=ends, queue_deadline=time.reread_ends() if may_be_unread else None)
+    except QueueTimeoutError:
+        return unread(time.laps)
     except VerificationTimeoutError as error:
         solution, part = _verified_part(request, instance, solution, assignment, error.verified)
         late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
@@ -444,19 +455,6 @@ def _check_options(gap: float, buy: bool, only_new: bool, budget: Decimal | None
         raise ValueError("new nodes only, or a budget, make sense with buy alone")
     if budget is not None and not (budget.is_finite() and budget >= 0):
         raise ValueError(f"budget {budget} is not a number that is at least 0")
-
-
-def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stages: Sequence[str]) -> list[QueuedUnit]:
-    """The units of a target mix. Raises ``ValueError`` where no stage asks for it, or it has none."""
-    if FRAGMENTATION not in stages:
-        raise ValueError(f"a mix makes sense with the stage {FRAGMENTATION} alone")
-    expanded = expand_units(mix, read_queue(mix, gates=gates), gates)
-    units = list(NodeResourceClaims(cluster, gates).planned(expanded))
-    refused = refused_units(cluster, units)
-    if len(refused) == len(units):
-        said = "; ".join(dict.fromkeys(reason.message for reasons in refused.values() for reason in reasons))
-        raise ValueError(f"the mix has no unit that could be placed{': ' if said else ''}{said}")
-    return [planned for place, planned in enumerate(units) if place not in refused]
 
 
 def _solve_instance(

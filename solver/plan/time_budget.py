@@ -18,23 +18,29 @@ from ...models.workload.requests import PODS
 from ..allocate.check import LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS, verification_ends
 from .build.weights import requested_devices
 
-# A step is about a hundredth of a millisecond; reading a unit of the queue takes half of it. In steps: what the
-# instance takes for each node, what each placed unit takes to assign and to verify, what reading the queue
-# and the nodes again takes, and what it takes to look once more at a plan of which a part was verified (measured on
-# 10,000 nodes with 48,000 pods).
+# Reading a unit of the queue takes half a step. In steps: what the instance takes for each node, what each placed unit
+# takes to assign and to verify, what reading the queue and the nodes again takes, and what it takes to look once more
+# at a plan of which a part was verified. All are one and a half times what was measured on 10,000 nodes with 48,000
+# pods, where a step was 0.03 ms.
 _QUEUE_STEPS = 0.5
-_NODE_STEPS = 13.0
-_ASSIGNED_STEPS = 3.0
-_VERIFIED_STEPS = 4.5
-_VERIFIED_DEVICE_STEPS = 2.25
-_REREAD_STEPS, _READ_NODE_STEPS = 0.5, 1.5
+_NODE_STEPS = 6.0
+_ASSIGNED_STEPS = 1.5
+_VERIFIED_STEPS = 2.2
+_VERIFIED_DEVICE_STEPS = 1.2
+_REREAD_STEPS, _READ_NODE_STEPS = 0.35, 0.7
 # What the instance takes for each unit, and what writing down takes what became of it.
-_BUILT_STEPS, _WRITTEN_STEPS = 0.8, 1.5
+_BUILT_STEPS, _WRITTEN_STEPS = 0.5, 0.5
 _RECHECK_STEPS = 0.3
+# What part of the time the queue may be read for the first time: verification reads it again.
+_READING_SHARE = 0.55
+# Queues of fewer units are always planned: the pace is not known.
+_SHORT_QUEUE = 2000
+# What an instance without units takes for each node.
+_EMPTY_NODE_STEPS = 0.9
 # What part of the tolerance is for that second look.
 _RECHECK_TOLERANCE = 0.7
 # The pace is not trusted where queues are short, and is never measured slower or faster than this, in seconds.
-_SLOWEST_STEP, _FASTEST_STEP = 60e-6, 8e-6
+_SLOWEST_STEP, _FASTEST_STEP = 120e-6, 8e-6
 # What part of the limit looking for reasons may take at the end, and at most, in seconds.
 _REASONS_SHARE, _MOST_REASONS_SECONDS = 0.1, 10.0
 # What part of the time that is left coupled units may take, and what part looking for a plan has in any case.
@@ -75,6 +81,7 @@ class PlanTimeBudget:
         self._waited = self._worked = 0.0
         self._pace = self._step = _FASTEST_STEP
         self._most: int | None = None
+        self._units = self._nodes = 0
         self._reread = self._recheck = 0.0
         self.deadline = None if limit is None else self._last + limit
         self.laps: dict[str, float] = {}
@@ -106,6 +113,30 @@ class PlanTimeBudget:
         self._reread = units * (_REREAD_STEPS + _WRITTEN_STEPS) + nodes * _READ_NODE_STEPS
         self._recheck = units * _RECHECK_STEPS
         self._most = most
+        self._units, self._nodes = units, nodes
+
+    def queue_ends(self) -> float | None:
+        """When reading the queue has to end, so that time is left to read it again."""
+        latest = self._latest()
+        return None if latest is None else self._begun + (latest - self._begun) * _READING_SHARE
+
+    def has_time_to_reread(self) -> bool:
+        """Whether the queue that was read can be verified with nothing placed; always if it is short."""
+        latest = self._latest()
+        if latest is None or self._units < _SHORT_QUEUE:
+            return True
+        return (latest - self._clock()) / self._step >= self._reread + self._nodes * _EMPTY_NODE_STEPS
+
+    def reread_ends(self) -> float | None:
+        """When reading the queue again has to end."""
+        return self._latest()
+
+    def _latest(self) -> float | None:
+        """When everything has to be over: a limit holds within twice the tolerance."""
+        if self._limit is None:
+            return None
+        limit = max(0.0, self._limit)
+        return self._begun + limit + 2 * (limit * LIMIT_TOLERANCE + LIMIT_TOLERANCE_SECONDS)
 
     def affordable_share(self, units: Sequence[QueuedUnit], nodes: int) -> float:
         """What part of these nodes and units can be planned and verified in the time that is left, from 0 to 1."""

@@ -343,6 +343,15 @@ def plan_proof_flaws(document: PlanDocument) -> Iterator[str]:
     yield from (f"stage {name} has a proof and is not proven, or has none" for name in wrong)
 
 
+def unread_plan_flaws(document: PlanDocument) -> Iterator[str]:
+    """What a plan tells although the queue was not read for it."""
+    told: dict[str, object] = {"units": document.units, "bought": document.bought, "objective": document.objective}
+    told |= {"asked": document.asked, "placed": document.placed, "proof": document.proof, "steps": document.steps}
+    yield from (f"it has {name}" for name, value in told.items() if value)
+    if document.outcome != "Unknown":
+        yield f"it is {document.outcome}"
+
+
 _ROUNDING = 1e-9
 # Where they follow the stages that were asked for they are proven within a wider gap (``docs/guides/plan.md``).
 _BRIEF_STAGES, _BRIEF_GAP = ("preference", "least-consumption"), 10

@@ -36,7 +36,7 @@ from .bounds import BoundQuestion, audited_bounds
 from .documents import LATE, CheckQuestion, Lines, line
 from .gangs import covered_groups
 from .node_pools import pool_templates, starting_nodes
-from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, value_annotation
+from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, unread_plan_flaws, value_annotation
 from .plan_admissions import PlanAdmissions
 from .plans import plan_placements, plan_violations
 from .pod_amounts import node_of_template
@@ -62,6 +62,9 @@ class ToldPlacement:
 
 def plan_lines(document: PlanDocument, gates: FeatureGates, question: CheckQuestion) -> Lines:
     """Check the document of ``plan``."""
+    if document.unread:
+        yield line("plan", "the queue was not read", unread_plan_flaws(document), "nothing is told of its units")
+        return
     read = question.cluster.with_gates(gates)
     check = PlanCheck(document, gates, question, read)
     yield from check.purchases()
@@ -72,8 +75,7 @@ def plan_lines(document: PlanDocument, gates: FeatureGates, question: CheckQuest
     yield from check.stages()
     yield line("plan", f"{document.outcome}, proof {document.proof}", plan_proof_flaws(document))
     placed = sum(one.outcome == "Placed" for one in document.units)
-    told = (document.placed, document.asked)
-    counted = (placed, len(document.units))
+    told, counted = (document.placed, document.asked), (placed, len(document.units))
     said = f"{document.placed} of {document.asked} units placed"
     yield line("plan", said, [] if told == counted else [f"the document has {counted[0]} of {counted[1]}"])
 

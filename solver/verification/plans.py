@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from time import monotonic
 from types import MappingProxyType
 from typing import Protocol
 
@@ -26,6 +27,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.plan import PlanStage
 from ...models.workload.expansion import UnitExpander
+from ...models.workload.pod_sets import looking
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.requested import all_units
@@ -59,6 +61,7 @@ def plan_violations(
     stages: Sequence[PlanStage] = (),
     moved: Collection[ObjectKey] = (),
     deadline: float | None = None,
+    queue_deadline: float | None = None,
 ) -> list[Violation]:
     """Check that a plan can be carried out, and that it is about the queue.
 
@@ -109,6 +112,8 @@ def plan_violations(
         Running pods that move: units of the plan that no stage about units counts.
     deadline
         When to give up, as a reading of ``time.monotonic``.
+    queue_deadline
+        When to give up reading the queue and comparing it with the plan; that of a few units is always read.
 
     Returns
     -------
@@ -119,9 +124,12 @@ def plan_violations(
     ------
     VerificationTimeoutError
         If no allocation was found to be wrong until the deadline.
+    QueueTimeoutError
+        If the queue was not read and compared until its deadline.
 
     """
-    queue = Queue(cluster, gates, namespace, selector, natural_gangs, quota, admissions or {}, group)
+    about = natural_gangs, quota, admissions or {}, group
+    queue = Queue(cluster, gates, namespace, selector, *about, deadline=queue_deadline)
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
     members = ((one.gang, unit.node, one.coverage) for unit, one in queue.known if one.gang is not None)
     found += gang_findings(cluster, members, stages)
@@ -288,8 +296,15 @@ class _RequestedUnits:
         return sum(marks.count(0) for _, marks in left), one, one.numbers[seen.index(0)]
 
 
+class QueueTimeoutError(Exception):
+    """The deadline passed before the queue was read and compared with the plan: nothing is known of it."""
+
+
 class Queue:
-    """The queue, read anew; ``namespace`` and ``selector`` narrow it as in ``models.queue.planned``."""
+    """The queue, read anew; ``namespace`` and ``selector`` narrow it as in ``models.queue.planned``.
+
+    It and ``compare`` raise ``QueueTimeoutError`` after the deadline.
+    """
 
     def __init__(
         self,
@@ -301,17 +316,23 @@ class Queue:
         quota: QuotaProblem | None = None,
         admissions: Admissions = MappingProxyType({}),
         group: GroupSelection | None = None,
+        deadline: float | None = None,
     ) -> None:
+        self._deadline = deadline
         about = namespace, selector, gates, natural_gangs, group
         read = partial(read_queue, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
         # A part of a plan is looked at again: that is the same queue.
-        sets = cluster.memo(("verification.queue", *about), lambda: read(cluster, group=group))
+        sets = cluster.memo(("verification.queue", *about), lambda: read(cluster, group=group, look=self._look))
         self.quota = None if quota is None else QuotaQueue(quota, sets)
         self.admissions = admissions
         sets = sets if self.quota is None else self.quota.sets
         self._requested = _RequestedUnits(sets)
         self._expander = UnitExpander(cluster, gates)
         self.known: list[tuple[PlacedUnit, UnitSet]] = []
+
+    def _look(self) -> None:
+        if self._deadline is not None and monotonic() > self._deadline:
+            raise QueueTimeoutError
 
     def compare(self, units: Sequence[PlacedUnit]) -> Iterator[Finding]:
         """Yield how the plan differs from the queue; ``known`` gets its units with their sets.
@@ -321,7 +342,7 @@ class Queue:
         Pods and claims are made and compared for placed units only: the others have nothing in the plan but a name.
         """
         requested_units = self._requested
-        for unit in units:
+        for unit in looking(units, self._look):
             requested = requested_units.take(unit)
             if requested is None:
                 yield Finding("PLAN-ONCE", f"{unit_label(unit)} is not in the queue")

@@ -103,6 +103,18 @@ def test_the_table_tells_owners_and_ends_with_a_summary(drasat, manifests):
     ]
 
 
+def test_a_queue_for_which_the_time_limit_was_too_short_is_not_called_empty(drasat, manifests, monkeypatch):
+    monkeypatch.setattr("drasat.solver.plan.time_budget.PlanTimeBudget.has_time_to_reread", lambda _: False)
+    path = manifests(job("train", 2), claim("c"))
+    done = drasat("plan", "-f", path)
+    assert done.code == 3
+    assert rows(done.out)[-1] == "Unknown: the time limit ended before the queue was read"
+    assert "no unit of 2 pods, claims and controllers" in done.err
+    assert "nothing to plan" not in done.err
+    document = asked(drasat, "-f", path, code=3)
+    assert (document["outcome"], document["asked"], document["unread"]) == ("Unknown", 0, 2)
+
+
 def test_stages_go_to_stderr(drasat, manifests):
     done = drasat("plan", "-f", manifests(job("train", 4)), "--objective", "admitted,fewest-nodes")
     assert done.code == 1

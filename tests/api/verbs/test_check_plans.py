@@ -58,6 +58,26 @@ def test_true_plans_hold(name):
     assert of(found, "holds")
 
 
+def unread(document):
+    empty = {"units": [], "nodes": [], "objective": [], "notices": [], "asked": 0, "placed": 0}
+    document.update(empty, outcome="Unknown", proof=None, certified=False, unread=7)
+
+
+def test_of_a_plan_whose_queue_was_not_read_nothing_is_checked():
+    (found,) = lines("plan-queue", "plan", unread)
+    assert (found.verdict, found.said) == ("unchecked", "the queue was not read")
+
+
+@pytest.mark.parametrize("told", [{"asked": 2}, {"outcome": "Optimal"}, {"proof": "witness"}])
+def test_a_plan_whose_queue_was_not_read_tells_nothing_else(told):
+    def forge(document):
+        unread(document)
+        document.update(told)
+
+    (found,) = lines("plan-queue", "plan", forge)
+    assert found.verdict == "fails"
+
+
 def test_bounds_hold_by_the_duals():
     bounds = [one for one in lines("plan-buy", "plan", **BUY) if " is at " in one.said]
     assert {one.verdict for one in bounds} == {"holds"}

@@ -282,3 +282,28 @@ def test_more_units_than_can_be_planned_are_refused_in_one_line():
     with pytest.raises(ValueError, match=r"^the queue has 1,500,000 units, and no more than 1,000,000 are planned$"):
         read_queue(cluster(*many))
     assert [one.replicas for one in read_queue(cluster(*many[:2]))] == [500_000] * 2
+
+
+class OutOfTimeError(Exception):
+    """A time limit that has passed."""
+
+
+def out_of_time():
+    raise OutOfTimeError
+
+
+def test_reading_a_long_queue_ends_where_its_caller_says_so():
+    """SRCH-10: the caller looks at its deadline after every few objects."""
+    many = [pod(f"p{number}") for number in range(300)]
+    with pytest.raises(OutOfTimeError):
+        named(*many, look=out_of_time)
+    assert len(named(*many, look=lambda: None)) == 300
+    # Nothing of an end that came too early is kept.
+    built = cluster(*many)
+    with pytest.raises(OutOfTimeError):
+        read_queue(built, look=out_of_time)
+    assert len(read_queue(built)) == 300
+
+
+def test_a_short_queue_is_read_in_any_case():
+    assert len(named(*(pod(f"p{number}") for number in range(3)), look=out_of_time)) == 3

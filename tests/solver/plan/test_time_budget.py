@@ -95,7 +95,7 @@ def test_no_time_is_kept_for_more_units_than_nodes_take():
     any_number, few = budget(0.3)[0], budget(0.3)[0]
     few.measure_pace(len(QUEUE), most=100)
     assert few.search_ends(QUEUE) > any_number.search_ends(QUEUE)
-    assert few.affordable_share(QUEUE, 2_000) > any_number.affordable_share(QUEUE, 2_000)
+    assert few.affordable_share(QUEUE, 5_000) > any_number.affordable_share(QUEUE, 5_000)
 
 
 def test_the_busier_the_machine_is_the_more_time_is_kept_for_what_comes_last():
@@ -136,6 +136,41 @@ def test_a_plan_for_which_there_is_no_time_at_all_says_so():
     assert found.verified
     assert {reason.id for unit in found.units for reason in unit.reasons} == {"timeLimit"}
     assert found.notices == ("the time limit ended before anything could be planned",)
+
+
+def test_a_queue_is_read_for_the_first_time_in_a_part_of_the_limit_for_it_is_read_twice():
+    made, clock = budget(10.0)
+    begun = clock.now - 0.01
+    assert begun < made.queue_ends() < begun + 10.0 < made.reread_ends()
+    assert budget(None)[0].queue_ends() is budget(None)[0].reread_ends() is None
+
+
+def test_there_is_time_to_read_a_long_queue_again_or_not():
+    assert budget(10.0, read=0.5, units=50_000)[0].has_time_to_reread()
+    assert not budget(1.0, read=1.4, units=50_000)[0].has_time_to_reread()
+    assert budget(1.0, read=1.4, units=50)[0].has_time_to_reread()
+    assert budget(None, read=1.4, units=50_000)[0].has_time_to_reread()
+
+
+LATE = {
+    "the first reading": ("queue_ends", lambda _: monotonic() - 1),
+    "no time for the second": ("has_time_to_reread", lambda _: False),
+    "the second reading": ("reread_ends", lambda _: monotonic() - 1),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_plan_says_that_its_queue_was_not_read_and_tells_no_unit(name, monkeypatch):
+    """SRCH-10: nothing is told that was not verified, and what was not read is named as such."""
+    monkeypatch.setattr("drasat.models.workload.pod_sets._OBJECTS_BETWEEN_LOOKS", 2)
+    monkeypatch.setattr(PlanTimeBudget, *LATE[name])
+    found = planning(*CROWD, time_limit=1000.0, may_be_unread=True)
+    assert (found.outcome, found.units, found.nodes, found.objective) == ("Unknown", (), (), ())
+    assert found.unread == 4
+    said = "the time limit ended before the queue was read: no unit of 4 pods, claims and controllers of the input"
+    assert found.notices == (f"{said} is in this plan",)
+    # Who does not know such plans gets none.
+    assert planning(*CROWD, time_limit=1000.0).asked == 4
 
 
 RANKED = [pod(name, entry("g", template="t"), cpu="1", spec={"priority": 10 * (name in "ce")}) for name in "abcdef"]

@@ -11,6 +11,7 @@ from support.plan_scene import Plan, allocation, container, entry, maker, node, 
 from drasat.models.kubernetes.extensions import ConstraintGroup
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.plan.outcome import check_plan
+from drasat.solver.verification.plans import QueueTimeoutError
 from drasat.solver.verification.verify import VerificationTimeoutError, Violation
 
 SAME_ZONE = {"sameNodeLabel": "zone"}
@@ -73,6 +74,17 @@ def test_what_differs_from_the_queue_is_told_though_time_is_up():
     assert plan.rules(deadline=0.0) == ["PLAN-ONCE"]
     with pytest.raises(VerificationTimeoutError):
         everyday().rules(deadline=0.0)
+
+
+def test_a_queue_that_is_not_read_again_in_time_says_nothing_of_the_plan(monkeypatch):
+    """SRCH-10."""
+    plan = everyday()
+    # Few units are read in any case.
+    assert plan.rules(queue_deadline=0.0) == []
+    monkeypatch.setattr("drasat.models.workload.pod_sets._OBJECTS_BETWEEN_LOOKS", 2)
+    for ask in (plan, everyday()):
+        with pytest.raises(QueueTimeoutError):
+            ask.rules(queue_deadline=0.0)
 
 
 def test_units_that_are_not_placed_have_the_names_of_the_queue():
