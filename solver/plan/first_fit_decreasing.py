@@ -337,7 +337,7 @@ class NodeRepacking:
         self, packed: Sequence[_PackedNode], others: Sequence[_PackedNode], scarce: Sequence[int], limits: Limits
     ) -> tuple[Sequence[_PackedNode], float]:
         """The same units on nodes that cost less, or of which the first one has less; and the work that was done."""
-        units = sum((Counter(dict(node.counts)) for node in packed), Counter[int]())
+        units = _units_of(packed)
         in_use = Counter(node.node_class for node in others)
         free = {index: self.instance.nodes[index].count - in_use[index] for index in sorted(self.nodes)}
         try:
@@ -346,7 +346,12 @@ class NodeRepacking:
             solved = run_solver(model.rows, limits)
         except CoefficientError:
             return packed, limits.work or 0.0
-        return model.packed(solved.values) if solved.values else packed, solved.work
+        found = model.packed(solved.values) if solved.values else packed
+        return found if _units_of(found) == units else packed, solved.work
+
+
+def _units_of(packed: Iterable[_PackedNode]) -> Counter[int]:
+    return sum((Counter(dict(node.counts)) for node in packed), Counter[int]())
 
 
 class _RepackingModel:
