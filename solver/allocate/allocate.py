@@ -23,7 +23,14 @@ from ...problem.node_state import AllocatedState
 from ..engines import registry
 from ..engines.engine import Engine, ObjectiveWatch, Session, work_for_time_limit
 from ..engines.outcome import AllocationOutcome, SearchInterrupted, Statistics, UnitOutcome
-from .check import AuditQuestion, check_allocations, derived_outcomes, verification_ends, verified_outcomes
+from .check import (
+    DOUBT_SECONDS,
+    AuditQuestion,
+    check_allocations,
+    derived_outcomes,
+    verification_ends,
+    verified_outcomes,
+)
 from .coupling import CoupledUnits, find_coupled_units, in_request_order
 from .placement import NodeWalk, Placer, unplaced_outcome
 from .unsupported import check_engine_support, ignored_soft_entries, incomplete_gang_notices, placed_pods
@@ -116,8 +123,10 @@ def allocate(
     outcomes = verified_outcomes(outcomes, partial(check, deadline=ends), sets)
     complete = not placer.rooms.devices.devices
     question = AuditQuestion(cluster, tuple(nodes.values()), gates, policy, given, complete)
-    outcomes = derived_outcomes(question, outcomes, sets, ends)
+    outcomes, doubtful = derived_outcomes(question, outcomes, sets, ends)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
+    if doubtful and audit is None and name in registry.OPTIMIZERS:
+        audit = DOUBT_SECONDS
     if audit is not None:
         from .audit import audited_outcomes
 

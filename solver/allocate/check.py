@@ -26,7 +26,7 @@ from ..verification.verify import Placement, VerificationTimeoutError, Violation
 from .coupling import CoupledUnits, in_request_order
 
 if TYPE_CHECKING:
-    from ..verification.refusals import CountedFailure, CountedRefusal
+    from ..verification.refusals import CountedFailure, CountedRefusal, DerivedRefusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,37 +149,37 @@ def placements_of_outcomes(cluster: Cluster, outcomes: Sequence[UnitOutcome]) ->
                 made[ref.key] = replace(ref.claim, status=ResourceClaimStatus(allocation=allocation))
 
 
+DOUBT_SECONDS = 10.0
+"""How long an answer with a wrong witness is audited, whether an audit was asked for or not."""
+
+
 def derived_outcomes(
     question: AuditQuestion,
     outcomes: Sequence[UnitOutcome],
     sets: Sequence[CoupledUnits],
     deadline: float | None,
     without: Collection[int] = (),
-) -> tuple[UnitOutcome, ...]:
+) -> tuple[tuple[UnitOutcome, ...], bool]:
     """Let the verifier derive what rests on witnesses; a no for which it does not rests on the solver.
 
-    Nothing is derived of units ``without``, which are named by their identity.
-
-    Raises
-    ------
-    VerificationError
-        If a witness is wrong: a defect of drasat.
-
+    Nothing is derived of units ``without``, which are named by their identity. The second value says that a witness is
+    wrong and left out, so that the answer is in doubt.
     """
     if all(one.outcome is not Status.UNALLOCATABLE for one in outcomes):
-        return tuple(outcomes)
+        return tuple(outcomes), False
     asked = _failures_by_unit(question, outcomes, without)
     found = list(outcomes)
-    for number, derived in derive_refusals(question, outcomes, sets, asked, deadline).items():
-        kept = iter(derived)
+    refusals = derive_refusals(question, outcomes, sets, asked, deadline)
+    for number, refusal in refusals.items():
+        kept = iter(refusal.derived)
         failures = tuple(
-            replace_fields(one, proof_kind=ProofKind.SOLVER)
+            replace_fields(one, proof_kind=ProofKind.SOLVER, counted=None if refusal.wrong else one.counted)
             if one.proof_kind is ProofKind.WITNESS and not next(kept)
             else one
             for one in outcomes[number].failures
         )
         found[number] = replace_fields(outcomes[number], failures=failures, underived=not all(kept))
-    return tuple(found)
+    return tuple(found), any(one.wrong for one in refusals.values())
 
 
 def _failures_by_unit(
@@ -216,15 +216,8 @@ def derive_refusals(
     sets: Sequence[CoupledUnits],
     failures: Mapping[int, tuple[CountedFailure, ...]],
     deadline: float | None,
-) -> dict[int, tuple[bool, ...]]:
-    """Derive failures of refused units, by the numbers of these; return which of them are derived.
-
-    Raises
-    ------
-    VerificationError
-        If a witness is wrong: a defect of drasat.
-
-    """
+) -> dict[int, DerivedRefusal]:
+    """Derive failures of refused units, by the numbers of these."""
     if not failures:
         return {}
     from ..verification.refusals import CountedRefusal, RefusedUnits, derived_refusals
@@ -260,16 +253,11 @@ def derive_refusals(
         deadline=deadline,
     )
     coupled = {id(unit) for one in sets for unit in one.units}
-    for number, one in zip(numbers, found, strict=True):
-        # Units that are coupled are refused beside others than those that were placed before them.
-        if one.wrong and id(outcomes[number].unit) not in coupled:
-            unit = outcomes[number].unit
-            said = f"the witness against {unit.namespace}/{unit.name} is wrong {one.wrong}"
-            raise VerificationError([Violation(WITNESS_RULE, "", said)])
-    return {number: one.derived for number, one in zip(numbers, found, strict=True)}
-
-
-WITNESS_RULE = "WITNESS"
+    pairs = zip(numbers, found, strict=True)
+    # Units that are coupled are refused beside others than those that were placed before them.
+    return {
+        number: replace_fields(one, wrong="") if id(outcomes[number].unit) in coupled else one for number, one in pairs
+    }
 
 
 def _placing_order(outcomes: Sequence[UnitOutcome], sets: Sequence[CoupledUnits]) -> list[int]:

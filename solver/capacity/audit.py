@@ -16,7 +16,7 @@ from ...models.results.common import ProofKind
 from ...models.workload.node_resources import NodeResourcesOfDevices
 from ...problem.messages import witness_of
 from ..allocate.audit import AUDIT_RULE
-from ..allocate.check import WITNESS_RULE, VerificationError
+from ..allocate.check import VerificationError
 from ..verification.bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from ..verification.existence import Audit, NodeAudit
 from ..verification.payments import SharedPrices
@@ -40,28 +40,26 @@ class CapacityAudit:
     began: float
     time_limit: float | None
 
-    def derived(self, answer: CapacityOutcome, source: CopySource, deadline: float | None) -> CapacityOutcome:
+    def derived(
+        self, answer: CapacityOutcome, source: CopySource, deadline: float | None
+    ) -> tuple[CapacityOutcome, bool]:
         """Let the verifier derive the witnesses of bounds; a bound for which it does not rests on the solver.
 
-        Raises
-        ------
-        VerificationError
-            If a witness is wrong: a defect of drasat.
-
+        The second value says that a witness is wrong and left out, so that the answer is in doubt.
         """
         asked = [one for one in answer.nodes if one.proof_kind is ProofKind.WITNESS]
+        if not asked:
+            return answer, False
         refusals = (_refusal(one, source) for one in asked)
-        found = (
-            derived_refusals(self.cluster, refusals, self.gates, caller_constraints=self.given, deadline=deadline)
-            if asked
-            else []
+        found = derived_refusals(self.cluster, refusals, self.gates, caller_constraints=self.given, deadline=deadline)
+        left = {one.nodes: own for one, own in zip(asked, found, strict=True) if not all(own.derived)}
+        nodes = (
+            replace(one, proof_kind=ProofKind.SOLVER, counted=None if left[one.nodes].wrong else one.counted)
+            if one.nodes in left
+            else one
+            for one in answer.nodes
         )
-        wrong = next((one.wrong for one in found if one.wrong), "")
-        if wrong:
-            raise VerificationError([Violation(WITNESS_RULE, "", f"the witness of a bound is wrong {wrong}")])
-        left = {one.nodes for one, derived in zip(asked, found, strict=True) if not all(derived.derived)}
-        nodes = (replace(one, proof_kind=ProofKind.SOLVER) if one.nodes in left else one for one in answer.nodes)
-        return replace(answer, nodes=tuple(nodes)) if left else answer
+        return replace(answer, nodes=tuple(nodes)), any(one.wrong for one in found)
 
     def audited(self, answer: CapacityOutcome, source: CopySource, seconds: float) -> tuple[CapacityOutcome, bool]:
         """Say of nodes whose bounds hold that they are audited; what has no time stays as it is.

@@ -16,7 +16,7 @@ from ..allocate.coupling import CoupledUnits
 from ..engines.outcome import UnitOutcome
 from ..verification.audit import RefusalVerdict
 from ..verification.reasons import ReasonSet
-from ..verification.refusals import CountedFailure
+from ..verification.refusals import CountedFailure, DerivedRefusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class UnitExplanation:
                 names = tuple(sorted(name for one in classes for name in one.names))
                 yield CountedFailure(names, failure.witness, "bound")
 
-    def derived(self, derived: Sequence[bool]) -> UnitExplanation:
+    def derived(self, refusal: DerivedRefusal) -> UnitExplanation:
         """Say of failures that rest on witnesses that are not derived that they rest on the solver."""
-        kept = iter(derived)
+        kept = iter(refusal.derived)
         failures = tuple(
-            replace(one, proof=ProofKind.SOLVER, certified=False)
+            replace(one, proof=ProofKind.SOLVER, certified=False, witness=None if refusal.wrong else one.witness)
             if one.proof is ProofKind.WITNESS and not next(kept)
             else one
             for one in self.unit.failures
@@ -78,28 +78,23 @@ def derive_explanations(
     explanations: Mapping[int, UnitExplanation],
     sets: Sequence[CoupledUnits],
     deadline: float | None,
-) -> tuple[list[UnitOutcome], dict[int, UnitExplanation]]:
-    """Let the verifier derive what rests on witnesses, see ``derived_outcomes``.
-
-    Raises
-    ------
-    VerificationError
-        If a witness is wrong: a defect of drasat.
-
-    """
-    asked = {number: tuple(explanations[id(one.unit)].counted()) for number, one in enumerate(outcomes)}
-    asked = {number: own for number, own in asked.items() if own}
-    explained = dict(explanations)
-    for number, derived in derive_refusals(question, outcomes, sets, asked, deadline).items():
-        unit = outcomes[number].unit
-        explained[id(unit)] = explained[id(unit)].derived(derived)
+) -> tuple[list[UnitOutcome], dict[int, UnitExplanation], bool]:
+    """Let the verifier derive what rests on witnesses, see ``derived_outcomes``; what is not explained is left out."""
+    known = {number: own for number, one in enumerate(outcomes) if (own := explanations.get(id(one.unit)))}
+    asked = {number: counted for number, own in known.items() if (counted := tuple(own.counted()))}
+    refusals = derive_refusals(question, outcomes, sets, asked, deadline)
+    for number, refusal in refusals.items():
+        known[number] = known[number].derived(refusal)
+    explained = {**explanations, **{id(outcomes[number].unit): own for number, own in known.items()}}
     # Of nodes without a set of reasons the outcome says what the no rests on.
+    size = len(question.nodes)
     whole = {
-        id(one.unit)
-        for one in outcomes
-        if sum(failure.nodes for failure in explained[id(one.unit)].unit.failures) == len(question.nodes)
+        id(outcomes[number].unit)
+        for number, own in known.items()
+        if sum(failure.nodes for failure in own.unit.failures) == size
     }
-    return list(derived_outcomes(question, outcomes, sets, deadline, whole)), explained
+    placed, doubtful = derived_outcomes(question, outcomes, sets, deadline, whole)
+    return list(placed), explained, doubtful or any(one.wrong for one in refusals.values())
 
 
 def audit_explanations(

@@ -26,7 +26,7 @@ from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
 from ..allocate.allocate import TIME_LIMIT, place_units, search_seconds, units_to_place
-from ..allocate.check import AuditQuestion, check_allocations, verification_ends, verified_outcomes
+from ..allocate.check import DOUBT_SECONDS, AuditQuestion, check_allocations, verification_ends, verified_outcomes
 from ..allocate.coupling import find_coupled_units
 from ..allocate.placement import Placer
 from ..allocate.unsupported import incomplete_gang_notices, placed_pods
@@ -84,7 +84,9 @@ def explain(
     run.keep(verified_outcomes(run.placed, partial(check, deadline=ends), sets))
     complete = not placer.rooms.devices.devices
     question = AuditQuestion(cluster, tuple(nodes.values()), gates, policy, given, complete)
-    run.placed, run.explanations = derive_explanations(question, run.placed, run.explanations, sets, ends)
+    derived = derive_explanations(question, run.placed, run.explanations, sets, ends)
+    run.placed, run.explanations, doubtful = derived
+    audit = DOUBT_SECONDS if doubtful and audit is None else audit
     seconds = {"explain": monotonic() - started}
     if audit is not None and not interrupted:
         audit_ends = monotonic() + audit if time_limit is None else min(monotonic() + audit, started + time_limit)
