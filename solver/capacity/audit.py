@@ -16,7 +16,7 @@ from ...models.results.common import ProofKind
 from ...models.workload.node_resources import NodeResourcesOfDevices
 from ...problem.messages import witness_of
 from ..allocate.audit import AUDIT_RULE
-from ..allocate.check import VerificationError
+from ..allocate.check import DOUBT_SECONDS, VerificationError
 from ..verification.bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from ..verification.existence import Audit, NodeAudit
 from ..verification.payments import SharedPrices
@@ -41,15 +41,15 @@ class CapacityAudit:
     time_limit: float | None
 
     def derived(
-        self, answer: CapacityOutcome, source: CopySource, deadline: float | None
-    ) -> tuple[CapacityOutcome, bool]:
+        self, answer: CapacityOutcome, source: CopySource, deadline: float | None, seconds: float | None
+    ) -> tuple[CapacityOutcome, float | None]:
         """Let the verifier derive the witnesses of bounds; a bound for which it does not rests on the solver.
 
-        The second value says that a witness is wrong and left out, so that the answer is in doubt.
+        The second value is the ``seconds`` for an audit. There are some where a witness is wrong, which is left out.
         """
         asked = [one for one in answer.nodes if one.proof_kind is ProofKind.WITNESS]
         if not asked:
-            return answer, False
+            return answer, seconds
         refusals = (_refusal(one, source) for one in asked)
         found = derived_refusals(self.cluster, refusals, self.gates, caller_constraints=self.given, deadline=deadline)
         left = {one.nodes: own for one, own in zip(asked, found, strict=True) if not all(own.derived)}
@@ -59,7 +59,9 @@ class CapacityAudit:
             else one
             for one in answer.nodes
         )
-        return replace(answer, nodes=tuple(nodes)), any(one.wrong for one in found)
+        if seconds is None and any(one.wrong for one in found):
+            seconds = DOUBT_SECONDS
+        return replace(answer, nodes=tuple(nodes)), seconds
 
     def audited(self, answer: CapacityOutcome, source: CopySource, seconds: float) -> tuple[CapacityOutcome, bool]:
         """Say of nodes whose bounds hold that they are audited; what has no time stays as it is.

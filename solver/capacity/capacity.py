@@ -27,7 +27,7 @@ from ...problem.messages import STRICT, DeadlineExceededError, FatalError
 from ...problem.node_classes import group_equal
 from ...problem.node_state import AllocatedState
 from ..allocate.allocate import TIME_LIMIT, search_seconds
-from ..allocate.check import DOUBT_SECONDS, LATE_VERIFICATION, check_allocations, verification_ends
+from ..allocate.check import LATE_VERIFICATION, check_allocations, verification_ends
 from ..allocate.nodes import SuitableNodes
 from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
@@ -122,8 +122,7 @@ def capacity(
     )
     interrupted = evaluation.interrupted
     judge = CapacityAudit(cluster, gates, given, started, time_limit)
-    answer, doubtful = judge.derived(answer, source, ends)
-    audit = DOUBT_SECONDS if doubtful and audit is None else audit
+    answer, audit = judge.derived(answer, source, ends, audit)
     if audit is not None and not interrupted:
         answer, interrupted = judge.audited(answer, source, audit)
     if interrupted:
