@@ -453,6 +453,8 @@ class _StageSolver:
         deadline, gap = share_of_rest(self._limits.deadline, _FLOW_SHARE), stage.gap(self._limits.gap)
         found = solve_arc_flow(self._generator, stage, relaxation, self._plan, bound, gap, deadline)
         if found.plan is not None and found.plan.is_feasible(self._instance, self.master.rows):
+            for column, _ in found.plan.columns:
+                self.master.add(column)
             self._keep_better(stage, found.plan)
         return self._plan.value(stage.terms) if found.proven else found.bound
 

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from support.planning import Scene, fewest_nodes, fits_column, optimum
 
+from drasat.solver.plan import price_and_branch
 from drasat.solver.plan.arc_flow import flow_network, solve_arc_flow
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits
 from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph, volume_bound
@@ -109,6 +110,30 @@ def test_packing_by_size_places_all_where_there_are_nodes_for_all(seed):
         assert plan.is_feasible(scene.instance, ())
         assert plan.value(cost.terms) >= best
         assert all(fits_column(scene, column) for column, _ in columns)
+
+
+@pytest.mark.parametrize("seed", [49, 56, 69, 77])
+def test_a_plan_of_arc_flow_that_is_not_proven_is_improved_further(seed, monkeypatch):
+    """Other ways to find a plan have none; the bound is one too high, as where time is over."""
+
+    def unproven(generator, stage, relaxation, _plan, bound, *limits):
+        found = solve_arc_flow(generator, stage, relaxation, empty_plan(generator.instance), bound, *limits)
+        values.append(found.plan.value(stage.terms))
+        return replace(found, bound=bound + 1, proven=False)
+
+    values = []
+    monkeypatch.setattr(price_and_branch, "solve_arc_flow", unproven)
+    monkeypatch.setattr(price_and_branch.DivingHeuristic, "run", lambda *_: iter(()))
+    for name in ("pack_decreasing", "fill_greedily"):
+        monkeypatch.setattr(price_and_branch, name, lambda *_: iter(()))
+    monkeypatch.setattr(price_and_branch, "_FEW_COLUMNS", 0)
+    scene, _ = vector_scene(seed)
+    units = tuple(replace(unit, demand=25 * unit.demand) for unit in scene.instance.units)
+    classes = tuple(replace(node, count=14) for node in scene.instance.nodes)
+    scene = Scene(replace(scene.instance, units=units, nodes=classes), scene.pricer)
+    found = solve_stages(scene.instance, [scene.instance.admitted()], scene.pricer, limits=EXACT)
+    assert values
+    assert values[-1] <= found.stages[0].value <= found.stages[0].bound
 
 
 def test_a_network_has_fewer_arcs_than_its_graph():
