@@ -296,8 +296,6 @@ class _StageSolver:
             self._note(stage, bound, 0)
             if self._is_close(stage, bound):
                 break
-        for column, _ in self._plan.columns:
-            self.master.add(column)
 
     def _fill_at_duals(self, stage: master_problem.ObjectiveStage, deadline: float | None) -> None:
         before = -inf
@@ -351,6 +349,8 @@ class _StageSolver:
         settled = self._settled(plan) if plan else None
         if settled and stage.gain(settled, self._plan) > 0:
             self._plan = settled
+            for column, _ in settled.columns:
+                self.master.add(column)
 
     def _settled(self, plan: master_problem.IntegerPlan) -> master_problem.IntegerPlan:
         completion = self._instance.completion
@@ -392,13 +392,13 @@ class _StageSolver:
         if not self._is_close(stage, bound):
             bound = self._flow(stage, relaxation, bound)
             self._note(stage, bound, generated.rounds)
-        self._repack(stage, bound, _REPACKING_WORK)
         if not self._is_close(stage, bound):
             for plan in LargeNeighbourhoodSearch(self._generator, stage, relaxation, part).plans(self._plan):
                 self._plan = self._settled(plan)
                 if self._is_close(stage, bound):
                     break
             self._note(stage, bound, generated.rounds)
+        self._repack(stage, bound, _REPACKING_WORK)
         if not self._is_close(stage, bound) and len(self.master.columns) <= _FEW_COLUMNS:
             self._choose_from_all(stage)
             self._note(stage, bound, generated.rounds)
@@ -453,8 +453,6 @@ class _StageSolver:
         deadline, gap = share_of_rest(self._limits.deadline, _FLOW_SHARE), stage.gap(self._limits.gap)
         found = solve_arc_flow(self._generator, stage, relaxation, self._plan, bound, gap, deadline)
         if found.plan is not None and found.plan.is_feasible(self._instance, self.master.rows):
-            for column, _ in found.plan.columns:
-                self.master.add(column)
             self._keep_better(stage, found.plan)
         return self._plan.value(stage.terms) if found.proven else found.bound
 
