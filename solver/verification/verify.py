@@ -20,7 +20,7 @@ from ...models.workload.units import Unit
 from .claims import ClaimRules, FinalClaim, GroupRules, MemberClaims, is_usable_on
 from .devices import ClaimContext, VerificationContext
 from .nodes import NodeLoads, node_findings
-from .published import Finding, Inventory
+from .published import Finding, Inventory, reaches
 from .state import ExpressionTimeoutError, HeldDevices, UnitUsage, VerifierExpressions, device_id
 
 
@@ -189,7 +189,9 @@ class Replay:
         reached, holding = Counter[DeviceId](), defaultdict[str, set[DeviceId]](set)
         for node in nodes:
             for view in self.context.inventory.views(node):
-                ids = {entry.id for entry in view.devices.values() if self._ledger.holds(entry.id)}
+                # A view has all devices of its slices, also those that are elsewhere.
+                held = (entry for entry in view.devices.values() if self._ledger.holds(entry.id))
+                ids = {entry.id for entry in held if reaches(entry.place, node)}
                 reached.update(ids)
                 holding[node.metadata.name] |= ids
         alone = {name for name, ids in holding.items() if any(reached[id_] == 1 for id_ in ids)}

@@ -31,6 +31,7 @@ from support.plan_building import (
     values,
     where,
 )
+from support.random_plans import plan_manifests
 
 from drasat.models.kubernetes.extensions import Predicate
 from drasat.solver.engines.outcome import SearchInterrupted
@@ -322,3 +323,11 @@ def test_the_mix_of_a_plan_is_that_of_another_queue():
 def test_a_mix_needs_its_stage():
     with pytest.raises(ValueError, match="a mix makes sense with the stage fragmentation alone"):
         planning(*nodes("n1"), user("a"), mix=cluster(*classes(), user("m")))
+
+
+@pytest.mark.parametrize(("seed", "opened"), [(225, 0), (230, 1)])
+def test_a_held_device_that_no_other_node_reaches_makes_its_node_busy(seed, opened):
+    """Pools with ``perDeviceNodeSelection`` have devices of other nodes, or of none."""
+    found = planning(*plan_manifests("mixed", seed), objective=["admitted", "fewest-nodes"])
+    assert found.outcome == "Optimal"
+    assert [stage.value for stage in found.objective] == [3, opened]
