@@ -273,7 +273,7 @@ def test_options_reach_the_solver(solver):
     package.plan(priced(), budget="12.5", watch=lambda *progress: news.append(progress), **given)
     solver.asked.pop("watch")("cost", 3.0, None)
     assert news == [("cost", 3.0, None)]
-    assert solver.asked == given | {"budget": Decimal("12.5")}
+    assert solver.asked == given | {"budget": Decimal("12.5"), "may_be_unread": True}
 
 
 def test_defaults_are_those_of_the_command_line(solver):
