@@ -18,7 +18,7 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import in_one_domain, is_whole
 from ...models.workload.group_trees import torn_groups
 from ...models.workload.node_room import missing_resources, remaining_allocatable
-from ...models.workload.requests import Requests, sum_requests
+from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, unallocated_claims
 from ...problem.node_state import AllocatedState
@@ -306,8 +306,7 @@ class SequentialScheduler:
         pairs = [(ref.key, allocation) for ref, allocation in zip(requested, trial.made, strict=True)]
         self._made.update(pairs)
         self._users.update(ref.key for ref in unit.unit.claims)
-        requests = unit.unit_set.shape.requests
-        self._requests[id(unit.unit)] = sum_requests((requests, trial.draws)) if trial.draws else requests
+        self._requests[id(unit.unit)] = trial.with_draws(unit.unit_set.shape.requests)
         self._node_states.add_pod(position, self._requests[id(unit.unit)], pairs)
         self._placed[id(unit.unit)] = unit, position
         self._count_pod(unit, position, 1)

@@ -135,8 +135,7 @@ class NodeStates:
     def state_with(self, state: NodeState, requests: Mapping[str, int], trial: Trial) -> NodeState:
         """Return the state after a pod with these requests is placed, with what a trial found for it."""
         devices = self._devices.after(state.devices, trial.made) if trial.made else state.devices
-        room = remaining_after(state.room, sum_requests((requests, trial.draws)) if trial.draws else requests)
-        return self._state(state.suits, room, devices)
+        return self._state(state.suits, remaining_after(state.room, trial.with_draws(requests)), devices)
 
     def room(self, position: int) -> Requests | None:
         """What is left of the node at a position; None: it takes any pod."""
@@ -342,6 +341,10 @@ class Trial:
     def fits(self) -> bool:
         """Whether there is an allocation."""
         return self.status is Status.ALLOCATED
+
+    def with_draws(self, requests: Mapping[str, int]) -> Mapping[str, int]:
+        """What the unit takes of the node: its requests, and what its devices take."""
+        return sum_requests((requests, self.draws)) if self.draws else requests
 
 
 _NO_CLAIMS_TRIAL = Trial(Status.ALLOCATED)

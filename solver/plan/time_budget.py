@@ -117,22 +117,18 @@ class PlanTimeBudget:
 
     def queue_ends(self) -> float | None:
         """When reading the queue has to end, so that time is left to read it again."""
-        latest = self._latest()
+        latest = self.reread_ends()
         return None if latest is None else self._begun + (latest - self._begun) * _READING_SHARE
 
     def has_time_to_reread(self) -> bool:
         """Whether the queue that was read can be verified with nothing placed; always if it is short."""
-        latest = self._latest()
+        latest = self.reread_ends()
         if latest is None or self._units < _SHORT_QUEUE:
             return True
         return (latest - self._clock()) / self._step >= self._reread + self._nodes * _EMPTY_NODE_STEPS
 
     def reread_ends(self) -> float | None:
-        """When reading the queue again has to end."""
-        return self._latest()
-
-    def _latest(self) -> float | None:
-        """When everything has to be over: a limit holds within twice the tolerance."""
+        """When reading the queue again has to end, and with it everything: a limit holds within twice the tolerance."""
         if self._limit is None:
             return None
         limit = max(0.0, self._limit)

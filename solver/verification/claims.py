@@ -74,9 +74,7 @@ class ClaimRules:
         """
         results = allocation.devices.results or ()
         reading = self._readings.of(claim)
-        alike = (
-            None if costs is not None or self._caller_constraints else self._class_of(claim, reading, results, context)
-        )
+        alike = None if costs is not None else self._class_of(claim, reading, results, context)
         if alike is None:
             yield from self._all_findings(claim, reading, allocation, context, costs)
             return

@@ -100,10 +100,7 @@ class NodeLoads:
 
     def excess(self, pods: Iterable[Pod], node: Node) -> Iterator[tuple[str, str]]:
         """Count pods as placed; return resources of which they together take too much, and how much, in words."""
-        needs: dict[str, int] = {}
-        for pod in pods:
-            for name, amount in self._needs(pod, node).items():
-                needs[name] = needs.get(name, 0) + amount
+        needs = self._sum_of_needs(pods, node)
         taken = self._taken_of(node)
         for name, amount in needs.items():
             taken[name] += amount
@@ -115,8 +112,15 @@ class NodeLoads:
 
     def has_room_for(self, pods: Iterable[Pod], node: Node) -> bool:
         """Whether the node has room for more pods side by side, see ``has_room``."""
-        needs = sum((Counter(self.needs(pod, node)) for pod in pods), Counter[str]())
+        needs = self._sum_of_needs(pods, node)
         return next(self._excess(node, needs, needs), None) is None
+
+    def _sum_of_needs(self, pods: Iterable[Pod], node: Node) -> Mapping[str, int]:
+        needs: dict[str, int] = {}
+        for pod in pods:
+            for name, amount in self._needs(pod, node).items():
+                needs[name] = needs.get(name, 0) + amount
+        return needs
 
     def _excess(
         self, node: Node, needs: Mapping[str, int], more: Mapping[str, int] | None = None
