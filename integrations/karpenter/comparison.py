@@ -2,26 +2,38 @@
 
 Every answer is replayed: its nodes are added to the cluster, and their pods placed one after the other by the rules of
 kube-scheduler. What these refuse is told, for Karpenter knows neither taints of devices nor admin access.
+
+Karpenter is asked for the nodes of a plan one by one. A plan decides everything at once, and Karpenter one pod after
+the other: its first fit may find no devices for pods that fit together. What it refuses is told before a node is
+launched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import copy
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from time import monotonic
+from typing import Any
+
+from msgspec import structs
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.karpenter import CAPACITY_TYPE_LABEL, ZONE_LABEL
 from ...models.kubernetes.node_templates import node_from_template, slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.purchases import PurchasePlanner
 from ...models.workload.expansion import QueuedUnit
+from ...peers.answers import ProvisionAnswer
 from ...peers.clients import Karpenter
 from ...peers.errors import PeerError
+from ...peers.requests import PeerInstanceType, PeerOffering, ProvisionRequest
 from ...problem.messages import DeadlineExceededError
 from ...solver.compare.figures import scheduling_input
 from ...solver.engines.engine import Session
@@ -33,8 +45,7 @@ from .defects import DecidedAnswer, deciding_defects
 from .greedy import greedy_round
 from .overlay import evaluate
 from .overlays import OverlayEvaluation
-from .replay import replay_nodes
-from .simulation import LaunchedNode, ProvisioningRound, simulate_round
+from .simulation import LaunchedNode, ProvisioningRound, provision_request, simulate_round, with_pending_units
 from .starting_nodes import leaving_nodes, with_starting_nodes
 
 KARPENTER: PurchasePlanner = "karpenter"
@@ -45,6 +56,7 @@ PURCHASE_PLANNERS: tuple[PurchasePlanner, ...] = (KARPENTER, GREEDY, PLAN)
 _ROUND_SHARE, _REPLAY_SHARE = 0.25, 0.3
 # So many pods are named in a line.
 _NAMED = 3
+_ELSEWHERE = "Karpenter launches another node for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,3 +335,86 @@ def _round_of_plan(found: PlanOutcome, market: NodeMarket, seconds: float) -> Pr
             nodes.append(LaunchedNode(name, candidate.pool, kind, *place, price, pods, (kind,)))
     existing = {name: tuple(sorted(pods)) for name, pods in by_node.items()}
     return ProvisioningRound(tuple(nodes), existing, unplaced, seconds, "")
+
+
+@dataclass(frozen=True, slots=True)
+class KarpenterReplay:
+    """Pods that Karpenter refuses, with its reason, and how many of the nodes were tried; equal nodes count as one."""
+
+    refused: Mapping[str, str]
+    tried: int
+    asked: int
+
+
+def replay_nodes(
+    cluster: Cluster,
+    queue: Sequence[QueuedUnit],
+    nodes: Sequence[LaunchedNode],
+    peer: Karpenter,
+    deadline: float | None = None,
+) -> KarpenterReplay:
+    """Ask Karpenter for each node of a pool alone: its pods, its type, and the offering that is bought.
+
+    Nothing else runs, and nothing else waits. ``minValues`` do not count, for there is one type only (R18).
+    ``deadline`` is a reading of ``time.monotonic``. Raises ``PeerError`` if the program fails.
+    """
+    # Karpenter has no claims without pods.
+    units = {name: one for one in queue if (name := one.unit.pod_label) is not None}
+    whole = provision_request(cluster, ())
+    refused: dict[str, str] = {}
+    sound: set[Hashable] = set()
+    listed = [node for node in nodes if node.pool]
+    for number, node in enumerate(listed):
+        pods = [pod for pod in node.pods if pod in units]
+        shapes = Counter(id(units[pod].unit_set.shape) for pod in pods)
+        likeness = node.pool, node.instance_type, node.zone, node.capacity_type, frozenset(shapes.items())
+        if likeness in sound:
+            continue
+        left = None if deadline is None else deadline - monotonic()
+        if left is not None and left <= 0:
+            return KarpenterReplay(refused, number, len(listed))
+        own = [units[pod].unit for pod in pods]
+        question = with_pending_units(_alone(whole, node), cluster, own, left)
+        found = dict(_refused(pods, peer.provision(question)))
+        refused.update(found)
+        if not found:
+            sound.add(likeness)
+    return KarpenterReplay(refused, len(listed), len(listed))
+
+
+def _alone(whole: ProvisionRequest, node: LaunchedNode) -> ProvisionRequest:
+    """The pool and the type of a node, with its offering and no other, and no node that is there."""
+    pools = [pool for pool in whole.node_pools if pool["metadata"]["name"] == node.pool]
+    types = [_with_one_offering(one, node) for one in whole.instance_types if one.name == node.instance_type]
+    return structs.replace(
+        whole, nodes=(), node_claims=(), node_pools=list(map(_without_min_values, pools)), instance_types=types
+    )
+
+
+def _without_min_values(pool: Mapping[str, Any]) -> dict[str, Any]:
+    made = copy.deepcopy(dict(pool))
+    for requirement in made["spec"].get("template", {}).get("spec", {}).get("requirements") or ():
+        requirement.pop("minValues", None)
+    return made
+
+
+def _with_one_offering(one: PeerInstanceType, node: LaunchedNode) -> PeerInstanceType:
+    return structs.replace(one, offerings=[offering for offering in one.offerings if _is_bought(offering, node)])
+
+
+def _is_bought(offering: PeerOffering, node: LaunchedNode) -> bool:
+    known = {asked.key: asked.values or () for asked in offering.requirements}
+    return all(
+        not place or not known.get(label) or place in known[label]
+        for label, place in ((ZONE_LABEL, node.zone), (CAPACITY_TYPE_LABEL, node.capacity_type))
+    )
+
+
+def _refused(pods: Sequence[str], answer: ProvisionAnswer) -> Iterator[tuple[str, str]]:
+    """Pods without a place, and those that go to a further node."""
+    reasons = {one.pod: one.error for one in answer.errors or ()}
+    largest = max(answer.nodes or (), key=lambda one: len(one.pods), default=None)
+    together = set(largest.pods) if largest else set()
+    for pod in pods:
+        if pod not in together:
+            yield pod, reasons.get(pod, _ELSEWHERE)

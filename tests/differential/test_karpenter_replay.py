@@ -7,8 +7,7 @@ from support.karpenter import claim, claim_spec, device_class, exactly, gpus, in
 from support.karpenter_families import FAMILIES, question
 
 import drasat
-from drasat.integrations.karpenter.comparison import KARPENTER, PLAN
-from drasat.integrations.karpenter.replay import replay_nodes
+from drasat.integrations.karpenter.comparison import KARPENTER, PLAN, replay_nodes
 from drasat.integrations.karpenter.simulation import LaunchedNode
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.solver.compare.figures import scheduling_input
