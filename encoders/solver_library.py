@@ -4,7 +4,8 @@ The Python layer above it, ``cp_model``, is not loaded: drasat writes protos its
 pandas, which takes seven times as long as the library. A run does what ``cp_model.CpSolver`` does.
 
 Native modules whose loading Ctrl-C stops are broken for the rest of the process, or lose the interrupt. Ctrl-C is
-therefore held back until they are loaded.
+therefore held back until they are loaded. Numpy and MathOpt are loaded when they are used first: many plans need
+neither.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from threading import Lock, current_thread, main_thread
-from types import FrameType
-from typing import Any
+from types import FrameType, ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 
 @contextmanager
@@ -36,7 +38,27 @@ def defer_interrupts() -> Iterator[None]:
 with defer_interrupts():
     from ortools.sat.python import cp_model_helper as cp_sat
 
-__all__ = ["CpSatRun", "cp_sat", "defer_interrupts"]
+__all__ = ["BoolArray", "CpSatRun", "IntArray", "cp_sat", "defer_interrupts", "mathopt", "np"]
+
+
+class LazyLibrary(ModuleType):
+    """A library that is loaded when something of it is used first."""
+
+    def __getattr__(self, name: str) -> Any:
+        with defer_interrupts():
+            library = import_module(self.__name__)
+        self.__dict__.update(vars(library))
+        return getattr(library, name)
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from ortools.math_opt.python import mathopt  # type: ignore[import-untyped]
+else:
+    mathopt, np = LazyLibrary("ortools.math_opt.python.mathopt"), LazyLibrary("numpy")
+BoolArray: TypeAlias = "NDArray[np.bool_]"
+IntArray: TypeAlias = "NDArray[np.int64]"
 
 
 class CpSatRun:

@@ -15,12 +15,11 @@ from math import ceil, floor, gcd, inf, isfinite
 from time import monotonic
 from typing import NamedTuple
 
-import numpy as np
-
+from ...encoders.solver_library import mathopt, np
 from . import master_problem
 from .column_generation import ColumnGenerator, value_step
 from .filling_graph import FillingGraph
-from .master import INTEGRALITY_TOLERANCE, MasterRelaxation, mathopt, run_mixed_integer
+from .master import INTEGRALITY_TOLERANCE, MasterRelaxation, run_mixed_integer
 
 # A model with more arcs takes too long, and so does a search with more nodes.
 _MOST_ARCS = 60_000

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-import numpy as np
-from numpy.typing import NDArray
+from ...encoders.solver_library import BoolArray, IntArray, np
 
-_Array = NDArray[np.int64]
 MOST_ARCS = 400_000
 """A graph with more arcs is not made."""
 # Sums in a dimension that are looked at one by one; a larger dimension is not lowered.
@@ -39,7 +37,7 @@ class VectorNode:
     needs: Mapping[int, tuple[int, ...]]
     most: Mapping[int, int]
 
-    def fitting(self, unit: int, room: _Array) -> _Array:
+    def fitting(self, unit: int, room: IntArray) -> IntArray:
         """How many units fit each of several nodes that have so much room, a row each."""
         needs = np.array(self.needs[unit], dtype=np.int64)
         taken = np.flatnonzero(needs)
@@ -115,37 +113,37 @@ class GraphLayer:
     """
 
     item: GraphItem
-    parent: _Array
-    child: _Array
-    copies: _Array
-    starts: _Array
-    by_child: _Array
-    child_starts: _Array
+    parent: IntArray
+    child: IntArray
+    copies: IntArray
+    starts: IntArray
+    by_child: IntArray
+    child_starts: IntArray
 
     @classmethod
-    def of(cls, item: GraphItem, parent: _Array, child: _Array, copies: _Array) -> GraphLayer:
+    def of(cls, item: GraphItem, parent: IntArray, child: IntArray, copies: IntArray) -> GraphLayer:
         """Order the arcs; each state has one that takes nothing."""
         order = np.lexsort((copies, parent))
         parent, child, copies = parent[order], child[order], copies[order]
         by_child = np.argsort(child, kind="stable")
         return cls(item, parent, child, copies, _first_places(parent), by_child, _first_places(child[by_child]))
 
-    def gains(self, price: int, limit: int) -> _Array:
+    def gains(self, price: int, limit: int) -> IntArray:
         """What each arc is worth; those that take more than the limit are out of the question."""
         worth = self.copies * price
         return worth if limit >= self.item.most else np.where(self.copies <= limit, worth, _NOTHING)
 
-    def kept(self, which: NDArray[np.bool_]) -> GraphLayer:
+    def kept(self, which: BoolArray) -> GraphLayer:
         """Only these arcs, between the same states."""
         return GraphLayer.of(self.item, self.parent[which], self.child[which], self.copies[which])
 
 
-def _first_places(ordered: _Array) -> _Array:
+def _first_places(ordered: IntArray) -> IntArray:
     """Where each new value begins in an ordered array."""
     return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))).astype(np.int64)
 
 
-def _last_best(sums: _Array, state: _Array, best: _Array) -> _Array:
+def _last_best(sums: IntArray, state: IntArray, best: IntArray) -> IntArray:
     """By state the last arc of its best sum, which takes most units."""
     found = np.zeros(len(best), dtype=np.int64)
     reaching = np.flatnonzero(sums >= best[state])
@@ -157,8 +155,8 @@ def _last_best(sums: _Array, state: _Array, best: _Array) -> _Array:
 class PathValues:
     """For every layer the best sum from the first state to each state, and from each state to the end."""
 
-    forward: Sequence[_Array]
-    backward: Sequence[_Array]
+    forward: Sequence[IntArray]
+    backward: Sequence[IntArray]
 
     @property
     def best(self) -> int:
@@ -221,9 +219,9 @@ class FillingGraph:
 
     def _best_arcs(
         self, known: PathValues, prices: Sequence[int], limits: Sequence[int]
-    ) -> tuple[list[_Array], list[_Array]]:
+    ) -> tuple[list[IntArray], list[IntArray]]:
         """For every layer the arc of the best path from each of its states, and that to each state of the next one."""
-        leaving, entering = list[_Array](), list[_Array]()
+        leaving, entering = list[IntArray](), list[IntArray]()
         for number, layer in enumerate(self.layers):
             gain = layer.gains(max(0, prices[layer.item.index]), limits[layer.item.index])
             behind = gain + known.backward[number + 1][layer.child]
@@ -233,7 +231,7 @@ class FillingGraph:
         return leaving, entering
 
     def _path(
-        self, leaving: Sequence[_Array], entering: Sequence[_Array], prices: Sequence[int], number: int, arc: int
+        self, leaving: Sequence[IntArray], entering: Sequence[IntArray], prices: Sequence[int], number: int, arc: int
     ) -> tuple[tuple[int, int], ...]:
         """The best path through an arc, without units that are worth nothing."""
         arcs = [(number, arc)]
@@ -341,7 +339,7 @@ def _relative_size(item: GraphItem, left: Sequence[int]) -> float:
     return sum(need / amount for need, amount in zip(item.needs, left, strict=True) if amount)
 
 
-def _usable_sums(items: Sequence[GraphItem], left: Sequence[int]) -> list[list[_Array | None]]:
+def _usable_sums(items: Sequence[GraphItem], left: Sequence[int]) -> list[list[IntArray | None]]:
     """By layer and dimension the sums that the items from there on can have; None where they are too many."""
     bits = [1 if amount <= _MOST_STEPS else 0 for amount in left]
     found = [[_set_bits(own) for own in bits]]
@@ -358,21 +356,21 @@ def _usable_sums(items: Sequence[GraphItem], left: Sequence[int]) -> list[list[_
     return found[::-1]
 
 
-def _set_bits(number: int) -> _Array | None:
+def _set_bits(number: int) -> IntArray | None:
     if not number:
         return None
     data = np.frombuffer(number.to_bytes((number.bit_length() + 7) // 8, "little"), dtype=np.uint8)
     return np.flatnonzero(np.unpackbits(data, bitorder="little")).astype(np.int64)
 
 
-def _lower(states: _Array, sums: Sequence[_Array | None]) -> None:
+def _lower(states: IntArray, sums: Sequence[IntArray | None]) -> None:
     """Lower what is left to what can be used, in place."""
     for dimension, own in enumerate(sums):
         if own is not None:
             states[:, dimension] = own[np.searchsorted(own, states[:, dimension], side="right") - 1]
 
 
-def distinct_rows(rows: _Array) -> tuple[_Array, _Array]:
+def distinct_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
     """The rows without repetition, and the number of each."""
     if not rows.shape[1]:
         return rows[:1], np.zeros(len(rows), dtype=np.int64)

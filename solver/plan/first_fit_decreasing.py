@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 from math import gcd, inf, prod
 from random import Random
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...encoders.rows import CoefficientError, CpSatRows
+from ...encoders.solver_library import IntArray, np
 from ..engines.cp_sat import Limits, run_solver
 from .column_generation import Pricer, value_step
 from .filling_graph import VectorNode, volume_bound
@@ -32,7 +30,6 @@ from .master_problem import (
     required_units,
 )
 
-_Array = NDArray[np.int64]
 # Ways times node classes times unit classes that are tried; each is some ten microseconds.
 _MOST_STEPS = 10_000
 MANY_NODE_CLASSES = 64
@@ -127,7 +124,7 @@ def _decreasing(
 class _OpenNodes:
     """The nodes of a class that are in use: what is left of each, a row each, and what it has."""
 
-    room: _Array
+    room: IntArray
     counts: list[Counter[int]]
 
 

@@ -16,13 +16,9 @@ from threading import Event, Thread
 from time import monotonic
 
 from ...encoders.rows import CoefficientError, CpSatRows
-from ...encoders.solver_library import defer_interrupts
+from ...encoders.solver_library import mathopt
 from ..engines.cp_sat import USUAL, Limits, SolverStatus, run_solver
 from . import master_problem
-
-with defer_interrupts():
-    # It takes a second to load. GLOP is in it, and keeps its basis between solves.
-    from ortools.math_opt.python import mathopt as mathopt  # type: ignore[import-untyped]
 
 # Floating-point values this close to a whole number are it.
 INTEGRALITY_TOLERANCE = 1e-6
@@ -50,9 +46,10 @@ class LinearMaster:
     def __init__(
         self,
         instance: master_problem.MasterProblem,
-        make_solver: Callable[..., mathopt.IncrementalSolver] = mathopt.IncrementalSolver,
+        make_solver: Callable[..., mathopt.IncrementalSolver] | None = None,
     ) -> None:
-        self._make_solver = make_solver
+        # GLOP is in MathOpt, and keeps its basis between solves.
+        self._make_solver = make_solver or mathopt.IncrementalSolver
         self.columns: list[master_problem.Column] = []
         self.rows: list[master_problem.CouplingRow] = []
         self._known: set[master_problem.Column] = set()

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, islice
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ....encoders.solver_library import IntArray, np
 from ....problem.messages import check_deadline
 from ..column_generation import Effort
 from .lagrangian import VALUE_SCALE, KnapsackItem, LagrangianRelaxation, LinearQuestion
@@ -80,7 +78,6 @@ def _suffix_bounds(offers: list[tuple[int, int]], steps: int) -> list[list[int]]
     return tables
 
 
-_IntArray = NDArray[np.int64]
 # Labels that are compared pairwise: dominance among more takes longer than it saves.
 _MOST_COMPARED = 600
 
@@ -130,15 +127,15 @@ class _LabelExtension:
 class _LabelLayer:
     """Labels, and where each comes from: a layer, a label there, and what was added."""
 
-    potential: _IntArray
-    value: _IntArray
-    use: _IntArray
-    counts: _IntArray
-    layer: _IntArray
-    label: _IntArray
-    option: _IntArray
+    potential: IntArray
+    value: IntArray
+    use: IntArray
+    counts: IntArray
+    layer: IntArray
+    label: IntArray
+    option: IntArray
 
-    def kept(self, which: NDArray[np.intp]) -> _LabelLayer:
+    def kept(self, which: IntArray) -> _LabelLayer:
         """Only these labels, in this order."""
         return _LabelLayer(*(getattr(self, name)[which] for name in _LabelLayer.__slots__))
 
@@ -235,7 +232,7 @@ class Labeling:
         lost, value, use, counts = self._columns(options)
         labels, width = len(source.value), len(options)
 
-        def sums(one: _IntArray, other: _IntArray) -> _IntArray:
+        def sums(one: IntArray, other: IntArray) -> IntArray:
             return (one[:, None] + other[None, :]).reshape(labels * width, *one.shape[1:])
 
         return _LabelLayer(
@@ -248,7 +245,7 @@ class Labeling:
             np.tile(np.arange(first, first + width, dtype=np.int64), labels),
         )
 
-    def _columns(self, options: Sequence[_LabelExtension]) -> tuple[_IntArray, _IntArray, _IntArray, _IntArray]:
+    def _columns(self, options: Sequence[_LabelExtension]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         lost = np.array([option.lost for option in options], dtype=np.int64)
         value = np.array([sum(offer.value for offer in option.offers) for option in options], dtype=np.int64)
         use = np.zeros((len(options), len(self._left)), dtype=np.int64)

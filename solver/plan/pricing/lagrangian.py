@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 from operator import attrgetter
 
-from ..master import mathopt
+from ....encoders.solver_library import mathopt
 from ..master_problem import is_past
 
 

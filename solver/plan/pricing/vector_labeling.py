@@ -12,15 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ....encoders.solver_library import IntArray, mathopt, np
 from ....problem.messages import check_deadline
 from ..column_generation import Effort
 from ..filling_graph import GraphItem, distinct_rows
-from ..master import mathopt
 
-_Array = NDArray[np.int64]
 Filling = tuple[tuple[int, int], ...]
 """Units by class."""
 # Labels that are kept after each class: to find fillings, and to prove that there are none better.
@@ -91,12 +87,12 @@ class _VectorQuestion:
     """
 
     items: tuple[GraphItem, ...]
-    values: _Array
-    needs: _Array
-    most: _Array
-    left: _Array
-    prices: _Array
-    worth: _Array
+    values: IntArray
+    needs: IntArray
+    most: IntArray
+    left: IntArray
+    prices: IntArray
+    worth: IntArray
     bound: int
     scale: int
 
@@ -167,8 +163,8 @@ def _room_prices(items: Sequence[GraphItem], values: Sequence[int], left: Sequen
 class _LabelStep:
     """Where the labels after a class come from: a label before it, and how many units were added."""
 
-    label: _Array
-    copies: _Array
+    label: IntArray
+    copies: IntArray
 
 
 class _Labels:
@@ -210,7 +206,7 @@ class _Labels:
         scale = self._question.scale
         return FillingResult(fillings, max(self._dropped // scale, top // scale), self._dropped <= self._least)
 
-    def _extended(self, number: int, potential: _Array, room: _Array, width: int) -> tuple[_Array, _Array]:
+    def _extended(self, number: int, potential: IntArray, room: IntArray, width: int) -> tuple[IntArray, IntArray]:
         """The labels with each number of units of a class that fits; numbers that lose least come first."""
         worth, needs = int(self._question.worth[number]), self._question.needs[number]
         most = np.full(len(potential), self._question.most[number], dtype=np.int64)
@@ -218,7 +214,7 @@ class _Labels:
         if len(taken):
             most = np.minimum(most, (room[:, taken] // needs[taken]).min(axis=1))
         kept = max(0, worth) * int(self._question.most[number])
-        parts = list[tuple[_Array, _Array, _Array, _Array]]()
+        parts = list[tuple[IntArray, IntArray, IntArray, IntArray]]()
         labels = 0
         for step in range(int(most.max()) + 1):
             check_deadline(self._deadline)
@@ -244,7 +240,7 @@ class _Labels:
         self._steps.append(_LabelStep(label[chosen], added[chosen]))
         return sums[chosen], left[chosen]
 
-    def _chosen(self, potential: _Array, room: _Array, width: int) -> _Array:
+    def _chosen(self, potential: IntArray, room: IntArray, width: int) -> IntArray:
         """Labels to keep, the highest potential first; of those with the same room left, one."""
         order = np.argsort(-potential, kind="stable")
         if not self._keeps_all and len(order):
@@ -254,7 +250,7 @@ class _Labels:
             self._dropped = max(self._dropped, int(potential[order[width]]))
         return order[:width]
 
-    def _listed(self, labels: _Array) -> Iterator[Filling]:
+    def _listed(self, labels: IntArray) -> Iterator[Filling]:
         """The fillings of labels: all of them, or the best ones, where each has a class that no better one has."""
         covered: set[int] = set()
         found = 0
