@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from math import ceil, inf, log2
 from threading import Event, Thread
 from time import monotonic
@@ -167,7 +168,8 @@ class LinearMaster:
             try:
                 if self._solver is None:
                     self._solver = self._make_solver(self._model, mathopt.SolverType.GLOP)
-                return self._solver.solve(params=mathopt.SolveParameters(time_limit=left), model_params=_WITHOUT_ZEROS)
+                parameters = mathopt.SolveParameters(time_limit=left)
+                return self._solver.solve(params=parameters, model_params=_without_zeros())
             except _SOLVER_ERRORS:
                 self._solver = None
         return None
@@ -195,12 +197,16 @@ class LinearMaster:
         )
 
 
-# Most numbers of an answer are zero, and reduced costs are not asked for.
-_WITHOUT_ZEROS = mathopt.ModelSolveParameters(
-    variable_values_filter=mathopt.VariableFilter(skip_zero_values=True),
-    dual_values_filter=mathopt.LinearConstraintFilter(skip_zero_values=True),
-    reduced_costs_filter=mathopt.VariableFilter(filtered_items=()),
-)
+@cache
+def _without_zeros() -> mathopt.ModelSolveParameters:
+    """Most numbers of an answer are zero, and reduced costs are not asked for."""
+    return mathopt.ModelSolveParameters(
+        variable_values_filter=mathopt.VariableFilter(skip_zero_values=True),
+        dual_values_filter=mathopt.LinearConstraintFilter(skip_zero_values=True),
+        reduced_costs_filter=mathopt.VariableFilter(filtered_items=()),
+    )
+
+
 # Numbers up to this are left as they are.
 _LARGEST_UNSCALED = 1 << 10
 
