@@ -83,6 +83,7 @@ class PlanTimeBudget:
         self._most: int | None = None
         self._units = self._nodes = 0
         self._reread = self._recheck = 0.0
+        self._steps_of: dict[bytes, float] = {}
         self.deadline = None if limit is None else self._last + limit
         self.laps: dict[str, float] = {}
 
@@ -222,8 +223,7 @@ class PlanTimeBudget:
         return steps if self._most is None or self._most >= len(units) else steps * self._most / len(units)
 
     def _verified_steps(self, units: Sequence[QueuedUnit]) -> float:
-        known: dict[bytes, float] = {}
-        total = 0.0
+        known, total = self._steps_of, 0.0
         for unit in units:
             one = unit.unit_set
             steps = known.get(one.signature)
