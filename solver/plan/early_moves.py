@@ -26,8 +26,9 @@ from .move_search import search_moves
 from .price_and_branch import solve_stages
 from .pricing.bundle import Bundle, BundleUnit, Picks
 
-# What part of the time that is left the plan without moves may take, and then the local search.
-_UNMOVED_SHARE, _SEARCH_SHARE = 1 / 4, 1 / 3
+# What part of the time that is left local search may take from first fit on, then the plan without moves, and then
+# local search from that.
+_FIRST_SEARCH_SHARE, _UNMOVED_SHARE, _SEARCH_SHARE = 1 / 6, 1 / 2, 1 / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def find_early_moves(request: PlanRequest, instance: PlanInstance, limits: PlanL
             if not _is_better(instance, _values(request, instance, planned), _values(request, instance, given)):
                 break
             given = planned
-        ends = filling_deadline(limits.deadline, _SEARCH_SHARE)
+        ends = filling_deadline(limits.deadline, _FIRST_SEARCH_SHARE if is_first else _SEARCH_SHARE)
         searched = given if interrupted else search_moves(request, instance, given, ends)
         if is_first or _is_better(instance, _values(request, instance, searched), _values(request, instance, found)):
             found = searched
