@@ -79,4 +79,5 @@ def _print_lines(result: CheckResult, wide: bool = False) -> None:
     rows = [(one.about, one.said, one.verdict, one.reason) for one in result.lines]
     print_table(("ABOUT", "SAID", "VERDICT", "REASON"), rows, wide=wide)
     left = [f"not checked: {one}" for one in result.document.not_checked]
+    left += [f"not read: {', '.join(result.document.not_read)}"] if wide and result.document.not_read else []
     write_stdout_lines(["", *left, result.summary()])

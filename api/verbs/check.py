@@ -52,6 +52,7 @@ from ..solver.verification.survey_documents import (
     topology_lines,
     validation_lines,
 )
+from ..solver.verification.unread_fields import unread_fields
 from . import Result
 
 if TYPE_CHECKING:
@@ -194,6 +195,7 @@ def check(
         unchecked=verdicts.count("unchecked"),
         lines=lines,
         not_checked=tuple(dict.fromkeys(one.reason for one in lines if one.verdict == "unchecked")),
+        not_read=unread_fields(read.kind, read),
     )
     return CheckResult(document_, cluster)
 

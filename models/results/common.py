@@ -292,7 +292,8 @@ class CheckDocument(Model, kw_only=True, omit_defaults=False):
     """What ``check -o json`` prints; ``checked`` is the kind of the document that was read.
 
     ``holds``: nothing that it says fails. What cannot be checked from the document, which is counted, may still be
-    wrong. ``notChecked`` says what that is, each reason once.
+    wrong. ``notChecked`` says what that is, each reason once. ``notRead`` are the fields of the document that no line
+    is about: how the answer was found, words, and figures that are not counted again.
     """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
@@ -304,3 +305,4 @@ class CheckDocument(Model, kw_only=True, omit_defaults=False):
     unchecked: int
     lines: tuple[CheckedLine, ...]
     not_checked: tuple[str, ...] = ()
+    not_read: tuple[str, ...] = ()

@@ -343,8 +343,8 @@ def planned_nodes(
     """Count devices of nodes' own, those that are held, and planned units; ``assigned`` are the nodes of these."""
     templates = {node.metadata.name: name for name, nodes in bought.items() for node in nodes}
     units = Counter(node.metadata.name for node, _ in assigned)
-    own: Counter[str] = Counter()
-    home: dict[PoolId, str] = {}
+    own, used = Counter[str](), Counter[str]()
+    held = _held_devices(cluster, (allocation for _, made in assigned for _, allocation in made))
     newest: dict[PoolId, int] = defaultdict(int)
     for slice_ in cluster.slices:
         pool = slice_.spec.driver, slice_.spec.pool.name
@@ -352,9 +352,9 @@ def planned_nodes(
     for slice_ in cluster.slices:
         name, pool = slice_.spec.node_name, (slice_.spec.driver, slice_.spec.pool.name)
         if name and slice_.spec.pool.generation == newest[pool]:
-            own[name] += len(slice_.spec.devices or ())
-            home[pool] = name
-    used = _used_devices(cluster, home, (allocation for _, made in assigned for _, allocation in made))
+            devices = slice_.spec.devices or ()
+            own[name] += len(devices)
+            used[name] += len(held[pool].intersection(device.name for device in devices)) if pool in held else 0
     listed = [name for name in cluster.nodes if name not in templates] + list(templates)
     return tuple(
         PlannedNode(
@@ -362,25 +362,22 @@ def planned_nodes(
             new=name in templates,
             template=templates.get(name, ""),
             devices=own[name],
-            used=len(used[name]),
+            used=used[name],
             units=units[name],
         )
         for name in listed
     )
 
 
-def _used_devices(
-    cluster: Cluster, home: Mapping[PoolId, str], made: Iterable[AllocationResult]
-) -> Mapping[str, set[str]]:
-    """Devices of nodes that are held, by node."""
-    found: dict[str, set[str]] = defaultdict(set)
+def _held_devices(cluster: Cluster, made: Iterable[AllocationResult]) -> Mapping[PoolId, set[str]]:
+    """The names of devices that are held, by pool."""
+    found: dict[PoolId, set[str]] = defaultdict(set)
     claims = (claim.status for claim in cluster.claims.values())
     held = [status.allocation for status in claims if status is not None and status.allocation is not None]
     for allocation in chain(held, made):
         for result in allocation.devices.results or ():
-            name = home.get((result.driver, result.pool))
-            if name is not None and not result.admin_access:
-                found[name].add(result.device)
+            if not result.admin_access:
+                found[result.driver, result.pool].add(result.device)
     return found
 
 

@@ -121,6 +121,10 @@ def allocation_lines(document: AllocationDocument, gates: FeatureGates, question
         else [f"certified is {str(document.certified).lower()}, and proof {document.proof}"]
     )
     yield line("document", "proof", wrong)
+    entries = [entry for unit in document.units for entry in unit.soft_entries]
+    wrong = [f"entry {one.name} costs {one.cost}" for one in entries if one.kept != (one.cost == 0)]
+    if entries:
+        yield line("document", f"{len(entries)} soft entries", wrong)
     gravest = min((Status(unit.outcome) for unit in document.units), key=list(Status).index, default=Status.ALLOCATED)
     yield line("document", "outcome", [] if document.outcome == gravest.value else [f"it is {gravest.value}"])
 
@@ -368,8 +372,11 @@ class _Refusals:
             if not verdict[1]:
                 open_.append(name)
         said = f"Unallocatable on {plural(len(self._nodes), 'node')}"
-        if possible:
-            return line(about, said, [f"it has an allocation on node {possible[0]}"])
+        wrong = [f"it has an allocation on node {possible[0]}"] if possible else []
+        if sum(one.nodes for one in told) > len(self._nodes) or any(one.nodes < len(one.names) for one in told):
+            wrong.append(f"kinds of nodes have {sum(one.nodes for one in told)} nodes")
+        if wrong:
+            return line(about, said, wrong)
         kinds = sorted({one.proof.value for one in told if one.witness is None})
         rests = f", which rest on {' and '.join(kinds)}" if kinds else ""
         left = f"{plural(len(open_), 'node')}, such as {open_[0]}, have no witness{rests}" if open_ else ""

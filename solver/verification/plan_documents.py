@@ -38,6 +38,7 @@ from .gangs import covered_groups
 from .node_pools import pool_templates, starting_nodes
 from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, unread_plan_flaws, value_annotation
 from .plan_admissions import PlanAdmissions
+from .plan_figures import figure_lines, label_flaws, order_flaws, step_flaws, victim_flaws
 from .plans import plan_placements, plan_violations
 from .pod_amounts import node_of_template
 from .preferences import preference_value
@@ -93,7 +94,7 @@ class PlanCheck:
         gates: FeatureGates,
         question: CheckQuestion,
         read: Cluster,
-        reading: UnitReading = lambda _, unit: unit,
+        reading: UnitReading | None = None,
     ) -> None:
         self._document = document
         quota = document.workloads is not UNSET
@@ -104,6 +105,7 @@ class PlanCheck:
         self._read = read
         self._unread: list[str] = []
         self._told_twice: list[str] = []
+        self.misnamed: list[str] = []
         # Victims wait in the queue, and are no units of the document.
         self._gone: list[ToldPlacement] = []
         # Nodes that start, and those of pools that cannot be made here; and what is wrong with purchases of pools.
@@ -189,14 +191,22 @@ class PlanCheck:
             told = self._document.units[place]
             own = next((s for s in sets[told.kind, told.namespace, told.name] if told.replica in s.numbers), None)
             if own is None:
+                self.misnamed.append(f"{told.kind} {told.namespace}/{told.name} has no replica {told.replica}")
                 units[place] = Unit(None, (), told.namespace, told.unit)
                 continue
             placed += [own] if told.node is not None else []
-            if (told.namespace, told.unit) not in running:
+            # A running pod that moves stands for itself, whatever group it is in. Workloads are gangs of their pods.
+            moved = [""] if (told.namespace, told.unit) in running else []
+            workload = self._admissions.workload_of(told).rpartition("/")[2] if self._admissions else told.gang
+            self.misnamed += label_flaws(told, own, *moved, *([workload] if self._reading else []))
+            if not moved:
                 self._shapes[_key(told)] = self._counted_shape(told, own.shape)
             queued[place] = expander.unit(own, told.replica)
-            units[place] = unit = self._reading(told, queued[place])
+            units[place] = unit = self._reading(told, queued[place]) if self._reading else queued[place]
             allocations[place] = tuple(self._allocations(told, unit, made))
+            known = {ref.key for ref in unit.claims}
+            strange = [one for one in told.claims if one.allocation is None and (one.namespace, one.name) not in known]
+            self.misnamed += [f"claim {one.namespace}/{one.name} is none of {told.unit}" for one in strange]
         self._covered = covered_groups(queue, placed)
         victims = {(one.namespace, one.name) for one in self._document.victims or ()}
         self._gone = [
@@ -308,7 +318,7 @@ class PlanCheck:
         elif self._read.objects(ClusterQueue):
             yield line("plan", "quota of workloads", [], "the plan does not look at quota")
         said = "the queue, rooms of nodes, gangs, limits"
-        wrong = [*self._told_twice, *self._order_flaws()]
+        wrong = [*self._told_twice, *order_flaws(self._document.units)]
         ask = self._question
         if self._pooled:
             yield line("plan", said, wrong, _POOLED)
@@ -335,26 +345,10 @@ class PlanCheck:
         except (ValueError, ArithmeticError) as error:
             yield line("plan", said, [*wrong, f"it cannot be read: {error}"])
 
-    def _order_flaws(self) -> list[str]:
-        numbers = sorted(one.order for one in self._document.units if one.order is not None)
-        placed = [one for one in self._document.units if one.node is not None]
-        if numbers != list(range(1, len(placed) + 1)) or any(one.order is None for one in placed):
-            return ["the order does not have every placed unit once"]
-        wrong = [one for one in self._document.units if (one.node is not None) != (one.outcome == "Placed")]
-        return [f"{one.kind} {one.namespace}/{one.unit} is {one.outcome} on node {one.node}" for one in wrong]
-
     def nodes(self) -> Lines:
-        """Check the numbers of each node: units of the plan, and its own devices in use when it is carried out."""
-        units = Counter(one.node for one in self._document.units if one.node is not None)
-        wrong = [
-            f"node {one.name} has {units[one.name]} units, not {one.units}"
-            for one in self._document.nodes
-            if units[one.name] != one.units
-        ]
-        names = [one.name for one in self._document.nodes]
-        known = {*self._cluster.nodes, *self._pooled}
-        wrong += [f"node {name} is not in the input" for name in names if name not in known][:1]
-        yield line("nodes", f"units of {len(names)} nodes", wrong)
+        """Check the figures of nodes, the names and gangs of units, and for whom kube-scheduler was asked."""
+        made = [allocation for one in self.units for _, allocation in one.allocations]
+        yield from figure_lines(self._document, self._cluster, made, self._pooled, self.misnamed)
 
     def steps(self) -> Lines:
         """Check that each state between the steps is valid, and what comes to be in the end."""
@@ -372,15 +366,19 @@ class PlanCheck:
         except (ValueError, ArithmeticError) as error:
             found = [Violation("STEP", "", f"it cannot be read: {error}")]
         of_step: dict[str, list[Violation]] = defaultdict(list)
+        told = step_flaws(self._with_nodes, self._gates, steps, victims)
         for one in found:
             # Steps that follow each other are verified together: then the first of them has what is wrong.
             head = one.message.partition(":")[0].partition(" to ")[0]
             of_step[head if head.startswith("step ") else "the end"].append(one)
         for number, step in enumerate(steps, 1):
             name = f"{step.namespace}/{step.name}" if step.kind != "Node" else step.node or step.source
-            yield line(f"step {number}", f"{step.action} {step.kind} {name}", of_step[f"step {number}"])
+            yield line(
+                f"step {number}", f"{step.action} {step.kind} {name}", [*of_step[f"step {number}"], *told[number]]
+            )
         # Only a plan without a wrong step has an end.
-        rest, said = of_step["the end"], f"after {len(steps)} steps all is as planned"
+        rest = [*of_step["the end"], *victim_flaws(self._with_nodes, self._gates, victims)]
+        said = f"after {len(steps)} steps all is as planned"
         yield line("steps", said, rest, "" if not found or rest else "a step fails")
 
     def stages(self) -> Lines:

@@ -136,6 +136,7 @@ def _unit_lines(
     if numbers != list(range(1, sum(one.node is not None for one in placement.units) + 1)):
         rooms.append("the order does not have every placed unit once")
     yield line("placement", "rooms of nodes, what pods say of one another", rooms)
+    yield line("placement", f"names of {len(placement.units)} units", found.misnamed)
 
 
 def placed_units(

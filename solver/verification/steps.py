@@ -207,7 +207,8 @@ class _State:
         before = self.cluster
         if leaves:
             yield from self._leave(label, step, key, unit)
-        if step.node:
+        # Without any node that is known, the one without a name stands for all that there could be.
+        if step.action != "evict":
             yield from self._arrive(label, step, key, unit, before if step.overlap else self.cluster)
 
     def _lose(self, label: str, step: PlanStep, key: _Key) -> Iterator[Violation]:

@@ -95,6 +95,8 @@ class NodeWitnesses:
         the no. ``exact``: the numbers and devices are those that are derived. Raises ``ExpressionTimeoutError``.
         """
         self.left, self.depth = _MOST_SUMS, depth
+        if witness.subject and witness.kind in _WITHOUT_SUBJECT:
+            return f"a witness of kind {witness.kind} is about nothing else, and not about {witness.subject}"
         try:
             found = _Question(self, self._asked.needs).derive(witness)
         except _WitnessError as error:
@@ -112,6 +114,7 @@ class NodeWitnesses:
                 yield _TiedOptions(self._values, entry)
 
 
+_WITHOUT_SUBJECT = ("devices", "allDevices", "resultLimit", "firstAvailable")
 # Of one witness with all its cases.
 _MOST_SUMS = 20_000
 

@@ -107,6 +107,17 @@ def test_slices_of_older_generations_are_no_devices():
     assert [(one.devices, one.used) for one in found.nodes] == [(4, 1)]
 
 
+def test_what_is_held_and_no_longer_published_is_not_in_use():
+    found = planning(*nodes("n1"), holding("h", "n1", "gpu-9"), user("a"))
+    assert [(one.devices, one.used) for one in found.nodes] == [(4, 1)]
+
+
+def test_devices_of_two_pools_count_each_even_if_they_have_one_name():
+    second = published("n1", "gpu-0", pool="second")
+    found = planning(*nodes("n1", devices=1), second, user("a"), user("b"))
+    assert [(one.devices, one.used, one.units) for one in found.nodes] == [(2, 2, 2)]
+
+
 def test_a_device_that_several_hold_counts_once():
     wide = device("f0", allowMultipleAllocations=True, capacity={"width": {"value": "10"}})
     two = template("w", of(1, capacity={"requests": {"width": "2"}}))

@@ -57,6 +57,11 @@ def test_moves_come_before_what_they_make_room_for():
     assert done(moving(*room_for_a_big_one())) == [("move", "a", True), ("place", "big", False)]
 
 
+def test_without_nodes_in_the_input_pods_without_claims_come_to_any_node():
+    found = moving(pod("a"), pod("b"))
+    assert [(step.action, step.name, step.node) for step in found.steps] == [("place", "a", ""), ("place", "b", "")]
+
+
 def test_pods_that_change_places_wait_for_each_other():
     """MOV-5: the first one has no place while the second one moves, and the step says so."""
     found = moving(*exchange())
