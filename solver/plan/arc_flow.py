@@ -19,6 +19,7 @@ from ...encoders.solver_library import mathopt, np
 from . import master_problem
 from .column_generation import ColumnGenerator, value_step
 from .filling_graph import FillingGraph
+from .heuristics import filling_deadline
 from .master import INTEGRALITY_TOLERANCE, MasterRelaxation, run_mixed_integer
 
 # A model with more arcs takes too long, and so does a search with more nodes.
@@ -124,7 +125,9 @@ def solve_arc_flow(
     slack = int(gap * abs(bound)) // step
     whole = _whole_columns(generator, relaxation) if left > 0 else Counter()
     if whole:
-        found = search.run(bound - sign * min(slack, left - 1) * step, share_of_rest(deadline, _ROUNDED_SHARE), whole)
+        found = search.run(
+            bound - sign * min(slack, left - 1) * step, filling_deadline(deadline, _ROUNDED_SHARE), whole
+        )
         if found is not None and found.plan is not None:
             return ArcFlowResult(found.plan, bound, proven=found.plan.value(stage.terms) == bound)
     while left > 0 and not master_problem.is_past(deadline):
@@ -138,12 +141,6 @@ def solve_arc_flow(
         bound, slack = target - sign * step, 2 * slack + 1
         left = sign * (bound - plan.value(stage.terms)) // step
     return ArcFlowResult(None, bound, proven=left <= 0)
-
-
-def share_of_rest(deadline: float | None, share: float) -> float | None:
-    """When so large a part of the time that is left is over; None for no limit."""
-    now = monotonic()
-    return None if deadline is None else now + max(0.0, deadline - now) * share
 
 
 def _whole_columns(generator: ColumnGenerator, relaxation: MasterRelaxation) -> Counter[master_problem.Column]:

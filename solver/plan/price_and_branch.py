@@ -20,7 +20,7 @@ from time import monotonic
 
 from ..engines.cp_sat import Limits
 from . import column_generation, master_problem
-from .arc_flow import filling_graphs, share_of_rest, solve_arc_flow
+from .arc_flow import filling_graphs, solve_arc_flow
 from .enumeration import prove_by_enumeration
 from .first_fit_decreasing import MANY_NODE_CLASSES, NodeRepacking, cost_bound, pack_decreasing, vector_nodes
 from .gang_dive import fill_for_gangs, improved_by_gangs, rounded_gangs
@@ -66,16 +66,14 @@ _BRIEF_ROUNDS, _LEAST_BRIEF_ROUNDS = 20, 5
 _BRIEF_PART = 10
 _FEW_NODE_CLASSES = 8
 _BRIEF_WORK = 0.1
-# The relaxation is solved to this part of the gap that is asked for.
-_PART_OF_GAP = 0.2
+_PART_OF_GAP = 0.2  # to which the relaxation is solved
 # Whole plans that are filled greedily at the duals, while each raises the relaxation by so much: their columns go
 # together, which those of single pricings do not, and save most of the rounds.
 _DUAL_FILLINGS = 8
 _LEAST_IMPROVEMENT = 0.0005
 # What CP-SAT may spend on repacking a few nodes at a time, before columns are generated and after a dive.
 _FIRST_REPACKING_WORK, _REPACKING_WORK = 0.6, 8.0
-# What part of the time that is left may go into arc flow, so that there is time for dives where that fails.
-_FLOW_SHARE = 0.7
+_FLOW_SHARE = 0.7  # of the time that is left
 StageWatch = Callable[[str, int, float | None], None]
 """Called with a stage's name, its value so far, and its bound if there is one."""
 
@@ -154,9 +152,8 @@ class _StageSolver:
         self.master.set_objective(stage)
         self._pack(stage)
         self._start(stage)
-        known = stage.trivial_bound(self._instance)
         known = stage.tightest(
-            known,
+            stage.trivial_bound(self._instance),
             stage.least_value(self._instance, self.master.rows),
             cost_bound(self._instance, self._generator.pricer, stage, self.master.rows),
         )
@@ -285,6 +282,15 @@ class _StageSolver:
             if plan.is_feasible(instance, self.master.rows):
                 self._keep_better(stage, plan)
 
+    def _follow(
+        self, stage: master_problem.ObjectiveStage, plans: Iterable[master_problem.IntegerPlan], bound: int | None
+    ) -> None:
+        """Take plans that are better each, until one is close to the bound."""
+        for plan in plans:
+            self._plan = self._settled(plan)
+            if self._is_close(stage, bound):
+                break
+
     def _repack(self, stage: master_problem.ObjectiveStage, bound: int | None, work: float) -> None:
         """Make a plan cheaper by packing a few nodes anew, where nodes are vectors."""
         if stage.maximise or stage.brief or stage.terms.usage or self._instance.start or self._is_close(stage, bound):
@@ -366,10 +372,9 @@ class _StageSolver:
         if self._instance.completion and not stage.brief:
             bound = self._choose_whole_gangs(stage, relaxation, bound)
             self._note(stage, bound, generated.rounds)
-            if self._is_close(stage, bound):
-                return bound
-            self._round_gangs(stage, relaxation, bound)
-            self._note(stage, bound, generated.rounds)
+            if not self._is_close(stage, bound):
+                self._round_gangs(stage, relaxation, bound)
+                self._note(stage, bound, generated.rounds)
             if self._is_close(stage, bound):
                 return bound
         if len(self.master.columns) <= (_FEW_COLUMNS if self._instance.start is None else _MORE_COLUMNS):
@@ -389,19 +394,18 @@ class _StageSolver:
                 dive = DivingHeuristic(self._generator, stage, part).run(relaxation)
                 self._take(stage, dive, bound, wished=relaxation.gangs)
                 self._note(stage, bound, generated.rounds)
-        if not self._is_close(stage, bound):
-            bound = self._flow(stage, relaxation, bound)
-            self._note(stage, bound, generated.rounds)
-        if not self._is_close(stage, bound):
-            for plan in LargeNeighbourhoodSearch(self._generator, stage, relaxation, part).plans(self._plan):
-                self._plan = self._settled(plan)
-                if self._is_close(stage, bound):
-                    break
+        # Most plans are improved sooner than arc flow finds one; what that finds is improved in turn.
+        search = LargeNeighbourhoodSearch(self._generator, stage, relaxation, part)
+        for flows in (False, True):
+            before = self._plan
+            if flows and not self._is_close(stage, bound):
+                bound = self._flow(stage, relaxation, bound)
+            if not self._is_close(stage, bound) and (self._plan is not before or not flows):
+                self._follow(stage, search.plans(self._plan), bound)
             self._note(stage, bound, generated.rounds)
         self._repack(stage, bound, _REPACKING_WORK)
         if not self._is_close(stage, bound) and len(self.master.columns) <= _FEW_COLUMNS:
             self._choose_from_all(stage)
-            self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound) and not master_problem.is_past(part.deadline):
             completed = prove_by_enumeration(self._generator, stage, relaxation.duals, self._plan, part.deadline)
             self._keep_better(stage, completed.plan)
@@ -450,7 +454,7 @@ class _StageSolver:
         """Look for a better plan by arc flow; return the bound, which may have become better."""
         if bound is None:
             return None
-        deadline, gap = share_of_rest(self._limits.deadline, _FLOW_SHARE), stage.gap(self._limits.gap)
+        deadline, gap = filling_deadline(self._limits.deadline, _FLOW_SHARE), stage.gap(self._limits.gap)
         found = solve_arc_flow(self._generator, stage, relaxation, self._plan, bound, gap, deadline)
         if found.plan is not None and found.plan.is_feasible(self._instance, self.master.rows):
             self._keep_better(stage, found.plan)
@@ -471,18 +475,14 @@ class _StageSolver:
         self._take(stage, columns, bound, _ROUNDING_WORK, rounded.gangs)
         if len(groups) < _FEW_GROUPS or self._is_close(stage, bound):
             return
-        for plan in improved_by_gangs(self._generator, stage, self._plan, groups, deadline):
-            self._plan = self._settled(plan)
-            if self._is_close(stage, bound):
-                break
+        self._follow(stage, improved_by_gangs(self._generator, stage, self._plan, groups, deadline), bound)
 
     def _is_close(self, stage: master_problem.ObjectiveStage, bound: int | None) -> bool:
         value, about = self._plan.value(stage.terms) + stage.offset, None if bound is None else bound + stage.offset
         return master_problem.is_close(value, about, stage.gap(self._limits.gap))
 
     def _note(self, stage: master_problem.ObjectiveStage, bound: int | None, rounds: int) -> None:
-        value = self._plan.value(stage.terms)
-        proven = self._is_close(stage, bound)
+        value, proven = self._plan.value(stage.terms), self._is_close(stage, bound)
         self._results[-1] = replace(self._results[-1], value=value, bound=bound, proven=proven, rounds=rounds)
         if self._watch:
             self._watch(stage.name, value, bound)
