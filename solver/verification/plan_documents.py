@@ -38,7 +38,7 @@ from .gangs import covered_groups
 from .node_pools import pool_templates, starting_nodes
 from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, unread_plan_flaws, value_annotation
 from .plan_admissions import PlanAdmissions
-from .plan_figures import figure_lines, label_flaws, order_flaws, step_flaws, victim_flaws
+from .plan_figures import figure_lines, label_flaws, moved_pods, order_flaws, step_flaws, victim_flaws
 from .plans import plan_placements, plan_violations
 from .pod_amounts import node_of_template
 from .preferences import preference_value
@@ -459,7 +459,7 @@ class PlanCheck:
             # Prices of purchases have lines of their own.
             return sum((one.count * Fraction(str(one.price)) for one in document.bought), ZERO)
         if stage == "moves" and document.steps:
-            return Fraction(sum(one.action == "move" for one in document.steps))
+            return Fraction(moved_pods(document.steps, document.victims or ()))
         if stage == "coverage":
             return Fraction(sum(one.covered >= one.demand for one in self._covered.values()))
         if stage == "preferences" and not self._pooled:

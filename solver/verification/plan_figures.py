@@ -136,6 +136,12 @@ def step_flaws(
     }
 
 
+def moved_pods(steps: Sequence[PlanStep], victims: Sequence[PlanVictim]) -> int:
+    """How many pods leave their places for others, at once or in several steps."""
+    leaving = {(one.namespace, one.name) for one in steps if one.kind == "Pod" and one.action in ("move", "evict")}
+    return len(leaving - {(one.namespace, one.name) for one in victims})
+
+
 def _step_flaws(step: PlanStep, pod: RunningPod | None, lost: Collection[tuple[str, str]]) -> Iterator[str]:
     leaves = step.action in ("move", "evict")
     if step.action == "place" and step.source:

@@ -5,7 +5,9 @@ from collections import Counter
 from functools import cache
 
 import pytest
+from support.moving import holder
 from support.objects import claim, device_class, devices, node, pool, want
+from support.plan_building import classes, cluster, nodes, pod
 from support.random_plans import plan_manifests
 
 import drasat
@@ -56,6 +58,16 @@ def test_true_plans_hold(name):
     found = lines(example, "plan", **options)
     assert of(found, "fails") == []
     assert of(found, "holds")
+
+
+def test_a_pod_that_leaves_before_it_arrives_counts_as_moved():
+    """Two pods change places on nodes of one device each: one of them waits in between."""
+    there = [*nodes("n1", devices=1, cpu="3"), *nodes("n2", devices=1, cpu="2"), pod("w", cpu="2")]
+    running = [*holder("a", "n2", 0, cpu="1"), *holder("b", "n1", 0, cpu="2")]
+    given = cluster(*classes(), *there, *running)
+    found = drasat.check(drasat.plan(given, moves="any", gap=0.0), given)
+    assert of(found.lines, "fails") == []
+    assert any(one.said == "moves is 2" for one in of(found.lines, "holds"))
 
 
 def unread(document):
