@@ -86,13 +86,15 @@ def read_queue(
 class GroupMembers:
     """The members of a group: how many wait, and which pods run.
 
-    ``gang`` is None for a group that asks for nothing, and for one of groups, which ``is_tree`` says.
+    ``gang`` is None for a group that asks for nothing, and for one of groups, which ``is_tree`` says. Of such a one
+    ``is_satisfied`` says whether enough of its groups run.
     """
 
     waiting: int = 0
     running: list[ObjectKey] = field(default_factory=list)
     gang: unit_classes.Gang | None = None
     is_tree: bool = False
+    is_satisfied: bool = False
 
 
 def read_groups(cluster: Cluster, gates: FeatureGates | None, *, natural_gangs: bool) -> Mapping[GangKey, GroupMembers]:
@@ -159,6 +161,7 @@ class _QueueReader:
         for members in known.values():
             for parent in members.gang.parents if members.gang else ():
                 trees[parent.key].is_tree = True
+                trees[parent.key].is_satisfied = not parent.needed
                 trees[parent.key].waiting += members.waiting
                 trees[parent.key].running += members.running
         return {**known, **trees}

@@ -99,7 +99,7 @@ def explain_group(
             kind=key[0],
             namespace=key[1],
             name=key[2],
-            minimum=_minimum(members, cluster, key),
+            minimum=_minimum(members, cluster, key, gates),
             domain=_domain(members, cluster, key),
             trials=tuple(run.trials),
         ),
@@ -115,9 +115,10 @@ def explain_group(
     return document
 
 
-def _minimum(members: GroupMembers, cluster: Cluster, key: GangKey) -> int | None:
+def _minimum(members: GroupMembers, cluster: Cluster, key: GangKey, gates: FeatureGates) -> int | None:
     if key[0] == COMPOSITE:
-        gang = cluster.objects(CompositePodGroup)[key[1:]].spec.scheduling_policy.gang
+        policy = cluster.objects(CompositePodGroup)[key[1:]].spec.scheduling_policy
+        gang = policy.gang if gates.gangs else None
         return max(1, gang.min_group_count if gang else 1)
     return members.gang.minimum if members.gang else 1
 
@@ -274,10 +275,10 @@ def _problem(members: GroupMembers) -> str:
 def _needed(members: GroupMembers) -> int:
     """How many of the members that wait have to be placed at least; one counts where a group asks for no number.
 
-    Of a group of groups nobody is placed unless enough are.
+    Of a group of groups nobody is placed unless enough are, or run already.
     """
     if members.is_tree:
-        return min(1, members.waiting)
+        return 0 if members.is_satisfied else min(1, members.waiting)
     minimum = members.gang.minimum if members.gang else 0
     return members.waiting if minimum is None else max(1, minimum) - len(members.running)
 

@@ -138,6 +138,18 @@ def test_a_tree_is_explained_from_its_root():
         drasat.explain(cluster(*there), group="a")
 
 
+@pytest.mark.parametrize(
+    ("minimum", "least", "now", "after"), [(2, 1, "yes", "notNeeded"), (2, 2, "no", "no"), (3, 1, "no", "no")]
+)
+def test_of_a_tree_those_that_run_count(minimum, least, now, after):
+    """WLG-16: two members of a run on a node that is full; a third one and both of b wait."""
+    waiting = [*members("a", 1), *members("b", 2)]
+    there = [composite("root", least), group("a", minimum), group("b", 2), *members("a", 2, on="n"), *waiting]
+    found = drasat.explain(cluster(node("n", cpu="2"), *there), group="root", time_limit=None).document.group
+    assert [one.answer for one in found.trials[1:]] == [now, after, after]
+    assert found.trials[1].placed == 0
+
+
 class Tree:
     """A random tree of three groups, some below a group of their own, on three nodes."""
 
