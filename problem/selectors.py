@@ -329,7 +329,7 @@ class NodeResourceClaims:
     """Refuses claims of pods for devices that take cpu, memory and so on of their node, where that is not counted.
 
     Which devices a claim gets decides how much they take (NAR-2, NAR-9). ``devices`` are those that take anything. With
-    ``beside``, such as ``LIFTED_PODS``, no claim is counted. ``is_incomplete``: some claim was refused that
+    ``beside``, such as ``KUEUE_QUOTA``, no claim is counted. ``is_incomplete``: some claim was refused that
     could be had, so that nothing is proven of its pod.
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..cluster.cluster import Cluster
@@ -31,8 +31,9 @@ from ..kubernetes.meta import (
 from ..kubernetes.workloads import PodDisruptionBudget, default_priority, priority_of
 from .gangs import GangCollector, GangKey
 from .member_moves import GroupPlace, MemberMoves
-from .node_room import remaining_allocatable, running_pods
-from .requests import backed_resources
+from .node_resources import NodeResourceError
+from .node_room import DeviceBudgets, recorded_requests, remaining_allocatable, running_pods
+from .requests import Requests, backed_resources
 from .units import ClaimRef, PodClaims, Unit, allocation_of, is_deleting, is_reserved_for_others, made_extended_claim
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
@@ -68,7 +69,7 @@ class RunningPod:
     ``stays`` says why it cannot be moved; empty if it can. ``kept`` says why it cannot lose its place either.
     ``budgets`` are the PodDisruptionBudgets that count it; ``budget`` is the one if there is one alone.
     ``priority`` is that of its PodGroup, else its own; ``gang`` is the group of pods that it is in, and ``group`` says
-    what that means for moves of it alone.
+    what that means for moves of it alone. ``draws`` is what its devices take of the node, as its status says.
     ``goes_with_node``: it is a part of its node, and nothing is lost with it when the node goes. It got devices in
     place of the extended resources ``backed``.
     """
@@ -86,6 +87,7 @@ class RunningPod:
     priority: int = 0
     gang: GangKey | None = None
     group: GroupPlace | None = None
+    draws: Requests = field(default_factory=dict)
 
     @property
     def is_made_again(self) -> bool:
@@ -126,6 +128,7 @@ class _RunningPodReader:
         self._budgets = DisruptionBudgets(cluster)
         self._homes = home_of_pools(cluster)
         self._backed = frozenset(backed_resources(cluster, gates))
+        self._devices = DeviceBudgets(cluster, gates)
         left = remaining_allocatable(cluster, gates)
         self._crowded = {name for name, free in left.items() if free and min(free.values()) < 0}
 
@@ -141,7 +144,12 @@ class _RunningPodReader:
     def _pod(self, pod: Pod, refs: tuple[ClaimRef, ...], users: Mapping[ObjectKey, int]) -> RunningPod:
         held = tuple(OwnedClaim(ref, made) for ref in refs if (made := allocation_of(ref)) is not None)
         budgets = self._budgets.of(pod)
-        kept = (*self._of_the_pod(pod), *self._of_its_namespace(pod, bool(budgets)))
+        draws = recorded_requests(pod, self._gates)
+        kept = (
+            *self._of_the_pod(pod),
+            *self._of_its_namespace(pod, bool(budgets)),
+            *self._of_its_devices(pod, refs, users, draws),
+        )
         gang = self._gangs.join(key_of(pod.metadata)[0], read_annotations(pod.metadata.annotations), pod)
         grouped = pod.spec.grouped or gang is not None
         place = self._members.place(pod, gang) if grouped else None
@@ -167,6 +175,7 @@ class _RunningPodReader:
             self._gangs.priority(key_of(pod.metadata)[0], pod.spec),
             gang,
             place if isinstance(place, GroupPlace) else None,
+            draws,
         )
 
     def _priority(self, pod: Pod) -> int:
@@ -196,12 +205,26 @@ class _RunningPodReader:
             yield "the pods on its node ask for more than it has"
         if self._allowed is not None and key_of(pod.metadata) not in self._allowed:
             yield "it is not among the pods that may move"
-        if pod.status is not None and pod.status.node_allocatable_resource_claim_statuses:
-            yield "its devices take resources of the node"
 
     def _of_its_namespace(self, pod: Pod, has_budget: bool) -> Iterator[str]:
         if key_of(pod.metadata)[0] == _SYSTEM_NAMESPACE and not has_budget and not _may_be_evicted(pod):
             yield f"it is in {_SYSTEM_NAMESPACE} and no PodDisruptionBudget is about it"
+
+    def _of_its_devices(
+        self, pod: Pod, refs: tuple[ClaimRef, ...], users: Mapping[ObjectKey, int], draws: Requests
+    ) -> Iterator[str]:
+        """What its devices take of the node goes with it only if that is known, and nobody else has them."""
+        unit = Unit(pod, refs, *key_of(pod.metadata))
+        try:
+            taken = self._devices.taken(unit, {})
+        except NodeResourceError as error:
+            yield str(error)
+            return
+        if {name: amount for name, amount in taken.items() if amount} != {n: one for n, one in draws.items() if one}:
+            yield "its devices take other amounts of the node's resources than its status says"
+        for ref in refs if taken else ():
+            if ref.group or users[ref.key] > 1 or is_reserved_for_others(ref, unit):
+                yield f"its devices take resources of the node, and it shares its claim {'/'.join(ref.key)}"
 
     def _of_budgets(self, budgets: Sequence[ObjectKey]) -> Iterator[str]:
         """A pod of two budgets cannot be evicted, and one of a budget only while that allows it (MOV-3)."""

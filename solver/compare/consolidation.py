@@ -246,7 +246,7 @@ class _Greedy:
             if target is None:
                 break
             requested = unallocated_claims(units[place].unit, {})
-            made = allocate_claims(requested, target, self._states, self._trials).made
+            made = allocate_claims(requested, target, self._states, self._trials, requirements.budget).made
             found[place] = target, tuple(zip(requested, made, strict=True))
             self._add(place, *found[place])
         if len(found) < len(places):
@@ -266,9 +266,9 @@ class _Greedy:
         return None
 
     def _add(self, place: int, position: int, allocations: _Allocations) -> None:
-        requests = self._pods.lifted.units[place].unit_set.shape.requests
-        self._states.add_pod(position, requests, [(ref.key, allocation) for ref, allocation in allocations])
+        made = {ref.key: allocation for ref, allocation in allocations}
+        self._states.add_pod(position, self._context.requests(self._pods.lifted.units[place], made), made.items())
 
     def _remove(self, place: int, position: int, allocations: _Allocations) -> None:
-        requests = self._pods.lifted.units[place].unit_set.shape.requests
-        self._states.remove_pod(position, requests, [ref.key for ref, _ in allocations])
+        made = {ref.key: allocation for ref, allocation in allocations}
+        self._states.remove_pod(position, self._context.requests(self._pods.lifted.units[place], made), made)

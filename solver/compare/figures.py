@@ -359,7 +359,7 @@ class SchedulingInput:
     """The cluster, the units in the order of the queue, and the rules that schedulers plan with.
 
     ``namespace`` and ``selector`` are what the queue was narrowed to. All schedulers share a ``compiler``. ``moved``
-    are units that ran before, and only change their places. ``beside`` is as for ``NodeResourceClaims``.
+    are units that ran before, and only change their places.
     """
 
     cluster: Cluster
@@ -370,7 +370,6 @@ class SchedulingInput:
     namespace: str | None = None
     selector: str = ""
     moved: frozenset[ObjectKey] = frozenset()
-    beside: str = ""
 
     def ran_before(self, unit: QueuedUnit) -> bool:
         """Whether a unit is one that has moved."""
@@ -385,7 +384,6 @@ class SchedulingInput:
             seed=self.seed,
             namespace=self.namespace,
             selector=self.selector,
-            beside=self.beside,
         )
 
     @cached_property
@@ -408,13 +406,12 @@ def scheduling_input(
     namespace: str | None,
     selector: str,
     natural_gangs: bool = False,
-    beside: str = "",
 ) -> SchedulingInput:
     """The queue of a cluster, with the rules that it is planned by."""
     cluster = cluster.with_gates(gates)
     sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, natural_gangs=natural_gangs)
-    units = tuple(NodeResourceClaims(cluster, gates, beside).planned(expand_units(cluster, sets, gates)))
-    return SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector, beside=beside)
+    units = tuple(NodeResourceClaims(cluster, gates).planned(expand_units(cluster, sets, gates)))
+    return SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
 
 
 class SchedulingContext(SequentialContext):

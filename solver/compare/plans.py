@@ -17,7 +17,6 @@ from ...models.workload.evictions import leaving_pods
 from ...models.workload.node_room import unknown_room_notices
 from ...peers.errors import PeerError
 from ...problem.messages import KUBE, check_policy
-from ...problem.selectors import LIFTED_PODS
 from ..allocate.check import verification_ends
 from ..allocate.unsupported import check_engine_support, check_planner_support, ignored_soft_entries
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
@@ -146,7 +145,6 @@ def compare_plans(
     inputs = scheduling_input(
         cluster if quota is None else quota.cluster,
         gates=gates, cel_errors=cel_errors, seed=seed, namespace=namespace, selector=selector,
-        beside=LIFTED_PODS if moves is not None else "",
     )  # fmt: skip
     if quota is not None:
         inputs, _ = with_quota(inputs, quota.open)

@@ -33,6 +33,7 @@ from ...models.workload.requests import Requests
 from ...models.workload.running import read_running_pods
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import is_reserved_for_others
+from ...problem.node_state import AllocatedState
 from ..allocate.check import LATE_VERIFICATION, VerificationError
 from ..allocate.unsupported import check_planner_support
 from ..engines.engine import TIME_LIMIT_RULE
@@ -313,9 +314,20 @@ class _PreemptingScheduler:
         if position not in requirements.suitable.members or not self._units_on.get(position):
             return False
         refused = self._refusal(requirements.rules, position)
-        return refused not in (None, VOLUMES, POD_AFFINITY) or bool(
-            missing_resources(requirements.requests, self._states.state(position).room)
-        )
+        if refused not in (None, VOLUMES, POD_AFFINITY):
+            return True
+        room = self._states.state(position).room
+        return bool(missing_resources(self._needs(requirements, position) or requirements.requests, room))
+
+    def _needs(self, requirements: UnitRequirements, position: int) -> Mapping[str, int] | None:
+        """What a unit takes of a node with the devices that it gets, whatever room that has; None: it gets none."""
+        state, budget = self._states.state(position), requirements.budget
+        if budget is None:
+            trial = self._context.trials.of(requirements, state)
+        else:
+            node, usage = self._states.node(position), AllocatedState(state.devices.usage)
+            trial = self._context.trials.on(node, requirements.claims, usage, budget, None)
+        return trial.with_draws(requirements.requests) if trial.fits else None
 
     def _refusal(self, rules: PodRules | None, position: int) -> str | None:
         ledger = self._scheduler.ledger
@@ -324,7 +336,8 @@ class _PreemptingScheduler:
     def _candidate(self, position: int, requirements: UnitRequirements, priority: int) -> PreemptionCandidate | None:
         """Who has to go from a node for the unit (EVT-4); None if that does not help."""
         units = sorted((one for one in self._units_on[position] if one.priority < priority), key=lambda one: one.rank)
-        if not units or not self._context.trials.of(requirements, self._states.state(position)).fits:
+        needs = self._needs(requirements, position) if units else None
+        if needs is None:
             return None
         room = self._states.state(position).room
         own = {id(unit): [one for one in unit.members if one.position == position] for unit in units}
@@ -333,7 +346,7 @@ class _PreemptingScheduler:
             room = remaining_after(room, one.requests, -1)
         self._count(lifted, -1)
         try:
-            if not self._fits(requirements, position, room):
+            if not self._fits(needs, requirements.rules, position, room):
                 return None
             victims, breaking = [], self._budgets.breaking(units)
             for unit in sorted(units, key=lambda one: id(one) not in breaking):
@@ -342,7 +355,7 @@ class _PreemptingScheduler:
                     back = remaining_after(back, one.requests)
                 self._count(own[id(unit)], 1)
                 lifted = [one for one in lifted if one not in own[id(unit)]]
-                if self._fits(requirements, position, back):
+                if self._fits(needs, requirements.rules, position, back):
                     room = back
                 else:
                     self._count(own[id(unit)], -1)
@@ -352,11 +365,9 @@ class _PreemptingScheduler:
         finally:
             self._count(lifted, 1)
 
-    def _fits(self, requirements: UnitRequirements, position: int, room: Requests | None) -> bool:
-        """Whether a unit fits a node with this room, devices aside."""
-        return (
-            not missing_resources(requirements.requests, room) and self._refusal(requirements.rules, position) is None
-        )
+    def _fits(self, needs: Mapping[str, int], rules: PodRules | None, position: int, room: Requests | None) -> bool:
+        """Whether a unit that needs so much fits a node with this room, devices aside."""
+        return not missing_resources(needs, room) and self._refusal(rules, position) is None
 
     def _count(self, occupants: Iterable[Occupant], times: int) -> None:
         """Count pods for the rules of others, or no longer."""
@@ -397,15 +408,16 @@ class _PreemptingScheduler:
 
     def _still_fits(self, unit: QueuedUnit, back: VictimUnit) -> bool:
         """Whether a unit that is placed fits there beside pods that were put back."""
-        position, requirements = self._scheduler.position(unit), self._scheduler.requirements(unit)
-        ledger, rules = self._scheduler.ledger, requirements.rules
+        position, rules = self._scheduler.position(unit), self._scheduler.requirements(unit).rules
+        ledger = self._scheduler.ledger
         if position is None or (rules is None and all(one.position != position for one in back.members)):
             return True
         name = self._states.node(position).metadata.name
         if ledger is not None and rules is not None:
             ledger.add(rules, name, -1)
-        room = remaining_after(self._states.state(position).room, requirements.requests, -1)
-        fits = self._fits(requirements, position, room)
+        needs = self._scheduler.requests(unit)
+        room = remaining_after(self._states.state(position).room, needs, -1)
+        fits = self._fits(needs, rules, position, room)
         if ledger is not None and rules is not None:
             ledger.add(rules, name)
         return fits

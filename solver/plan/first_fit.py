@@ -375,6 +375,10 @@ class SequentialScheduler:
         """Whether a unit has a node."""
         return id(unit.unit) in self._placed
 
+    def requests(self, unit: QueuedUnit) -> Mapping[str, int]:
+        """What a placed unit takes of its node, with its devices."""
+        return self._requests[id(unit.unit)]
+
     def position(self, unit: QueuedUnit) -> int | None:
         """The position of a unit's node; None: it has none."""
         found = self._placed.get(id(unit.unit))

@@ -181,7 +181,8 @@ class LiftedPods:
             devices, capacity = self._held([own.allocation for own in held]) if is_victim else (0, 0)
             cost = one.cost if moves else 0
             disruption = DisruptionTerms(moves, is_victim, one.priority, one.budgets, tied, cost, devices, capacity)
-        return Home(one.node, one.cost, made_of, disruption, one.pod.metadata.creation_timestamp or "")
+        since = one.pod.metadata.creation_timestamp or ""
+        return Home(one.node, one.cost, made_of, disruption, since, one.draws)
 
     def _held(self, allocations: Iterable[AllocationResult]) -> tuple[int, int]:
         """How many devices are held, and their capacity in thousandths of the largest device of the driver."""

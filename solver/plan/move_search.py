@@ -13,7 +13,7 @@ own. All others stay where they are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -457,9 +457,9 @@ class MoveSearch:
 
     def _made(self, place: int, position: int) -> AllocationsOfUnit | None:
         """What the claims of a unit get on a node; None if they get nothing there."""
-        requested = unallocated_claims(self._queue[place].unit, {})
+        requested, budget = unallocated_claims(self._queue[place].unit, {}), self._requirements(place).budget
         with suppress(TrialAbortedError):
-            made = allocate_claims(requested, position, self._states, self._trials).made
+            made = allocate_claims(requested, position, self._states, self._trials, budget).made
             return tuple(zip(requested, made, strict=True))
         return None
 
@@ -470,15 +470,16 @@ class MoveSearch:
         self._change(place, before, at)
 
     def _change(self, place: int, before: _UnitPlace | None, after: _UnitPlace | None) -> None:
-        requests: Mapping[str, int] = self._queue[place].unit_set.shape.requests
+        queued, requests = self._queue[place], self._context.requests
         if before is not None:
-            self._states.remove_pod(before.position, requests, [ref.key for ref, _ in before.made])
+            had = {ref.key: allocation for ref, allocation in before.made}
+            self._states.remove_pod(before.position, requests(queued, had), had)
             self._on[before.position].discard(place)
             self._versions[before.position] += 1
             del self._at[place]
         if after is not None:
-            pairs = [(ref.key, allocation) for ref, allocation in after.made]
-            self._states.add_pod(after.position, requests, pairs)
+            gets = {ref.key: allocation for ref, allocation in after.made}
+            self._states.add_pod(after.position, requests(queued, gets), gets.items())
             self._on[after.position].add(place)
             self._versions[after.position] += 1
             self._at[place] = after

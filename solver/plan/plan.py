@@ -133,7 +133,7 @@ def plan(
         sets = read(gates=gates, value=value, group=group, prefers=PREFERENCES in stages, look=look)
         charged = None if quota is None else QuotaQueue(quota, sets)
         sets = sets if charged is None else charged.sets
-        counted = NodeResourceClaims(cluster, gates, LIFTED_PODS if lifted else KUEUE_QUOTA if charged else "")
+        counted = NodeResourceClaims(cluster, gates, KUEUE_QUOTA if charged else "")
         queue = list(counted.planned(looking(expand_units(cluster, sets, gates), look)))
         if charged or lifted:
             forbid_coverage(queue, KUEUE_QUOTA if charged else LIFTED_PODS)

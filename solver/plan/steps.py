@@ -23,20 +23,21 @@ from functools import partial
 from msgspec import structs
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.decode import QuantityText
 from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
-from ...models.kubernetes.core import Pod
+from ...models.kubernetes.core import NodeResourceClaimStatus, Pod, PodStatus
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.common import ClaimAnswer
 from ...models.results.plan import PlanStep, PlanVictim, StepAction
 from ...models.workload.expansion import expand_units
-from ...models.workload.node_room import missing_resources, remaining_allocatable, subtract_requests
+from ...models.workload.node_room import DeviceBudgets, missing_resources, remaining_allocatable, subtract_requests
 from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.queue import read_queue
-from ...models.workload.requests import Requests, effective_requests
+from ...models.workload.requests import Requests, effective_requests, format_amount, sum_requests
 from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
-from ...models.workload.units import ClaimRef
+from ...models.workload.units import ClaimRef, Unit
 from ..allocate.check import VerificationError
 from ..engines.engine import Session
 from ..verification.steps import RULES_BROKEN, step_violations
@@ -76,10 +77,11 @@ def _key(one: PlannedUnitOutcome) -> ObjectKey:
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """A pod that moves: where it goes, what it takes of nodes, and the devices that it has and gets."""
+    """A pod that moves: where it goes, the devices that it has and gets, and what it takes there and leaves."""
 
     move: PlannedMove
     requests: Requests
+    leaves: Requests
     has: frozenset[DeviceId]
     gets: frozenset[DeviceId]
 
@@ -149,9 +151,9 @@ class TemporaryPlaces:
         pods = [leaving.unit.unit.pod] if leaving.unit.unit.pod is not None else []
         claims: list[ResourceClaim] = []
         for running, node, allocations in places.values():
-            if node is not None:
-                pods.append(structs.replace(running.pod, spec=structs.replace(running.pod.spec, node_name=node)))
             made = {ref.key: allocation for ref, allocation in allocations}
+            if node is not None:
+                pods.append(self._on_node(running, node, made))
             for held in running.held:
                 if held.ref.claim is not None:
                     allocation = made.get(held.ref.key)
@@ -159,6 +161,15 @@ class TemporaryPlaces:
                     claims.append(structs.replace(held.ref.claim, status=status))
         away = [key for key, (_, node, _) in places.items() if node is None and key != own.key]
         return self.cluster.with_pods(pods).with_claims(claims).without(pods=away)
+
+    def _on_node(self, running: RunningPod, node: str, made: Mapping[ObjectKey, AllocationResult]) -> Pod:
+        """The pod on another node, with what its devices take there in its status."""
+        unit = Unit(running.pod, tuple(held.ref for held in running.held), *running.key)
+        draws = DeviceBudgets(self.cluster, self.gates).taken(unit, made)
+        texts: dict[str, QuantityText] = {name: format_amount(name, amount) for name, amount in draws.items()}
+        listed = (NodeResourceClaimStatus(resource_claim_name="", resources=texts),) if texts else None
+        status = structs.replace(running.pod.status or PodStatus(), node_allocatable_resource_claim_statuses=listed)
+        return structs.replace(running.pod, spec=structs.replace(running.pod.spec, node_name=node), status=status)
 
 
 def _clashes(allocations: Allocations, devices: Collection[DeviceId], pools: Collection[PoolId]) -> bool:
@@ -184,7 +195,8 @@ class _StepOrder:
         budgets = DisruptionBudgets(cluster)
         keys = [(one.namespace, one.name) for one in victims]
         self._budgets_of = {key: budgets.of(cluster.pods[key]) for key in keys}
-        self._left = [_arrival(one) for one in moves]
+        self._devices = DeviceBudgets(cluster, gates)
+        self._left = [self._arrival(one) for one in moves]
         usage = cluster.usage(gates)
         gets = {device for one in self._left for device in one.gets}
         self._holders = Counter({device: len(usage.holds(device)) for device in gets})
@@ -256,11 +268,12 @@ class _StepOrder:
             self._leave(one)
             held = tuple(OwnedClaim(ref, allocation) for ref, allocation in made)
             there = replace(one.move, running=replace(one.pod, node=node, held=held))
-            between = replace(one, move=there, has=_devices(allocation for _, allocation in made))
+            at = replace(one.move.unit, node=node, allocations=made)
+            leaves = self._arrival(replace(one.move, unit=at)).requests
+            between = replace(one, move=there, has=_devices(allocation for _, allocation in made), leaves=leaves)
             self._left[self._left.index(one)] = between
             self._come_back(between)
             self._places.note(one.pod, node, made)
-            at = replace(one.move.unit, node=node, allocations=made)
             return _step("move", replace(one, move=replace(one.move, unit=at)), note=_TEMPORARY)
         return None
 
@@ -285,6 +298,13 @@ class _StepOrder:
             yield structs.replace(
                 step, kind="Pod", namespace=one.namespace, source=one.node, node="", budget=budget, note=note
             )
+
+    def _arrival(self, move: PlannedMove) -> _Arrival:
+        has = _devices(held.allocation for held in move.running.held)
+        gets = _devices(allocation for _, allocation in move.unit.allocations)
+        own = effective_requests(move.running.pod.spec, move.running.backed)
+        draws = self._devices.taken(move.unit.unit, {ref.key: made for ref, made in move.unit.allocations})
+        return _Arrival(move, sum_requests((own, draws)), sum_requests((own, move.running.draws)), has, gets)
 
     def _next(self, fits: Callable[[_Arrival], bool]) -> tuple[StepAction, _Arrival, bool] | None:
         """An evicted pod or a move that fits now, at best beside the pod as it is; True: it does."""
@@ -366,13 +386,13 @@ class _StepOrder:
         )
 
     def _leave(self, one: _Arrival) -> None:
-        subtract_requests(self._room.get(one.pod.node), {name: -amount for name, amount in one.requests.items()})
+        subtract_requests(self._room.get(one.pod.node), {name: -amount for name, amount in one.leaves.items()})
         self._holders.subtract(one.has)
         self._leaving.subtract(device[:2] for device in one.has)
         self._count(one.pod.pod, one.pod.node, -1)
 
     def _come_back(self, one: _Arrival) -> None:
-        subtract_requests(self._room.get(one.pod.node), one.requests)
+        subtract_requests(self._room.get(one.pod.node), one.leaves)
         self._holders.update(one.has)
         self._leaving.update(device[:2] for device in one.has)
         self._count(one.pod.pod, one.pod.node, 1)
@@ -394,12 +414,6 @@ def _limits(pod: RunningPod) -> tuple[_Limit, ...]:
     """What limits how many pods like this one may be away at once."""
     group = pod.group.key if pod.group is not None and pod.group.away is not None else None
     return tuple(limit for limit in (pod.budget, group) if limit is not None)
-
-
-def _arrival(move: PlannedMove) -> _Arrival:
-    has = _devices(held.allocation for held in move.running.held)
-    gets = _devices(allocation for _, allocation in move.unit.allocations)
-    return _Arrival(move, effective_requests(move.running.pod.spec, move.running.backed), has, gets)
 
 
 def _devices(allocations: Iterable[AllocationResult]) -> frozenset[DeviceId]:

@@ -17,7 +17,16 @@ from msgspec.structs import replace
 from ...models.cluster.cluster import Cluster
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
-from ...models.kubernetes.core import Container, Node, NodeStatus, Pod, PodSpec, ResourceRequirements
+from ...models.kubernetes.core import (
+    Container,
+    Node,
+    NodeResourceClaimStatus,
+    NodeStatus,
+    Pod,
+    PodSpec,
+    PodStatus,
+    ResourceRequirements,
+)
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.kubernetes.node_templates import NodeTemplate, node_from_template
@@ -202,6 +211,15 @@ class DeviceDraws:
                     for name, amount in self._of_result(device, result, 1) if device else ():
                         total[name] += amount
         return total
+
+    def recording(self, pod: Pod, claims: Iterable[HeldClaim]) -> Pod:
+        """The pod as it runs with these claims: its status says what their devices take."""
+        exact = {name: amount / (1000 if name == "cpu" else 1) for name, amount in self.of_pod(pod, claims).items()}
+        texts: dict[str, QuantityText] = {name: f"{ceil(amount * NANO)}n" for name, amount in exact.items()}
+        listed = (NodeResourceClaimStatus(resource_claim_name="", resources=texts),) if texts else None
+        if listed is None:
+            return pod
+        return replace(pod, status=replace(pod.status or PodStatus(), node_allocatable_resource_claim_statuses=listed))
 
     def recorded(self, pod: Pod) -> Counter[str]:
         """NAR-11: what the status of a running pod says."""

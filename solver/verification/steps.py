@@ -35,6 +35,7 @@ from ...models.workload.queue import GroupMembers, read_groups
 from ...models.workload.running import RESTARTING_TOGETHER
 from ...models.workload.units import is_deleting
 from .plans import PlacedUnit
+from .pod_amounts import DeviceDraws
 from .pod_rules import PlacedPods, asks, keeps_off
 from .verify import Placement, Violation, verify
 
@@ -113,6 +114,7 @@ class _State:
 
     def __post_init__(self) -> None:
         self._given = running_pods(self.cluster)
+        self._draws = DeviceDraws(self.cluster, self.gates)
         self._consumers = _Consumers.of(self.cluster) if self.victims else _Consumers({}, {})
         self._nodes = {(True, *key): pod.spec.node_name or "" for key, pod in self._given.items()}
         self._before = self.cluster
@@ -302,7 +304,9 @@ class _State:
             self._arriving.append((label, placement))
         self._nodes[key] = step.node
         if unit.unit.pod is not None:
-            self._came.append(replace(unit.unit.pod, spec=replace(unit.unit.pod.spec, node_name=step.node)))
+            pod = replace(unit.unit.pod, spec=replace(unit.unit.pod.spec, node_name=step.node))
+            held = (*placement.claims, *((one, one.status.allocation) for one in placement.earlier if one.status))
+            self._came.append(self._draws.recording(pod, [(one, own) for one, own in held if own is not None]))
         self._made.update({key_of(claim.metadata): claim for claim in claims})
         if step.overlap:
             self.cluster = self.cluster.with_pods(self._came).with_claims(self._made.values())

@@ -86,19 +86,41 @@ class MovingPod:
 
 @dataclass(frozen=True)
 class Scene:
-    """Nodes with the kinds of their devices and their CPUs, and pods."""
+    """Nodes with the kinds of their devices and their CPUs, and pods.
+
+    ``draws`` is the CPU that devices take of their node for a pod, by node and number.
+    """
 
     nodes: dict
     pods: tuple
+    draws: dict = field(default_factory=dict, kw_only=True)
+
+    def needs(self, one, at):
+        """The CPU that a pod and its devices take."""
+        return one.cpu + sum(self.draws.get((at[0], number), 0) for number in at[1])
+
+    def _device(self, name, number, kind):
+        amount = str(self.draws.get((name, number), 0))
+        terms = {"overhead": {"perPod": amount}} if number % 2 else {"mapping": {"deviceMultiplier": amount}}
+        more = {"nodeAllocatableResources": {"cpu": terms}} if amount != "0" else {}
+        return device(f"gpu-{number}", kind=kind, **more)
+
+    def _pod_objects(self, one):
+        made = one.objects()
+        taken = self.needs(one, (one.node, one.devices)) - one.cpu
+        if one.node is not None and taken:
+            entry = {"resourceClaimName": f"{one.name}-g", "resources": {"cpu": str(taken)}}
+            made[0]["status"]["nodeAllocatableResourceClaimStatuses"] = [entry]
+        return made
 
     def objects(self):
         made = [template(name, spec) for name, spec in claim_specs().items() if name in ("k1", "m2")]
         for name, (kinds, cpu) in self.nodes.items():
             made += [
                 node(name, cpu=str(cpu)),
-                published(name, *(device(f"gpu-{n}", kind=k) for n, k in enumerate(kinds))),
+                published(name, *(self._device(name, n, k) for n, k in enumerate(kinds))),
             ]
-        return [*made, *(one for pod in self.pods for one in pod.objects())]
+        return [*made, *(one for pod in self.pods for one in self._pod_objects(pod))]
 
     def best(self, value, most=None):
         """The best tuple of ``value`` over all valid states: it gets where every pod is, and how many of them moved."""
@@ -123,8 +145,9 @@ class Scene:
                 continue
             name, devices = at
             held = {(name, number) for number in devices}
-            if cpu[name] >= one.cpu and not held & taken:
-                yield from self._states([*state, at], cpu | {name: cpu[name] - one.cpu}, taken | held)
+            needs = self.needs(one, at)
+            if cpu[name] >= needs and not held & taken:
+                yield from self._states([*state, at], cpu | {name: cpu[name] - needs}, taken | held)
 
     def _places(self, one):
         if one.fixed:
@@ -167,6 +190,17 @@ def random_scene(seed, running=5, waiting=2):
         spec, amount, priority = random.choice([*SPECS]), random.choice((1, 2)), random.choice((0, 0, 10))
         pods.append(MovingPod(f"w{number}", spec, amount, priority=priority))
     return Scene(there, tuple(pods))
+
+
+def with_draws(scene, seed):
+    """A scene whose devices take CPU of their nodes, which have as much more as their pods need, and a little."""
+    random = Random(f"draws/{seed}")
+    devices = [(name, number) for name, (kinds, _) in scene.nodes.items() for number in range(len(kinds))]
+    own = replace(scene, draws={one: random.choice((0, 1, 1, 2)) for one in devices})
+    more = {name: random.choice((0, 0, 1)) for name in scene.nodes}
+    for one in (one for one in scene.pods if one.node is not None):
+        more[one.node] += own.needs(one, (one.node, one.devices)) - one.cpu
+    return replace(own, nodes={name: (kinds, cpu + more[name]) for name, (kinds, cpu) in scene.nodes.items()})
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from support.moving import SPECS, MovingPod, Scene, claim_specs, holder, random_scene
+from support.moving import SPECS, MovingPod, Scene, claim_specs, holder, random_scene, with_draws
 from support.plan_building import entry, obj, pod
 
 HIGHEST = 100
@@ -161,7 +161,7 @@ class PreemptingScene(Scene):
         for one, spot in zip(self.pods, state, strict=False):
             if spot is None:
                 continue
-            cpu[spot[0]] += one.cpu
+            cpu[spot[0]] += self.needs(one, spot)
             if not one.shares and not one.admin:
                 taken.update((spot[0], number) for number in spot[1])
         return all(amount <= self.nodes[name][1] for name, amount in cpu.items()) and max(taken.values(), default=0) < 2
@@ -262,6 +262,12 @@ def preempting_scene(seed, running=5, waiting=3):
         )
         pods.append(Victim(f"w{number}", spec, amount, priority=priority))
     return PreemptingScene(plain.nodes, tuple(pods), budgets, groups, moves)
+
+
+def drawing_scene(seed):
+    """A scene without shared claims whose devices take CPU of their nodes."""
+    scene = preempting_scene(seed)
+    return with_draws(replace(scene, pods=tuple(one for one in scene.pods if not one.shares)), seed)
 
 
 def varied_scene(seed, running=5, waiting=3):

@@ -19,6 +19,7 @@ from heapq import heapify, heappop, heappush
 from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.meta import DeviceId, ObjectKey
 from ....models.workload.evictions import MOVES_FREELY, DisruptionTerms
+from ....models.workload.requests import Requests
 from ....models.workload.units import ClaimRef
 from ..column_generation import Pricer
 from ..filling_graph import VectorNode
@@ -55,13 +56,17 @@ class EvictionTie:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a running unit is ``since`` when: its node, what its claims hold, and what a move or its loss costs."""
+    """Where a running unit is ``since`` when: its node, what its claims hold, and what a move or its loss costs.
+
+    ``draws`` is what its devices take of the node.
+    """
 
     node: str
     cost: int
     allocations: tuple[tuple[ObjectKey, AllocationResult], ...] = ()
     disruption: DisruptionTerms = MOVES_FREELY
     since: str = ""
+    draws: Requests = field(default_factory=dict)
 
     def is_kept(self, node: str, made: Iterable[tuple[ClaimRef, AllocationResult]]) -> bool:
         """Whether this is the node and these are the devices that the unit has."""

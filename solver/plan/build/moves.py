@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import add
 
 from ....models.workload.evictions import DisruptionTerms
 from ....models.workload.expansion import QueuedUnit
@@ -172,27 +173,24 @@ class HomeBuilder:
     ) -> set[int]:
         """Find out what devices the pods have, in the numbers of the class; return those that cannot be expressed."""
         unmovable: set[int] = set()
-        problems: dict[int, Problem | None] = {}
+        problems: dict[int, tuple[Problem, tuple[int, ...]] | None] = {}
         for one in node.nodes:
             own = by_node.get(one.metadata.name, ())
             view = self.compiler.views.of(one, node.visible) if own else node.view
             for place, unit_class in own:
                 if unit_class.index not in problems:
-                    problems[unit_class.index] = self.questions.problem(unit_class, node)
-                picks = self._picks(problems[unit_class.index], view, place, unit_class)
-                if picks is None:
+                    problems[unit_class.index] = self.questions.drawn(unit_class, node)
+                drawn = problems[unit_class.index]
+                picks = self._picks(drawn[0], view, place, unit_class) if drawn else None
+                if drawn is None or picks is None or not self._takes_what_it_has(place, *drawn, picks):
                     unmovable.add(place)
                     continue
                 self._devices[place] = frozenset(pick.device for pick in picks)
                 self._homes_of[one.metadata.name].append(_HomeUnit(place, unit_class, self.moves.homes[place], picks))
         return unmovable
 
-    def _picks(
-        self, problem: Problem | None, view: NodeView, place: int, unit_class: UnitClass
-    ) -> tuple[Pick, ...] | None:
+    def _picks(self, problem: Problem, view: NodeView, place: int, unit_class: UnitClass) -> tuple[Pick, ...] | None:
         """The devices of a pod as picks of its problem; None where the pod could not get them again."""
-        if problem is None:
-            return None
         made = dict(self.moves.homes[place].allocations)
         demands = {(one.claim, one.request, one.subrequest): one for one in problem.demands}
         numbers = {device.id: number for number, device in enumerate(view.devices)}
@@ -207,6 +205,13 @@ class HomeBuilder:
                     return None
                 found.append(Pick(demand.index, device))
         return tuple(found) if len(found) >= bool(unit_class.claims) else None
+
+    def _takes_what_it_has(self, place: int, problem: Problem, drawn: tuple[int, ...], picks: Picks) -> bool:
+        """Whether the steps that its devices take are what they take: else it may not fit where it is."""
+        resources, has = self.questions.resources, self.moves.homes[place].draws
+        steps = self.questions.drawn_by(problem, drawn, picks)
+        each = zip(resources.names, resources.steps, steps, strict=True)
+        return all(number * step == has.get(name, 0) for name, step, number in each)
 
     def _split_class(self, node: PlanNodeClass, question: BundleQuestion, apart: bool) -> None:
         """Make a class of all nodes that have equal homes and prices."""
@@ -233,9 +238,10 @@ class HomeBuilder:
         return alike
 
     def _plain_unit(self, index: int, unit_class: UnitClass, node: PlanNodeClass, most: int) -> BundleUnit:
-        problem = self.questions.problem(unit_class, node)
-        assert problem is not None
-        return BundleUnit(index, problem, most, self.questions.resources.needs(unit_class))
+        drawn = self.questions.drawn(unit_class, node)
+        assert drawn is not None
+        needs = tuple(map(add, self.questions.resources.needs(unit_class), drawn[1]))
+        return BundleUnit(index, drawn[0], most, needs)
 
     def _add(
         self,

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import repeat
 from operator import add, or_
 
 from ....encoders.constraints.relations import PREDICATE_ID
@@ -82,8 +81,7 @@ class BundleQuestionBuilder:
                 problems[role.unit_class.index] = self._drawing(role.unit_class, node)
             found = problems[role.unit_class.index]
             if found is not None:
-                drawn, size = found[2] or repeat(0), role.unit_class.size
-                needs = tuple(map(add, self.resources.needs(role.unit_class), drawn))
+                needs, size = tuple(map(add, self.resources.needs(role.unit_class), found[2])), role.unit_class.size
                 limit, key = (1, shared.key) if shared else (most[role.index], None)
                 names = role.unit_class.apart
                 units.append(BundleUnit(role.index, found[0], limit, needs, True, size, found[1], key, names))
@@ -104,29 +102,31 @@ class BundleQuestionBuilder:
 
     def _drawing(self, unit_class: UnitClass, node: PlanNodeClass) -> tuple[Problem, Picks, tuple[int, ...]] | None:
         """What a unit asks for, and what its devices take of the node whichever they are."""
-        problem = self.problem(unit_class, node)
-        if problem is None or self.draws is None or not self.draws.ranges:
-            looked = self._looked_at(problem, unit_class, node)
-            return None if looked is None else (*looked, ())
-        drawn = self._counted_draws(self.draws, unit_class, node, problem)
-        if drawn is None:
-            return None
-        looked = self._looked_at(drawn[0], unit_class, node)
-        if looked is None or not looked[1]:
-            return None if looked is None else (*looked, drawn[1])
+        drawn = self.drawn(unit_class, node)
+        looked = self._looked_at(drawn[0], unit_class, node) if drawn else None
+        if drawn is None or looked is None or not looked[1]:
+            return None if drawn is None or looked is None else (*looked, drawn[1])
         # Its devices are decided beforehand; with others it might take less.
         self.is_narrowed |= any(demand.node_draws for demand in drawn[0].demands)
-        picked = self.draws.of_picks(drawn[0], looked[1], len(self.resources.names))
-        return *looked, tuple(map(add, drawn[1] or repeat(0), picked))
+        return *looked, self.drawn_by(*drawn, looked[1])
 
-    def _counted_draws(
-        self, draws: UnitDraws, unit_class: UnitClass, node: PlanNodeClass, problem: Problem
-    ) -> tuple[Problem, tuple[int, ...]] | None:
+    def drawn(self, unit_class: UnitClass, node: PlanNodeClass) -> tuple[Problem, tuple[int, ...]] | None:
+        """What a unit asks for of a node, and the steps that its devices take of it whichever they are."""
+        problem = self.problem(unit_class, node)
+        if problem is None or self.draws is None or not self.draws.ranges:
+            return None if problem is None else (problem, (0,) * len(self.resources.names))
         view = self.view(unit_class, node)
         asks = self.compiler.resolved_requests(self.compiler.question(unit_class.claims), view.shape)
-        found = draws.counted(unit_class, view, asks, problem, self.resources)
-        self.is_narrowed |= draws.is_rounded
+        found = self.draws.counted(unit_class, view, asks, problem, self.resources)
+        self.is_narrowed |= self.draws.is_rounded
         return found
+
+    def drawn_by(self, problem: Problem, drawn: tuple[int, ...], picks: Picks) -> tuple[int, ...]:
+        """The steps that these devices take of the node, with what is ``drawn`` whichever they are."""
+        picked = Counter[int]()
+        for pick in picks:
+            picked.update(dict(problem.demands[pick.demand].node_draws.get(pick.device, ())))
+        return tuple(own + picked[row] for row, own in enumerate(drawn))
 
     def _looked_at(
         self, problem: Problem | None, unit_class: UnitClass, node: PlanNodeClass
@@ -310,13 +310,6 @@ class UnitDraws:
         number, demands = len(problem.relations), frozenset(draws)
         relation = Relation(PREDICATE_ID, claims, number, "limits of the pod", demands, condition)
         return replace(problem, relations=(*problem.relations, relation))
-
-    def of_picks(self, problem: Problem, picks: Picks, resources: int) -> tuple[int, ...]:
-        """What chosen devices take of each resource, in steps."""
-        taken = Counter[int]()
-        for pick in picks:
-            taken.update(dict(problem.demands[pick.demand].node_draws.get(pick.device, ())))
-        return tuple(taken[row] for row in range(resources))
 
     def _whole(self, name: str, nano: int) -> int:
         whole = whole_amount(name, nano)

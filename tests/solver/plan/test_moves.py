@@ -1,7 +1,7 @@
 """Plans that may move running pods: equal to trying everything, and what stays where it is."""
 
 import pytest
-from support.moving import Scene, holder, moving, priced_scene, random_scene
+from support.moving import Scene, holder, moving, priced_scene, random_scene, with_draws
 from support.plan_building import (
     classes,
     cluster,
@@ -25,12 +25,14 @@ def moved(outcome):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_plans_with_moves_are_as_good_as_trying_everything(seed):
+@pytest.mark.parametrize("draws", [False, True])
+def test_plans_with_moves_are_as_good_as_trying_everything(seed, draws):
     """MOV-3, MOV-6: what waits comes first, then the cost and the number of moves; where nothing waits, they are last.
 
-    Every state between two steps is verified, too.
+    Every state between two steps is verified, too. With ``draws`` devices take CPU of their nodes (NAR-1, NAR-11).
     """
     scene, most = random_scene(seed), [None, 0, 1, 2][seed % 4]
+    scene = with_draws(scene, seed) if draws else scene
     waiting = any(one.node is None for one in scene.pods)
     fixed = {one.node for one in scene.pods if one.fixed}
 

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 from support.manifests import cluster, obj, template
+from support.moving import holder
 from support.plan_building import cel, classes, device, node, of, published
 
 import drasat
@@ -137,9 +138,9 @@ def user(name, claim="t", cpu="1", key="resourceClaimTemplateName", **spec):
     return obj("Pod", name, {"containers": parts, "resourceClaims": [{"name": "c", key: claim}], **spec})
 
 
-def there(*cpus, room=8, name="n"):
+def there(*cpus, room=8, name="n", named="x"):
     """A node, with a device for each amount of cpu that it takes."""
-    devices = [device(f"x{number}", **mapped(cpu)) for number, cpu in enumerate(cpus)]
+    devices = [device(f"{named}{number}", **mapped(cpu)) for number, cpu in enumerate(cpus)]
     return [node(name, cpu=str(room), pods="9"), published(name, *devices)]
 
 
@@ -235,12 +236,24 @@ def test_without_the_gate_devices_take_nothing():
     assert (found.placed, found.outcome) == (1, "Optimal")
 
 
-def test_beside_moves_and_preemption_nothing_is_proven():
-    """What such devices take is not counted there: the pod is refused by name, and the plan is not called optimal."""
-    made = cluster(*classes(), *there(1), user("p"))
-    for options in ({"moves": 1}, {"preempt": True}):
-        found = drasat.plan(made, **options)
-        assert (found.document.outcome, found.document.placed) == ("Feasible", 0)
+def test_a_pod_goes_for_cpu_that_a_device_takes():
+    """EVT-9: the device is free, and kube-scheduler preempts for what it takes of the node."""
+    low = obj("Pod", "low", {"containers": [{"name": "m", "resources": {"requests": {"cpu": "6"}}}], "nodeName": "n"})
+    made = cluster(*classes(), *there(4), low, user("p", priority=9))
+    found = drasat.plan(made, preempt=True)
+    assert (found.document.outcome, [one.name for one in found.victims]) == ("Optimal", ["low"])
+    assert [(one.action, one.victims) for one in found.document.scheduler_would] == [("preempt", ("default/low",))]
+
+
+@pytest.mark.parametrize(("recorded", "placed"), [("3", 1), ("2", 0), (None, 0)])
+def test_a_pod_goes_only_if_its_status_has_what_its_devices_take(recorded, placed):
+    """NAR-11: what is free once it has gone is known only then."""
+    low, claim = holder("low", "n", 0)
+    if recorded:
+        entry = {"resourceClaimName": "low-g", "resources": {"cpu": recorded}}
+        low["status"]["nodeAllocatableResourceClaimStatuses"] = [entry]
+    found = drasat.plan(cluster(*classes(), *there(3, named="gpu-"), low, claim, user("p", priority=9)), preempt=True)
+    assert (found.document.outcome, found.document.placed, len(found.victims)) == ("Optimal", placed, placed)
 
 
 @pytest.mark.parametrize("seed", range(8))

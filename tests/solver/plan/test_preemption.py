@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 from support.moving import holder
 from support.plan_building import classes, cluster, entry, holding, nodes, obj, of, pod, running, template
-from support.preempting import after_steps, preempting_scene, varied_scene
+from support.preempting import after_steps, drawing_scene, preempting_scene, varied_scene
 
 import drasat
 from drasat.solver.plan import plan as plan_module
@@ -39,11 +39,12 @@ def troubles(scene):
 
 
 @pytest.mark.parametrize("seed", range(100))
-@pytest.mark.parametrize("made", [preempting_scene, varied_scene])
+@pytest.mark.parametrize("made", [preempting_scene, varied_scene, drawing_scene])
 def test_plans_with_preemption_are_as_good_as_trying_everything(seed, made):
     """EVT-17 to EVT-19: what is placed, budgets, victims by priority and number, devices lost, then moves.
 
-    Varied scenes have admin access, gangs that wait, and pods that take no places. Every state between two steps is
+    Varied scenes have admin access, gangs that wait, and pods that take no places. Devices of drawing ones take CPU of
+    their nodes (NAR-1, NAR-11). Every state between two steps is
     verified, too.
     """
     assert troubles(made(seed)) == ""
