@@ -267,6 +267,8 @@ _STATES = ("empty", "now")
 
 def _problem(members: GroupMembers) -> str:
     """Why nobody of the group is placed, whatever room there is."""
+    if members.is_tree and members.running and not members.waiting:
+        return "" if members.is_satisfied else "too few of its groups run, and no member waits"
     if members.gang is None:
         return "" if members.waiting or members.running else "it has no members"
     return members.gang.problem or members.gang.too_small(members.waiting)

@@ -1,9 +1,11 @@
 """Groups of groups in plans: equal to trying everything, the examples of the rules, and what breaks a tree."""
 
+from copy import copy
 from itertools import product
 from random import Random
 
 import pytest
+from support.moving import OWNER
 from support.plan_building import ALL, cluster, node, obj, placed, planning, pod, where
 
 import drasat
@@ -167,15 +169,17 @@ class Tree:
     def objects(self):
         for name, (cpu, zone) in self.nodes.items():
             yield node(name, zone, cpu=str(cpu))
-        yield composite("root", self.least["root"], None, self.domains["root"])
-        yield composite("mid", self.least["mid"], "root", self.domains["mid"])
+        level = {"priority": 50}
+        yield composite("root", self.least["root"], None, self.domains["root"], **level)
+        yield composite("mid", self.least["mid"], "root", self.domains["mid"], **level)
         for name in "abc":
-            yield group(name, self.minimum[name], self.parents[name], self.domains[name])
+            yield group(name, self.minimum[name], self.parents[name], self.domains[name], **level)
         for number, (name, size) in enumerate(zip(self.waiting, self.sizes, strict=True)):
-            spec = {"schedulingGroup": {"podGroupName": name}}
+            spec = {"schedulingGroup": {"podGroupName": name}, **level}
             yield pod(f"{name}-{number}", cpu=str(size), spec=spec)
-        for name, at in self.running:
-            yield from members(name, 1, on=at, cpu="1")
+        for number, (name, at) in enumerate(self.running):
+            spec = {"schedulingGroup": {"podGroupName": name}, "nodeName": at, **level}
+            yield pod(f"{name}-r{number}", cpu="1", spec=spec)
 
     def best(self):
         """The most members that a valid state places; None for a tree whose running members are in the way."""
@@ -209,7 +213,7 @@ class Tree:
             if touched and not enough[name] and not (name in "abc" and not self.minimum[name]):
                 return False
             zones = {self.nodes[at][1] for _, at in own}
-            if touched and self.domains[name] and len(zones) > 1:
+            if touched and self.domains[name] and (len(zones) > 1 or None in zones):
                 return False
         return True
 
@@ -220,3 +224,64 @@ def test_plans_of_trees_are_as_good_as_trying_everything(seed):
     tree = Tree(seed)
     found = drasat.plan(cluster(*tree.objects()), gap=0.0, time_limit=None)
     assert (found.placed, found.outcome) == (tree.best(), "Optimal")
+
+
+class RunningTree(Tree):
+    """A tree some members of which run, beside other pods: their nodes, priorities, and whether they may move."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        random = Random(f"running/{seed}")
+        zones = [random.choice((zone, zone, zone, None)) for _, zone in self.nodes.values()]
+        self.nodes = {name: (random.randint(1, 4), zone) for name, zone in zip(self.nodes, zones, strict=True)}
+        self.minimum = {name: random.choice((0, 1, 2, 2, 3)) for name in "abc"}
+        room = [name for name, (cpu, _) in self.nodes.items() for _ in range(cpu)]
+        random.shuffle(room)
+        count = random.randint(0, 4)
+        self.running = [(random.choice("abc"), at) for at in room[:count]]
+        others = room[count : count + random.randint(0, 4)]
+        self.others = [(at, random.choice((0, 0, 50)), random.random() < 0.6) for at in others]
+
+    def objects(self):
+        yield from super().objects()
+        for number, (at, priority, owned) in enumerate(self.others):
+            spec = {"nodeName": at, "priority": priority}
+            yield pod(f"x{number}", cpu="1", spec=spec, owner=OWNER if owned else None)
+
+    def can(self, others):
+        """Whether enough run at once beside others on these nodes, once no, some or all waiting members are placed."""
+        free = {name: cpu for name, (cpu, _) in self.nodes.items()}
+        for at in (*others, *(at for _, at in self.running)):
+            free[at] -= 1
+        if min(free.values()) < 0:
+            return False
+        states = product((None, *self.nodes), repeat=len(self.waiting))
+        return self.runs() or any(any(one) and self._fits(one, free) and self._holds(one) for one in states)
+
+    def runs(self):
+        """Whether the members that run are enough."""
+        enough = {name: sum(own == name for own, _ in self.running) >= max(1, self.minimum[name]) for name in "abc"}
+        for whole in ("mid", "root"):
+            parts = sum(enough[name] for name, parent in self.parents.items() if parent == whole)
+            enough[whole] = parts >= max(1, self.least[whole])
+        return enough["root"]
+
+    def answers(self):
+        """The answers to the four questions by trying everything."""
+        empty = copy(self)
+        empty.waiting, empty.running = [*self.waiting, *(name for name, _ in self.running)], []
+        empty.sizes = [*self.sizes, *(1 for _ in self.running)]
+        now = self.can([at for at, _, _ in self.others])
+        moves = product(*(self.nodes if owned else [at] for at, _, owned in self.others))
+        after = self.can([at for at, level, _ in self.others if level == 50]), any(map(self.can, moves))
+        said = {True: "yes", False: "no"}
+        return [said[empty.can([])], said[now], *("notNeeded" if now else said[one] for one in after)]
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_what_is_said_of_trees_is_what_trying_everything_says(seed):
+    """WLG-13, WLG-16: on the empty cluster, on this one, and after which evictions or moves."""
+    tree = RunningTree(seed)
+    if tree.waiting or tree.running:
+        found = drasat.explain(cluster(*tree.objects()), group="root", time_limit=None).document.group
+        assert [one.answer for one in found.trials] == tree.answers()
