@@ -172,7 +172,9 @@ def plan(
     # What runs counts in the values of the search, and not in those that are told.
     apart = moves is None or moves.tells_arrivals_apart
     share = 1 if moves is None or apart else 1 - len(moves.homes) / (len(request.open_positions) + 1)
-    limits = PlanLimits(gap * share, deadline=time.search_ends([queue[place] for place in request.open_positions]))
+    is_filled = not (moves and moves.preempts) and not (group and group.exactly is not None)
+    units = [queue[place] for place in request.open_positions]
+    limits = PlanLimits(gap * share, deadline=time.search_ends(units, is_filled=is_filled))
     early = _early_moves(request, instance, limits)
     instance = early.instance(instance) if early else instance
     with_duals = duals or audit is not None
@@ -189,8 +191,8 @@ def plan(
     solution, assignment = settled_plan(request, instance, solution, assign_plan(request, instance, solution), limits)
     assignment = lifted.completed(assignment, moves) if lifted and moves else assignment
     time.lap("assign")
-    last = time.last_first_fit([queue[place] for place in request.open_positions], len(cluster.nodes))
-    if not is_past(last) and not (moves and moves.preempts) and not (group and group.exactly is not None):
+    last = time.last_first_fit(units, len(cluster.nodes))
+    if is_filled and not is_past(last):
         improve = early.better if early else better_plan
         solution, assignment = improve(request, instance, solution, assignment, replace(limits, deadline=last))
     time.lap("fill")

@@ -150,13 +150,14 @@ class _StageSolver:
 
     def _reach(self, stage: master_problem.ObjectiveStage) -> None:
         self.master.set_objective(stage)
-        self._pack(stage)
-        self._start(stage)
         known = stage.tightest(
             stage.trivial_bound(self._instance),
             stage.least_value(self._instance, self.master.rows),
             cost_bound(self._instance, self._generator.pricer, stage, self.master.rows),
         )
+        if not self._is_close(stage, known):
+            self._pack(stage)
+            self._start(stage)
         if stage.brief and stage.least:
             self._lighten(stage)
         self._note(stage, known, 0)
@@ -192,12 +193,10 @@ class _StageSolver:
         rounds = min(limits.rounds, self._brief_rounds()) if stage.brief else limits.rounds
         if not rounds:
             return
-        tolerance = stage.gap(limits.gap) * _PART_OF_GAP
         # Where graphs are too large for arc flow, a dive takes what is left once no better bound can be found.
-        known_bound = known if self._is_labeled(stage) else None
-        budget = column_generation.GenerationLimits(
-            rounds, tolerance, limits.deadline, thorough=not stage.brief, known_bound=known_bound
-        )
+        best = known if self._is_labeled(stage) else None
+        tolerance, thorough = stage.gap(limits.gap) * _PART_OF_GAP, not stage.brief
+        budget = column_generation.GenerationLimits(rounds, tolerance, limits.deadline, thorough, known_bound=best)
         generated = self._generated(stage, budget, known)
         bound = stage.tightest(known, generated.rounded(self._instance, stage))
         if not self._is_close(stage, bound):

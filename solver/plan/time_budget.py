@@ -161,13 +161,16 @@ class PlanTimeBudget:
         left = self._steps_left()
         return None if left is None else self._clock() + left * self._step
 
-    def search_ends(self, units: Sequence[QueuedUnit]) -> float | None:
-        """When to stop searching, so that time remains for devices, reasons and verification if all are placed."""
+    def search_ends(self, units: Sequence[QueuedUnit], *, is_filled: bool = True) -> float | None:
+        """When to stop searching, so that time remains for devices, reasons and verification if all are placed.
+
+        ``is_filled``: first fit places what the search leaves, and needs time as well.
+        """
         ends, least = self.first_fit_ends(units), self._share_of_rest(_LEAST_SEARCH_SHARE)
         if ends is None or least is None:
             return None
         now = self._clock()
-        estimated = max(_FIRST_FIT_SECONDS, len(units) * _FIRST_FIT_STEPS * self._step)
+        estimated = max(_FIRST_FIT_SECONDS, len(units) * _FIRST_FIT_STEPS * self._step) if is_filled else 0.0
         first_fit = min((ends - now) * _FIRST_FIT_SHARE, estimated)
         return max(ends - max(0.0, first_fit), least)
 

@@ -77,6 +77,17 @@ def test_rows_over_units_and_nodes_are_kept(seed):
     check_optimal(scene, [scene.instance.admitted()])
 
 
+def test_a_stage_that_the_plan_at_hand_closes_asks_for_no_columns(monkeypatch):
+    scene = random_scene(0)
+    roomy = replace(scene.instance, nodes=tuple(replace(one, count=one.count * 50) for one in scene.instance.nodes))
+    stage = ObjectiveStage("placed", Terms(units={unit.index: 1 for unit in roomy.units}))
+    plan = solved(Scene(roomy, scene.pricer), [stage]).plan
+    assert plan.value(stage.terms) == stage.trivial_bound(roomy)
+    monkeypatch.setattr(type(scene.pricer), "price", lambda *_: pytest.fail("the bound is reached already"))
+    again = solved(Scene(replace(roomy, start=plan), scene.pricer), [stage])
+    assert again.stages[0].proven
+
+
 def cutting_stock(length, pieces, prices=(1,), lengths=None):
     """Stock of one device: pieces are shares of it; as many as are asked for must be cut at the lowest price."""
     lengths = lengths or (length,)

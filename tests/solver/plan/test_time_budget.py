@@ -91,6 +91,11 @@ def test_a_search_has_some_time_even_if_the_estimate_of_the_rest_is_too_long():
     assert made.search_ends(QUEUE) <= clock.now
 
 
+def test_a_search_that_first_fit_does_not_follow_has_its_time():
+    made, clock = budget(10.0)
+    assert clock.now < made.search_ends(QUEUE) < made.search_ends(QUEUE, is_filled=False) <= made.first_fit_ends(QUEUE)
+
+
 def test_no_time_is_kept_for_more_units_than_nodes_take():
     any_number, few = budget(0.3)[0], budget(0.3)[0]
     few.measure_pace(len(QUEUE), most=100)
