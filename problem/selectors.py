@@ -354,15 +354,21 @@ class NodeResourceClaims:
                 if device.node_resources
             ]
         self._shapes = DeviceShapes()
-        self._known: dict[tuple[str, ...], str] = {}
+        self._mapped = [
+            (id_, device)
+            for id_, device in self.devices
+            if any(terms.mapping is not None for terms in device.node_resources.values())
+        ]
+        self._known: dict[tuple[bool, *tuple[str, ...]], str] = {}
 
     def refused(self, ref: ClaimRef, unit: Unit, users: int = 1, beside: str = "") -> ClaimRef:
         """The claim, with a problem if it holds, or may get, such a device and cannot be counted.
 
-        So many ``users`` name it: a device with a mapping is for one pod (NAR-8), which is not chosen among several.
+        So many ``users`` name it: a device with a mapping is for one pod (NAR-8), which is not chosen among several. Of
+        one with an overhead alone each pod pays in full.
         """
         beside = beside or self._beside
-        name = "" if ref.problem or ref.claim is None else self._device_for(ref.claim)
+        name = "" if ref.problem or ref.claim is None else self._device_for(ref.claim, mapped=not beside)
         made = allocation_of(ref) if name else None
         if made is not None and self._resources.is_mapped(made) and is_reserved_for_others(ref, unit):
             text = f"node allocatable resource claim {ref.name} has a mapped device and cannot be shared across pods"
@@ -374,22 +380,23 @@ class NodeResourceClaims:
         why = f"beside {beside}" if beside else "where pods share a claim"
         return replace(ref, problem=f"{text} (feature gate DRANodeAllocatableResources): that is not counted {why}")
 
-    def _device_for(self, claim: ResourceClaim) -> str:
-        """Such a device that the claim holds or selects; nothing if there is none."""
+    def _device_for(self, claim: ResourceClaim, *, mapped: bool) -> str:
+        """Such a device that the claim holds or selects, if asked one with a mapping; nothing if there is none."""
+        devices = self._mapped if mapped else self.devices
         made = claim.status.allocation if claim.status else None
         if made is not None:
             held = {(one.driver, one.pool, one.device) for one in made.devices.results or ()}
-            return next(("/".join(id_) for id_, _ in self.devices if id_ in held), "")
+            return next(("/".join(id_) for id_, _ in devices if id_ in held), "")
         for request in claim.spec.devices.requests or ():
             for asked in (*([request.exactly] if request.exactly else ()), *(request.first_available or ())):
                 one = self._cluster.classes.get(asked.device_class_name)
                 selectors = (*((one.spec.selectors if one else None) or ()), *(asked.selectors or ()))
                 texts = tuple(selector.cel.expression for selector in selectors if selector.cel)
-                if texts not in self._known:
-                    found = ("/".join(id_) for id_, device in self.devices if self._selected(texts, id_[0], device))
-                    self._known[texts] = next(found, "")
-                if self._known[texts]:
-                    return self._known[texts]
+                if (mapped, *texts) not in self._known:
+                    found = ("/".join(id_) for id_, device in devices if self._selected(texts, id_[0], device))
+                    self._known[mapped, *texts] = next(found, "")
+                if self._known[mapped, *texts]:
+                    return self._known[mapped, *texts]
         return ""
 
     def _selected(self, texts: Iterable[str], driver: str, device: Device) -> bool:

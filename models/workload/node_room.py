@@ -247,6 +247,8 @@ class DeviceBudgets:
 
         Raises ``NodeResourceError``.
         """
+        if not self.devices.devices:
+            return {}
         held = {ref.key: own for ref in unit.claims if (own := made.get(ref.key) or allocation_of(ref)) is not None}
         budget = self.budget(unit, (), held, None) if held else None
         return budget.demand.counted_on_node(budget.given) if budget else {}

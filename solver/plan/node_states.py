@@ -282,7 +282,8 @@ class UnitRequirementsTable:
         """Find the requirements of a unit after these allocations of claims of the queue were made."""
         shape = planned.unit_set.shape
         shared = tuple(claim.key for claim in shape.claims if claim.key in made)
-        key = shape.signature, tuple((key, _encode(made[key].node_selector)) for key in shared if key is not None)
+        # Nodes of the allocation count, and what its devices take of them.
+        key = shape.signature, tuple((key, _encode(made[key])) for key in shared if key is not None)
         found = self._known.get(key)
         if found is None:
             claims = tuple(ref.claim for ref in unallocated_claims(planned.unit, made) if ref.claim is not None)

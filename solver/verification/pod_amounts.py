@@ -122,6 +122,11 @@ class DeviceDraws:
         if self._counts:
             self._devices = cluster.slice_memo("verification.draws", lambda: _drawing_devices(cluster.slices))
 
+    @property
+    def has_devices(self) -> bool:
+        """Whether some device takes resources of its node."""
+        return bool(self._devices)
+
     def of_pod(self, pod: Pod, claims: Iterable[HeldClaim]) -> dict[str, Fraction]:
         """Add up what all claims of a pod take; each counts once (NAR-4)."""
         total: dict[str, Fraction] = defaultdict(Fraction)

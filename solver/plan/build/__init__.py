@@ -15,6 +15,7 @@ from ....models.kubernetes.core import Node
 from ....models.results.common import Reason
 from ....models.results.plan import DualKind
 from ....models.workload.expansion import QueuedUnit
+from ....models.workload.node_resources import NodeResourcesOfDevices
 from ....models.workload.node_room import missing_resources, remaining_allocatable
 from ....models.workload.quota import QuotaQueue
 from ....models.workload.requests import Requests
@@ -185,11 +186,11 @@ class _PlanInstanceBuilder:
         residual_roles = [self._roles.of(unit_class) for unit_class in residual_classes]
         roles = self._roles.all
         times = _RESIDUAL_MULTIPLE if FRAGMENTATION in objective else 1
-        gates, used = self._request.session.gates, self._request.earlier.nodes
-        draws = UnitDraws(self._cluster, gates, unit_classes)
+        session, used = self._request.session, self._request.earlier.nodes
+        draws = UnitDraws(self._cluster, session.gates, unit_classes)
         resources = ScaledResources.of(unit_classes, times, rules.limits, draws.ranges)
         bound = {*members, *(entry.gang for entry in entries if entry.gang)}
-        free = DomainChoices.of(objective, self._cluster, gates, nodes, used, gangs)
+        free = DomainChoices.of(objective, self._cluster, session.gates, nodes, used, gangs)
         labels = {own for gang in bound for own in (gang.domain, *(one.domain for one in gang.parents))}
         domains = sorted({*rules.keys, *free.labels.values(), *filter(None, labels)})
         node_classes = self._node_classes(unit_classes, nodes, resources, domains)
@@ -200,16 +201,9 @@ class _PlanInstanceBuilder:
         contexts = NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
         # These stages count what admin access looks at.
         looks = not {SOFT, COMPACT}.intersection(self._request.objective)
+        ledger, relaxed = self._ledger, self._request.relaxed
         questions = BundleQuestionBuilder(
-            self._compiler,
-            self._ledger,
-            resources,
-            self._request.session,
-            contexts,
-            residual_roles,
-            looks,
-            self._request.relaxed,
-            draws,
+            self._compiler, ledger, resources, session, contexts, residual_roles, looks, relaxed, draws
         )
         plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
         homes: HomeBuilder | None = None
@@ -220,7 +214,6 @@ class _PlanInstanceBuilder:
             instance = master_problem(roles, (node.count for node in node_classes), gangs, admissions)
         instance = replace(instance, domains=tuple(free.domains(node_classes)))
         self._rows += free.rows(node_classes)
-        relaxed = self._request.relaxed
         plain = without_spanning_claims(node_classes, plain) if relaxed else plain
         reaches = [questions.reach(node, unit_classes, plain[node.index]) for node in node_classes]
         shared = shared_devices(reaches, relaxed=relaxed)
@@ -353,6 +346,8 @@ class _PlanInstanceBuilder:
         single, sets = group_by_shared_claims(self._request.queue, self._request.open_positions)
         # Units that are placed beside the plan have their claims with them.
         apart, quota = FRAGMENTATION not in self._request.objective, self._request.quota
+        # What a claim takes of its node each of its pods pays in full (NAR-8).
+        apart &= self._request.relaxed or not NodeResourcesOfDevices(self._cluster, self._request.session.gates).devices
         charged = [quota is not None and any(map(quota.member, variants[0].units)) for variants in sets]
         pairs = zip(sets, charged, strict=True)
         separated = [self._apart.separated(variants, always=own) if apart else [] for variants, own in pairs]

@@ -228,9 +228,8 @@ class UnitDraws:
                     except NodeResourceError:
                         unknown.add(number)
                     else:
-                        drawn[demand.index][number] = tuple(
-                            ((pod, name), amount) for name, amount in sorted(amounts.items()) if amount
-                        )
+                        terms = (((pod, name), amount) for name, amount in sorted(amounts.items()) if amount)
+                        drawn[demand.index][number] = (*drawn[demand.index].get(number, ()), *terms)
         problem = problem.without_devices(unknown) if unknown else problem
         given = Counter({(pod, name): n for pod, one in enumerate(pods) for name, n in one.budget.given.items()})
         left = {
@@ -257,17 +256,13 @@ class UnitDraws:
         taken = tuple(self._steps(needs[name], step) for name, step in steps.items())
         if not uniform:
             problem = self._with_limits(problem, drawn, totals, left)
-            node = [
-                {
-                    device: tuple(
-                        (row_of[name], self._steps(self._whole(name, nano), steps[name]))
-                        for (pod, name), nano in own
-                        if not pods[pod].is_limit(name)
-                    )
-                    for device, own in amounts.items()
-                }
-                for amounts in drawn
-            ]
+            node: list[dict[int, tuple[tuple[int, int], ...]]] = []
+            for each in drawn:
+                rows: dict[int, Counter[int]] = {number: Counter() for number in each}
+                for number, (pod, name), nano in ((number, *one) for number, own in each.items() for one in own):
+                    if not pods[pod].is_limit(name):
+                        rows[number][row_of[name]] += self._steps(self._whole(name, nano), steps[name])
+                node.append({number: tuple(own.items()) for number, own in rows.items()})
             pairs = zip(problem.demands, node, strict=True)
             problem = replace(problem, demands=tuple(replace(demand, node_draws=own) for demand, own in pairs))
         return problem, taken

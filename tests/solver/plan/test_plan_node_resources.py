@@ -12,6 +12,7 @@ import drasat
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.solver.compare.plans import compare_plans
 from drasat.solver.plan.plan import plan
+from drasat.solver.verification.plans import plan_violations
 
 KINDS = ("a", "b")
 REQUESTS = {
@@ -184,6 +185,74 @@ def test_pods_that_share_such_a_claim_are_refused_without_a_proof():
     assert "that is not counted where pods share a claim" in found.units[0].reasons[0].message
     alone = plan(cluster(*classes(), *there(1), shared, pods[0]))
     assert (alone.placed, alone.outcome) == (1, "Optimal")
+
+
+class SharingScene:
+    """Pods that share claims for a device each, whose overhead each of them pays; some have a device of their own."""
+
+    def __init__(self, seed):
+        random = Random(f"sharing/{seed}")
+        self.nodes = {name: random.randint(1, 8) for name in ("m", "n")[: random.randint(1, 2)]}
+        self.devices = [
+            (name, f"{name}{number}", random.choice((0, 1, 1, 2)), random.choice((0, 0, 1)))
+            for name in self.nodes
+            for number in range(random.randint(1, 3))
+        ]
+        names = [tuple(one for one in ("s", "t") if random.random() < 0.6) for _ in range(random.randint(2, 4))]
+        self.pods = [(random.choice((0, 1)), own, random.random() < 0.3, random.randint(0, 1)) for own in names]
+        self.shared = sorted({one for own in names for one in own})
+
+    def manifests(self):
+        yield from classes()
+        yield from (obj("ResourceClaim", name, of(1)) for name in self.shared)
+        for name, memory in self.nodes.items():
+            yield node(name, cpu="50", memory=f"{memory}Gi", pods="9")
+            own = [one for one in self.devices if one[0] == name]
+            yield published(name, *(device(one, **mapped(0, 0, 1024 * pod, 1024 * use)) for _, one, pod, use in own))
+        for number, (memory, named, alone, uses) in enumerate(self.pods):
+            entries = [{"name": one, "resourceClaimName": one} for one in named]
+            entries += [{"name": "own", "resourceClaimTemplateName": "t"}] if alone else []
+            resources = {"requests": {"memory": f"{memory}Gi"}}
+            resources |= {"claims": [{"name": one["name"]} for one in entries]} if uses and entries else {}
+            spec = {"containers": [{"name": "m", "resources": resources}], "resourceClaims": entries}
+            yield obj("Pod", f"p{number}", spec)
+
+    def best(self):
+        made = product((None, *self.devices), repeat=len(self.shared))
+        return max(self._most(dict(zip(self.shared, one, strict=True))) for one in made)
+
+    def _most(self, at):
+        held = [one for one in at.values() if one]
+        states = product(*([None, *self._places(at, *pod)] for pod in self.pods))
+        listed = ([one for one in state if one] for state in states)
+        return max((len(placed) for placed in listed if self._fits(placed, held)), default=0)
+
+    def _places(self, at, memory, named, alone, uses):
+        for name in self.nodes if all(at[one] for one in named) else ():
+            for own in (one for one in self.devices if one[0] == name) if alone else [None]:
+                devices = [*(at[one] for one in named), *([own] if own else [])]
+                if all(one[0] == name for one in devices):
+                    yield name, own, memory + sum(pod + uses * use for _, _, pod, use in devices)
+
+    def _fits(self, placed, held):
+        taken = [*(own for _, own, _ in placed if own), *held]
+        used = {name: sum(memory for at, _, memory in placed if at == name) for name in self.nodes}
+        return len(taken) == len(set(taken)) and all(used[name] <= room for name, room in self.nodes.items())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_each_pod_of_a_shared_claim_pays_its_overhead(seed):
+    """NAR-3, NAR-8: equal to trying everything, where it is proven and where it is not."""
+    scene = SharingScene(seed)
+    found = plan(cluster(*scene.manifests()), gap=0)
+    assert found.placed == scene.best()
+
+
+def test_the_verifier_counts_what_devices_take():
+    """NAR-7: two pods whose devices take three of eight cpu each are one too many where devices take five."""
+    found = plan(cluster(*classes(), *there(3, 3), user("p"), user("q")))
+    wrong = cluster(*classes(), *there(5, 5), user("p"), user("q"))
+    assert [one.rule for one in plan_violations(wrong, found.units, FeatureGates.all_on())] == ["POD-ROOM"]
 
 
 def test_a_claim_that_is_held_counts_where_its_pod_goes():
