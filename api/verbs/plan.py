@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from ..solver.plan.outcome import PlanOutcome
     from .moves import MovingPods
 
-# The part of the time that a plan has where other types are looked for afterwards, or what kube-scheduler would do.
-_SHARE_BEFORE_OTHER_TYPES = 0.9
+# The part of the time that a plan has where other types, steps or what kube-scheduler would do are looked for later.
+_PLANNING_SHARE = 0.9
 PlanWatch = Callable[[str, float, float | None], None]
 
 
@@ -290,10 +290,10 @@ def plan(
     progress: list[StageProgress] = []
     if time_limit is not None and (needed is not None or market is not None):
         left = max(0.0, time_limit - (monotonic() - began))
-        time_limit = left * _SHARE_BEFORE_OTHER_TYPES if market is not None and market.is_flexible else left
+        time_limit = left * _PLANNING_SHARE if market is not None and market.is_flexible else left
     ends = None if time_limit is None else monotonic() + time_limit
-    if time_limit is not None and preempt:
-        time_limit *= _SHARE_BEFORE_OTHER_TYPES
+    if time_limit is not None and moving:
+        time_limit *= _PLANNING_SHARE
 
     def record(stage: str, value: float, bound: float | None) -> None:
         progress.append(StageProgress(monotonic() - began, stage, value, bound))

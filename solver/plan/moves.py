@@ -51,6 +51,7 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
     if asked.get("quota") is not None:
         said = "move running pods or take their places" if options.preempts else "move running pods"
         raise ValueError(f"plans that {said} do not look at quota: say --quota ignore")
+    began, limit = monotonic(), asked.get("time_limit")
     gates = gates_of(asked.get("feature_gates"))
     refused: dict[UnitKey, Reason] = {}
     notices: tuple[str, ...] = ()
@@ -58,7 +59,7 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
         given, cluster = cluster, leaving_pods(cluster)
         if leaving := len(given.pods) - len(cluster.pods):
             notices = (f"{plural(leaving, 'pod')} being deleted count as gone: wait until they are",)
-        refused, asked = _without_preemption(cluster, gates, options, asked)
+        refused = _without_preemption(cluster, gates, options, asked)
     asked["objective"] = _objective(cluster, options, asked)
     narrowed = {key: asked[key] for key in _NARROWING if key in asked}
     allowed = _allowed(cluster, asked.get("namespace"), asked.get("selector", ""))
@@ -72,6 +73,8 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
     keys |= {("Pod", key) for key in evictions.pods} | {("ResourceClaim", key) for key in evictions.shared}
     while True:
         lifted = LiftedPods.of(cluster, running, frozenset(keys), options, evictions, refused)
+        if limit is not None:
+            asked["time_limit"] = max(0.0, limit - (monotonic() - began))
         try:
             found = _with_steps(lifted, partial(plan, lifted.cluster, lifted=lifted, **asked))
             return replace(found, notices=(*notices, *found.notices))
@@ -87,8 +90,8 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
 
 def _without_preemption(
     cluster: Cluster, gates: FeatureGates, options: MoveOptions, asked: dict[str, Any]
-) -> tuple[dict[UnitKey, Reason], dict[str, Any]]:
-    """Units that may not take others' places, and have none without that (EVT-1), with what is asked from then on.
+) -> dict[UnitKey, Reason]:
+    """Units that may not take others' places, and have none without that (EVT-1).
 
     They are planned before, beside everything else that waits, where nobody loses a place.
     """
@@ -96,19 +99,18 @@ def _without_preemption(
     sets = read_queue(cluster, gates=gates, **narrowed)
     shy = {(one.kind, one.namespace, one.name) for one in sets if one.pod and not preempts(cluster, gates, one)}
     if not shy:
-        return {}, asked
-    began, limit = monotonic(), asked.get("time_limit")
+        return {}
+    limit = asked.get("time_limit")
     share = None if limit is None else limit / 3
     before = {**asked, "time_limit": share, "objective": "priority,admitted"}
     alone = replace(options, preempts=False)
     found = plan_with_moves(cluster, alone, **before) if options.moves else plan(cluster, **before)
     said = Reason("preemption", "", "its preemptionPolicy is Never, and without taking others' places there is no room")
-    refused = {
+    return {
         ("Pod", (one.unit.namespace, one.unit.name)): said
         for one in found.units
         if one.node is None and (one.kind, one.namespace, one.name) in shy
     }
-    return refused, asked if limit is None else {**asked, "time_limit": max(0.0, limit - (monotonic() - began))}
 
 
 def _with_steps(lifted: LiftedPods, ask: Callable[[], PlanOutcome]) -> PlanOutcome:

@@ -311,11 +311,12 @@ class _StepOrder:
         for one in self._evicted:
             if fits(one):
                 return "place", one, False
-        allowed = [one for one in self._left if self._may_leave(one)]
-        for one in allowed:
-            if fits(one):
+        for one in self._left:
+            if self._may_leave(one) and fits(one):
                 return "move", one, not one.has_named_claim
-        for one in allowed:
+        for one in self._left:
+            if not self._may_leave(one):
+                continue
             self._leave(one)
             fitting = fits(one)
             self._come_back(one)

@@ -10,7 +10,8 @@
   unless the step says so.
 - STEP-END: in the end every placed unit is on its node with its devices, and of what ran the victims alone are gone.
 
-What a pod takes on its node is verified as in any plan, beside everything that runs by then.
+What a pod takes on its node is verified as in any plan, beside everything that runs by then. Moves that follow each
+other are looked at together first: what has room beside all that runs before the first of them has room at its turn.
 """
 
 from __future__ import annotations
@@ -111,6 +112,10 @@ class _State:
     _made: dict[ObjectKey, ResourceClaim] = field(default_factory=dict)
     _came: list[Pod] = field(default_factory=list)
     _there: PlacedPods | None = None
+    # Moves that wait to be looked at together, with the nodes that they leave; and whether that was done.
+    _moving: dict[_Key, tuple[int, PlanStep]] = field(default_factory=dict)
+    _left: set[str] = field(default_factory=set)
+    _is_verified: bool = False
 
     def __post_init__(self) -> None:
         self._given = running_pods(self.cluster)
@@ -146,26 +151,62 @@ class _State:
         return {(True, *pod): one for one in groups.values() if not one.is_tree for pod in one.running}
 
     def settle(self) -> Iterator[Violation]:
-        """Carry out what is left of steps that follow each other: evictions at once, and arrivals one by one.
+        """Carry out what is left of steps that follow each other: moves, evictions, and arrivals one by one.
 
         The cluster is built anew for all of them together; arrivals are verified each beside those before it.
         """
+        if self._moving:
+            yield from self._move()
         if self._gone_pods:
             self.cluster = self.cluster.without(pods=self._gone_pods).with_claims(self._freed.values())
             self._gone_pods, self._freed = set(), {}
         if self._arriving:
             label = " to ".join(dict.fromkeys((self._arriving[0][0], self._arriving[-1][0])))
             placements = [placement for _, placement in self._arriving]
-            for violation in verify(self.cluster, placements, self.gates, cel_errors=self.cel_errors):
+            violations = () if self._is_verified else self._verified(self.cluster, placements)
+            for violation in violations:
                 yield Violation(violation.rule, violation.claim, f"{label}: {violation.message}")
             self.cluster = self.cluster.with_pods(self._came).with_claims(self._made.values())
             self._arriving, self._made, self._came = [], {}, []
 
+    def _verified(self, beside: Cluster, placements: Sequence[Placement]) -> Sequence[Violation]:
+        return verify(beside, placements, self.gates, cel_errors=self.cel_errors)
+
     def step(self, number: int, step: PlanStep) -> Iterator[Violation]:
         """Carry out a step, and yield what is wrong with it."""
+        key = step.kind == "Pod", step.namespace, step.name
+        if step.action == "move" and key in self.units and not self._has_rules:
+            if key in self._moving or step.node in self._left:
+                yield from self.settle()
+            self._moving[key] = number, step
+            self._left.add(step.source)
+            return
+        if self._moving:
+            yield from self.settle()
+        yield from self._carry_out(number, step)
+
+    def _move(self) -> Iterator[Violation]:
+        """Carry out moves that follow each other: verified at once, or one by one if not all have room at once."""
+        moving, self._moving, self._left = self._moving, {}, set()
+        yield from self.settle()
+        placements: list[Placement] = []
+        for key, (_, step) in moving.items() if len(moving) > 1 else ():
+            claims, wrong = _made_claims(step, self.units[key])
+            if not wrong and step.node in self.cluster.nodes:
+                placements.append(self._placement(step, self.units[key], claims))
+        if len(placements) == len(moving):
+            held = [claim for placement in placements for claim, _ in placement.claims]
+            self._is_verified = not self._verified(_renamed(self.cluster, held), placements)
+        for number, step in moving.values():
+            yield from self._carry_out(number, step)
+        if self._is_verified:
+            yield from self.settle()
+            self._is_verified = False
+
+    def _carry_out(self, number: int, step: PlanStep) -> Iterator[Violation]:
         label = f"step {number}"
         is_loss = step.action == "evict" and step.kind == "Pod" and (step.namespace, step.name) in self.victims
-        if self._arriving if is_loss else self._gone_pods or step.action != "place":
+        if not self._is_verified and (self._arriving if is_loss else self._gone_pods or step.action != "place"):
             yield from self.settle()
         if step.action == "add":
             if step.node not in self._gone:
@@ -230,8 +271,10 @@ class _State:
         self._nodes.pop(key, None)
         self._there = None
         claims = (self.cluster.claims.get(ref.key) for ref in unit.unit.claims)
-        emptied = [replace(claim, status=None) for claim in claims if claim is not None]
-        self.cluster = self.cluster.without(pods=[key[1:]]).with_claims(emptied)
+        self._gone_pods.add(key[1:])
+        self._freed.update({key_of(one.metadata): replace(one, status=None) for one in claims if one is not None})
+        if not self._is_verified:
+            yield from self.settle()
         yield from self._count_away(label, step, key)
         group = self._groups.get(key)
         if group is None or group.gang is None or "too few of its" in step.note:
@@ -274,31 +317,16 @@ class _State:
             yield from self._in_its_domain(label, step, key)
         if self._has_rules and unit.unit.pod is not None:
             yield from self._broken_rules(label, step, unit.unit.pod)
-        refs = {ref.key: ref for ref in unit.unit.claims}
-        made = {(one.namespace, one.name): one.allocation for one in step.claims}
-        claims: list[ResourceClaim] = []
-        for name, allocation in made.items():
-            claim = refs[name].claim if name in refs else None
-            if claim is None or allocation is None:
-                yield Violation("STEP-POD", "/".join(name), f"{label}: the claim is none of {step.name}")
-                return
-            claims.append(replace(claim, status=ResourceClaimStatus(allocation=allocation)))
-        pairs = tuple((replace(one, status=None), one.status.allocation) for one in claims if one.status)
-        if not self._made.keys().isdisjoint(refs):
+        claims, wrong = _made_claims(step, unit)
+        if wrong:
+            yield Violation("STEP-POD", wrong, f"{label}: the claim is none of {step.name}")
+            return
+        if any(ref.key in self._made for ref in unit.unit.claims):
             yield from self.settle()
-        earlier = tuple(
-            self.cluster.claims.get(ref.key, ref.claim) for ref in refs.values() if ref.claim and ref.key not in made
-        )
-        # With overlap the pod that leaves is another one, and so are its claims.
-        there = beside if not step.overlap else _renamed(beside, [claim for claim, _ in pairs])
-        placement = Placement(
-            there.node(step.node),
-            tuple((claim, allocation) for claim, allocation in pairs if allocation is not None),
-            unit.unit.pod,
-            tuple(one for one in earlier if one is not None),
-        )
-        if step.overlap:
-            for violation in verify(there, [placement], self.gates, cel_errors=self.cel_errors):
+        placement = self._placement(step, unit, claims)
+        if step.overlap and not self._is_verified:
+            # The pod that leaves is another one, and so are its claims.
+            for violation in self._verified(_renamed(beside, claims), [placement]):
                 yield Violation(violation.rule, violation.claim, f"{label}: {violation.message}")
         else:
             self._arriving.append((label, placement))
@@ -308,11 +336,23 @@ class _State:
             held = (*placement.claims, *((one, one.status.allocation) for one in placement.earlier if one.status))
             self._came.append(self._draws.recording(pod, [(one, own) for one, own in held if own is not None]))
         self._made.update({key_of(claim.metadata): claim for claim in claims})
-        if step.overlap:
+        if step.overlap and not self._is_verified:
             self.cluster = self.cluster.with_pods(self._came).with_claims(self._made.values())
             self._made, self._came = {}, []
         for away in self._away.values():
             away.discard(key)
+
+    def _placement(self, step: PlanStep, unit: PlacedUnit, claims: Sequence[ResourceClaim]) -> Placement:
+        """A unit on its node with these claims, and with those that others have as well."""
+        own = {key_of(one.metadata) for one in claims}
+        known = ((ref, self.cluster.claims.get(ref.key, ref.claim)) for ref in unit.unit.claims if ref.claim)
+        pairs = ((replace(one, status=None), one.status.allocation) for one in claims if one.status)
+        return Placement(
+            self.cluster.node(step.node),
+            tuple((claim, allocation) for claim, allocation in pairs if allocation is not None),
+            unit.unit.pod,
+            tuple(one for ref, one in known if one is not None and ref.key not in own),
+        )
 
     def end(self) -> Iterator[Violation]:
         """Yield what is not as the plan has it."""
@@ -363,6 +403,18 @@ class _Consumers:
             for key in own:
                 claims_of[key].append(name)
         return cls(pods_of, claims_of)
+
+
+def _made_claims(step: PlanStep, unit: PlacedUnit) -> tuple[list[ResourceClaim], str]:
+    """The claims that a unit comes with, and the name of one that is not its own; empty if there is none."""
+    own = {ref.key: ref.claim for ref in unit.unit.claims}
+    found: list[ResourceClaim] = []
+    for one in step.claims:
+        claim = own.get((one.namespace, one.name))
+        if claim is None or one.allocation is None:
+            return found, f"{one.namespace}/{one.name}"
+        found.append(replace(claim, status=ResourceClaimStatus(allocation=one.allocation)))
+    return found, ""
 
 
 def _renamed(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Cluster:

@@ -27,6 +27,7 @@ from drasat.models.results.plan import PlanStep
 from drasat.reports.plan import command_lines
 from drasat.solver.plan.lifted import MoveOptions
 from drasat.solver.plan.moves import plan_with_moves
+from drasat.solver.verification import steps
 from drasat.solver.verification.steps import step_violations
 
 WEB = {"labels": {"app": "web"}}
@@ -305,3 +306,21 @@ def test_steps_keep_the_rules_of_pods_or_say_where_they_do_not_hold(seed):
     wrong = step_violations(cluster(*classes(), *given), silent, found.units, found.gates, found.cel_errors)
     told = any("rules about other pods do not hold" in step.note for step in found.steps)
     assert ("STEP-RULES" in {one.rule for one in wrong}) == told
+
+
+def test_moves_that_have_room_together_are_verified_together(monkeypatch):
+    """Six pods leave their nodes for a large one; where two would get one device, the step that does it is named."""
+    names = [f"n{place}" for place in range(6)]
+    there = [*nodes(*names, devices=1, cpu="4"), *nodes("large", devices=6, cpu="64")]
+    there += [one for name in names for one in holder(f"p-{name}", name, 0, **WEB)]
+    found = moving(*there, objective="admitted,fewest-nodes,move-cost,moves")
+    assert [step.node for step in found.steps] == ["large"] * 6
+    calls, real = [], steps.verify
+    monkeypatch.setattr(steps, "verify", lambda *given, **options: calls.append(given[1]) or real(*given, **options))
+    given, check = cluster(*classes(), *there), (found.units, found.gates, found.cel_errors)
+    assert step_violations(given, found.steps, *check) == []
+    assert [len(placements) for placements in calls] == [6]
+    second = structs.replace(found.steps[1].claims[0], allocation=found.steps[0].claims[0].allocation)
+    twice = [found.steps[0], structs.replace(found.steps[1], claims=(second,)), *found.steps[2:]]
+    wrong = step_violations(given, twice, *check)
+    assert {(one.rule, one.message.partition(":")[0]) for one in wrong} == {("DEV-1", "step 2")}
