@@ -86,6 +86,11 @@ class NodeLoads:
         self._same_offers: dict[bytes, Counter[str] | None] = {}
         self._draws = DeviceDraws(cluster, gates)
 
+    @property
+    def has_drawing_devices(self) -> bool:
+        """Whether some device takes resources of its node."""
+        return self._draws.has_devices
+
     def enter(self, pod: Pod, node: Node, claims: Iterable[HeldClaim] = ()) -> Iterator[Finding]:
         """Count a pod with all its claims as placed, and say what the node has too little of for it."""
         needs, claims = self.needs(pod, node), tuple(claims)

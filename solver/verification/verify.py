@@ -165,7 +165,8 @@ class Replay:
         self._ledger = HeldDevices(gates, cluster.memo(held_key, lambda: _held_devices(cluster, gates)))
         self._claims = cluster.claims
         self.loads = NodeLoads(cluster, gates)
-        self._counts_rooms = counts_rooms
+        # What devices take is known only as units are placed one by one.
+        self._counts_rooms = counts_rooms or self.loads.has_drawing_devices
         self._counts_extended = counts_extended
         self._made: dict[ObjectKey, AllocationResult] = {}
         context = VerificationContext(

@@ -253,6 +253,8 @@ def test_the_verifier_counts_what_devices_take():
     found = plan(cluster(*classes(), *there(3, 3), user("p"), user("q")))
     wrong = cluster(*classes(), *there(5, 5), user("p"), user("q"))
     assert [one.rule for one in plan_violations(wrong, found.units, FeatureGates.all_on())] == ["POD-ROOM"]
+    checked = drasat.check(drasat.plan(cluster(*classes(), *there(3, 3), user("p"), user("q"))).document, wrong)
+    assert [one.about for one in checked.lines if one.verdict == "fails"] == ["Pod default/q"]
 
 
 def test_a_claim_that_is_held_counts_where_its_pod_goes():
