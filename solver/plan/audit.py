@@ -28,6 +28,7 @@ from ..verification.verify import Placement, Violation
 from .build import PlanInstance, PlanRequest
 from .build.objectives import Goal
 from .build.units import ColocatedUnits
+from .lifted import LiftedPods
 from .master_problem import BRIEF_GAP_FACTOR, CouplingRow, PlanSolution, StageResult
 from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, PlanOutcome
 from .why_not import MOST_UNIT_CLASSES, OUTBID
@@ -39,7 +40,8 @@ _DAEMON_SET = "DaemonSet"
 class PlanAudit:
     """What was asked, and the cluster with what is bought.
 
-    ``usable`` names the nodes that the plan may use; None: all. The rest is what narrows the queue.
+    ``usable`` names the nodes that the plan may use; None: all. ``lifted`` are the running pods that may leave. The
+    rest is what narrows the queue.
     """
 
     request: PlanRequest
@@ -48,6 +50,7 @@ class PlanAudit:
     namespace: str | None
     selector: str
     natural_gangs: bool
+    lifted: LiftedPods | None = None
 
     def audited(self, answer: PlanOutcome, deadline: float) -> tuple[PlanOutcome, bool]:
         """Audit an answer until ``deadline``, a reading of ``time.monotonic``; what has no time stays as it is.
@@ -62,7 +65,8 @@ class PlanAudit:
         """
         try:
             answer = self._with_stages(answer, deadline)
-            return self._with_units(answer, deadline), False
+            # Who moves or loses the place for a unit is not decided beside the plan.
+            return (answer if self.lifted else self._with_units(answer, deadline)), False
         except KeyboardInterrupt:
             return answer, True
 
@@ -70,8 +74,10 @@ class PlanAudit:
         placed = plan_placements(self.cluster, answer.units, answer.order)
         daemons = [placement for unit, placement in placed if unit.kind == _DAEMON_SET]
         request, session = self.request, self.request.session
+        lifted, options = self.lifted, self.lifted.options if self.lifted else None
+        cluster = session.cluster if lifted is None else lifted.given.with_gates(session.gates)
         question = BoundQuestion(
-            session.cluster,
+            cluster,
             session.gates,
             session.policy,
             self.namespace,
@@ -83,6 +89,8 @@ class PlanAudit:
             request.budget,
             daemons,
             request.quota.problem if request.quota else None,
+            moves=bool(options and options.moves),
+            preempts=bool(options and options.preempts),
         )
         bounds = audited_bounds(question, answer.objective, answer.duals or (), deadline)
         pairs = zip(answer.objective, bounds, strict=True)
@@ -207,8 +215,12 @@ class _StageDualNames:
         if duals is None:
             return
         # Units of a mix are behind those of the queue, and nobody asks for them.
+        homes = self.request.moves.homes if self.request.moves else {}
         for role, dual in zip(self.instance.roles, duals.units, strict=False):
-            entries = role.unit_class.entries
+            if role.disruption is not None or role.move_cost is not None:
+                continue
+            # Units of one class may run and wait.
+            entries = [one for one in role.unit_class.entries if homes.keys().isdisjoint(one.positions)]
             names = [f"{one.unit.namespace}/{one.unit.name}" for one in entries[0].units] if entries else []
             domain = ",".join(map("=".join, role.domain or ()))
             choice = self._choice(entries[0]) if entries else 0

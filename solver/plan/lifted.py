@@ -19,7 +19,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity
-from ...models.results.common import Reason
+from ...models.results.common import ProofKind, Reason
 from ...models.results.plan import PlanVictim
 from ...models.workload.evictions import MOVES_FREELY, DisruptionTerms, Evictions, waiting_again
 from ...models.workload.expansion import QueuedUnit
@@ -28,9 +28,13 @@ from ...models.workload.member_moves import alone
 from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
 from ...models.workload.unit_classes import UnitShape
+from ..allocate.check import VerificationError
+from ..verification.verify import Violation
 from .assign import PlanAssignment
 from .build.departures import EvictionTie, Home, PlanMoves, UnitKey, held_devices
+from .build.free_domains import busy_nodes
 from .build.moves import UnmovableError
+from .build.objectives import BUDGETS, CAPACITY_LOST, DEVICES_LOST, FEWEST_NODES, MOVE_COST, MOVES, VICTIMS
 from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
 
 
@@ -215,7 +219,7 @@ class LiftedPods:
         # Where nothing has a place, time was over: then all stay where they are.
         is_empty = all(one.node is None for one in answer.units)
         for place, one in enumerate(answer.units):
-            key = "ResourceClaim" if one.unit.pod is None else "Pod", (one.unit.namespace, one.unit.name)
+            key = _outcome_key(one)
             if key in self.keys and (one.node is None or self._is_at_home(key, one)):
                 if one.node is not None or is_empty or not self._may_go(key):
                     continue
@@ -235,6 +239,43 @@ class LiftedPods:
         counts = Counter(one.node for one in units)
         nodes = tuple(structs.replace(node, units=counts[node.name]) for node in answer.nodes)
         return replace(answer, units=tuple(units), nodes=nodes, moves=tuple(moved), lost=tuple(sorted(lost))), back
+
+    def recounted(self, answer: PlanOutcome, queue: Sequence[QueuedUnit], moves: PlanMoves) -> PlanOutcome:
+        """A settled answer in which no stage is shown by a value of nothing that is not counted again here.
+
+        Raises ``VerificationError`` if more leaves, or more nodes are in use, than a stage says: a defect of drasat.
+        """
+        known = {unit_key(planned): planned for planned in queue}
+        answer = answer.with_derived_witnesses([known[_outcome_key(one)] for one in answer.units])
+        homes = {unit_key(queue[place]): home for place, home in moves.homes.items()}
+        lost = [homes[key].disruption for key in answer.lost]
+        pods = [one for one in lost if not one.is_claim]
+        gone, away = Counter(name for one in pods for name in one.budgets), [one.running for one in answer.moves]
+        moved = {name for one in away for name in one.budgets}
+        counts = {
+            MOVES: len(away),
+            MOVE_COST: sum(one.cost for one in away),
+            VICTIMS: len(pods),
+            **{f"{VICTIMS}={level}": number for level, number in Counter(one.priority for one in pods).items()},
+            DEVICES_LOST: sum(one.devices for one in lost),
+            CAPACITY_LOST: sum(one.capacity for one in lost),
+            BUDGETS: sum(max(0, n + (name in moved) - moves.budgets.get(name, 0)) for name, n in gone.items()),
+        }
+        if any(stage.stage == FEWEST_NODES for stage in answer.objective):
+            left = {*answer.lost, *(("Pod", one.key) for one in away)}
+            used = {homes[key].node for key in homes if key not in left} | {
+                one.node for one in answer.units if one.node
+            }
+            counts[FEWEST_NODES] = len(used - busy_nodes(self.cluster, answer.gates, self.cluster.nodes.values(), ()))
+        stages = []
+        for stage in answer.objective:
+            if counts.get(stage.stage, 0) > stage.value:
+                said = f"the stage {stage.stage} is said to be {stage.value}, and is {counts[stage.stage]}"
+                raise VerificationError([Violation("PLAN-VALUE", "", said)])
+            is_counted = stage.sense == "max" or stage.stage.partition("=")[0] in counts
+            rests = stage.proof if is_counted or stage.proof is not ProofKind.WITNESS else ProofKind.SOLVER
+            stages.append(structs.replace(stage, proof=rests))
+        return replace(answer, objective=tuple(stages))
 
     def _may_go(self, key: UnitKey) -> bool:
         return key[0] != "Pod" or key[1] in self.evictions.pods
@@ -292,6 +333,10 @@ def unit_key(planned: QueuedUnit) -> UnitKey:
     """The key of a unit that runs, or could."""
     unit = planned.unit
     return "ResourceClaim" if unit.pod is None else "Pod", (unit.namespace, unit.name)
+
+
+def _outcome_key(one: PlannedUnitOutcome) -> UnitKey:
+    return "ResourceClaim" if one.unit.pod is None else "Pod", (one.unit.namespace, one.unit.name)
 
 
 _MOST_NAMES = 3

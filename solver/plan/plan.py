@@ -249,15 +249,15 @@ def plan(
         if lifted:
             answer, cluster = lifted.settled(answer, cluster)
         check(cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
-    answer = answer.with_derived_witnesses(queue)
+    answer = lifted.recounted(answer, queue, moves) if lifted and moves else answer.with_derived_witnesses(queue)
     time.lap("verify")
     interrupted = solution.interrupted
     if audit is not None:
         from .audit import PlanAudit, rests_on_audits
 
-        # Moves of running pods are not read by the audit, nor flavors that are left out of the plan.
-        if not interrupted and moves is None and (quota is None or quota.complete):
-            judge = PlanAudit(request, cluster, usable, namespace, selector, natural_gangs)
+        # Flavors that are left out of the plan are not read by the audit.
+        if not interrupted and (quota is None or quota.complete):
+            judge = PlanAudit(request, cluster, usable, namespace, selector, natural_gangs, lifted)
             answer, interrupted = judge.audited(answer, time.audit_ends(audit))
         complete = len(answer.objective) == len(instance.goals) and not solution.interrupted
         answer = rests_on_audits(answer, complete and not buy)

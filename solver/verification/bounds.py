@@ -25,15 +25,13 @@ from ...models.cluster.node_fit import SelectorError
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import PoolId
+from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.kubernetes.node_templates import slices_from_template
 from ...models.kubernetes.quantity import NANO
 from ...models.results.plan import DualRow, PlanStage, StageDuals
-from ...models.workload.expansion import UnitExpander
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
-from ...models.workload.unit_classes import Gang, UnitSet, UnitShape, signature_of
-from ...models.workload.units import Unit
+from ...models.workload.unit_classes import Gang, UnitSet
 from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from .consumption import ConsumptionWeights
 from .devices import CounterStock
@@ -51,9 +49,9 @@ from .payments import (
     value_step,
 )
 from .pod_amounts import template_nodes
+from .preemption import LeavingPod, LeavingPods
 from .published import PoolView, nano
-from .quota import chosen_pod
-from .quota_bounds import ChargedUnits, QuotaBounds
+from .quota_bounds import QueuedKinds
 from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
 
@@ -63,8 +61,9 @@ class BoundQuestion:
     """What a plan was asked, as its bounds need it.
 
     ``cluster`` is what was read, without nodes that are bought. ``before`` are units that have their place whatever is
-    planned, such as pods of DaemonSets. ``quota`` is what workloads of the queue need to be admitted. ``group`` is the
-    group that the plan is about, if it is about one alone.
+    planned, such as pods of DaemonSets, and count only where no running pod may leave. ``quota`` is what workloads of
+    the queue need to be admitted. ``group`` is the group that the plan is about, if it is about one alone. Running pods
+    may move with ``moves``, and lose their places with ``preempts``.
     """
 
     cluster: Cluster
@@ -80,6 +79,8 @@ class BoundQuestion:
     before: Sequence[Placement] = ()
     quota: QuotaProblem | None = None
     group: GroupSelection | None = None
+    moves: bool = False
+    preempts: bool = False
 
 
 def audited_bounds(
@@ -103,14 +104,8 @@ def audited_bounds(
         yield bound
 
 
-@dataclass(frozen=True, slots=True)
-class _QueuedKind:
-    """Units of one shape: how many there are in all, and how many of them are in no gang."""
-
-    kind: UnitKind
-    shape: UnitShape
-    units: int
-    free: int
+_Staying = tuple[LeavingPod, Fraction]
+"""A running pod that may leave its node, and what it is worth there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +124,33 @@ class _PlanBounds:
     def __init__(self, question: BoundQuestion, names: Sequence[str], deadline: float | None) -> None:
         self._question = question
         self._deadline = deadline
-        self._value = value_annotation(names)
+        gates, errors = question.gates, question.cel_errors
+        sets: Sequence[UnitSet] = read_queue(
+            question.cluster,
+            namespace=question.namespace,
+            selector=question.selector,
+            gates=gates,
+            value=value_annotation(names),
+            natural_gangs=question.natural_gangs,
+            group=question.group,
+        )
+        terms = {"moves": question.moves, "preempts": question.preempts}
+        leaving = LeavingPods(question.cluster, gates, sets, **terms) if any(terms.values()) else None
+        self._leaving = leaving
+        cluster = question.cluster if leaving is None else leaving.without()
+        quota = None if question.quota is None else QuotaQueue(question.quota, sets)
+        freed = () if leaving is None else leaving.freed
+        self._queued = QueuedKinds(question.cluster, gates, sets, quota, freed)
+        # Running pods that may leave, by node, and how many units there are in all.
+        self._homes: dict[str, list[LeavingPod]] = defaultdict(list)
+        for one in leaving.pods if leaving else ():
+            self._homes[one.node].append(one)
+        self._total = total = self._queued.total + (len(leaving.pods) if leaving else 0)
         offers = template_nodes(question.cluster) if question.buy else []
         slices = [made for template, node in offers for made in slices_from_template(template, node.metadata.name)]
         # Each node that is bought has such pools of its own: nothing in them has a price that all nodes share.
         self._own_pools = frozenset((one.spec.driver, one.spec.pool.name) for one in slices)
-        cluster = question.cluster.with_nodes([node for _, node in offers], slices) if offers else question.cluster
-        gates, errors = question.gates, question.cel_errors
+        cluster = cluster.with_nodes([node for _, node in offers], slices) if offers else cluster
         replay = Replay(cluster, gates, errors, question.caller_constraints, True, True, deadline)
         there = [
             node
@@ -143,78 +158,18 @@ class _PlanBounds:
             if not question.only_new and (name or not question.buy)
         ]
         busy = replay.busy_nodes(there) if FEWEST_NODES in names else frozenset()
-        for placement in question.before:
+        for placement in question.before if leaving is None else ():
             replay.enter(placement)
         self._context = replay.context
         bundles = partial(
             NodeBundles, replay.context, replay.loads, caller_constraints=question.caller_constraints, deadline=deadline
         )
-        self._kinds: dict[bytes, _QueuedKind] = {}
-        self._gangs: dict[Gang, Counter[bytes]] = defaultdict(Counter)
-        self._names: dict[tuple[str, int], bytes] = {}
-        self._labels: set[str] = set()
-        self._charged: QuotaBounds | None = None
-        self._total = total = self._read_queue()
         self._nodes = [_NodeKind(bundles(node), 1, opens=node.metadata.name not in busy) for node in there]
         for template, node in offers:
             limit = template.spec.limit
             number = total if limit is None else min(limit, total)
             self._nodes.append(_NodeKind(bundles(node), number, Fraction(str(template.spec.price or 0)), opens=True))
         self._known: dict[tuple[NodeFace, tuple[Fraction, ...]], Fraction | None] = {}
-
-    def _read_queue(self) -> int:
-        """Read the kinds of units, with their names, the gangs, and the workloads; return how many units there are."""
-        question = self._question
-        sets: Sequence[UnitSet] = read_queue(
-            question.cluster,
-            namespace=question.namespace,
-            selector=question.selector,
-            gates=question.gates,
-            value=self._value,
-            natural_gangs=question.natural_gangs,
-            group=question.group,
-        )
-        quota = None if question.quota is None else QuotaQueue(question.quota, sets)
-        charged = None if quota is None else ChargedUnits(quota)
-        expander = UnitExpander(question.cluster, question.gates)
-        self._demands = len({one.gang.key for one in sets if one.gang is not None and one.gang.demand is not None})
-        total = 0
-        for one in sets if quota is None else quota.sets:
-            if not one.numbers or one.shape.problems:
-                continue
-            choices = charged.choices(one) if charged else None
-            unit = expander.unit(one, one.numbers[0]) if choices != 0 else None
-            if unit is None or unit.problems:
-                continue
-            total += one.replicas
-            if one.gang is not None and one.gang.domain is not None:
-                self._labels.add(one.gang.domain)
-            if quota is None or charged is None or choices is None:
-                self._add(one.shape.signature, one, unit, 0)
-                if one.gang is not None:
-                    self._gangs[one.gang][one.shape.signature] += one.replicas
-                continue
-            for choice in range(choices):
-                pod = chosen_pod(quota, one, unit.pod, choice)
-                spec = pod.spec if pod else None
-                added = (sorted((spec.node_selector or {}).items()), spec.tolerations) if spec else ()
-                key = signature_of(one.shape.signature, repr(added))
-                self._add(key, one, replace_record(unit, pod=pod), choice)
-                charged.add(one, choice, key)
-        self._charged = charged.bounds() if charged else None
-        return total
-
-    def _add(self, key: bytes, one: UnitSet, unit: Unit, choice: int) -> None:
-        """Add the units of a set to a kind."""
-        known = self._kinds.get(key)
-        if known is None:
-            shared = {claim.key for claim in one.shape.claims if claim.key is not None and not claim.allocated}
-            claims = (ref.claim for ref in unit.claims if ref.claim and not ref.allocated and ref.key not in shared)
-            kind = UnitKind(unit.pod, tuple(claims), tuple(unit.existing_allocations()))
-            known = _QueuedKind(kind, one.shape, 0, 0)
-        free = one.replicas if one.gang is None else 0
-        self._kinds[key] = replace_record(known, units=known.units + one.replicas, free=known.free + free)
-        self._names.update(((f"{one.namespace}/{one.unit_name(number)}", choice), key) for number in one.numbers)
 
     def bound(
         self, stage: PlanStage, earlier: Sequence[tuple[PlanStage, Fraction | None]], rows: Sequence[DualRow]
@@ -224,7 +179,8 @@ class _PlanBounds:
         if form is None:
             return self._counted(stage, earlier)
         sign = 1 if stage.sense == "max" else -1
-        step = value_step([*form.units.values(), *(form.of_node(node.price, node.opens) for node in self._nodes)])
+        amounts = [*form.units.values(), *(one for pair in form.leaving.values() for one in pair)]
+        step = value_step([*amounts, *(form.of_node(node.price, node.opens) for node in self._nodes)])
         ways: list[Callable[[], Fraction | None]] = [
             partial(self._implied, stage, form, earlier),
             lambda: self._at(stage, form, earlier, self._payments(rows)),
@@ -245,8 +201,10 @@ class _PlanBounds:
 
     def _counted(self, stage: PlanStage, earlier: Sequence[tuple[PlanStage, Fraction | None]]) -> Fraction | None:
         """Bound a stage that is no sum over units by the number of coverage groups, or of units and nodes."""
+        if self._leaving is not None:
+            return None
         if stage.stage == "coverage":
-            return Fraction(self._demands)
+            return Fraction(self._queued.demands)
         if stage.stage != "spread":
             return None
         counts = [Fraction(str(one.value)) for one, _ in earlier if one.stage in ("admitted", "admitted=count")]
@@ -254,13 +212,18 @@ class _PlanBounds:
 
     def _form(self, name: str) -> StageForm | None:
         """What a stage counts; None for one that is not read here."""
-        shapes = {key: one.shape for key, one in self._kinds.items()}
+        shapes = {key: one.shape for key, one in self._queued.kinds.items()}
+        is_about_units = name.partition("=")[0] in ("priority", "admitted") and name != "admitted=devices"
+        if self._leaving is not None and not is_about_units:
+            # Whether claims that are free then ask for devices anew is not read here.
+            weights = self._leaving.weights(name)
+            return None if weights is None else StageForm(leaving=weights)
         form = stage_form(name, shapes, grouped=bool(self._question.cluster.constraint_groups))
         # What there is of each kind is not known where nodes are bought.
         return None if form is not None and form.consumption and self._question.buy else form
 
     def _payments(self, rows: Sequence[DualRow]) -> Payments:
-        payments = Payments(self._names, self._own_pools)
+        payments = Payments(self._queued.names, self._own_pools)
         for row in rows:
             payments.read(row)
         return payments
@@ -269,19 +232,19 @@ class _PlanBounds:
         self, stage: PlanStage, form: StageForm, earlier: Sequence[tuple[PlanStage, Fraction | None]]
     ) -> Fraction | None:
         """The sum of the bounds of earlier stages that together count what this one does."""
-        left, total = dict(form.units), ZERO
+        left, total = form.terms, ZERO
         for one, bound in earlier:
             own = self._form(one.stage)
             if (
                 own
-                and own.units
+                and own.terms
                 and bound is not None
                 and one.sense == stage.sense
-                and own.units.items() <= left.items()
+                and own.terms.items() <= left.items()
             ):
-                left = {key: weight for key, weight in left.items() if key not in own.units}
+                left = {key: weight for key, weight in left.items() if key not in own.terms}
                 total += bound
-        return total if form.units and not left else None
+        return total if form.terms and not left else None
 
     def _at(
         self,
@@ -300,13 +263,25 @@ class _PlanBounds:
                 side = 1 if one.sense == "max" else -1
                 whole = whole.plus(own, factor * side)
                 constant -= factor * side * reached(one.value, side)
-        if self._question.budget is not None and payments.budget > 0:
+        if self._question.budget is not None and payments.budget > 0 and self._leaving is None:
             whole = whole.plus(StageForm(price=Fraction(1)), -payments.budget)
             constant += payments.budget * self._question.budget
         constant += self._left(payments.shared)
         payments.shared = self._with_costs(payments.shared, whole)
-        nodes = self._nodes_worth(whole, payments)
-        return None if nodes is None else sign * (constant + self._units_worth(whole, payments) + nodes)
+        gone, staying = self._leaving_worth(whole)
+        nodes = self._nodes_worth(whole, payments, staying)
+        return None if nodes is None else sign * (constant + gone + self._units_worth(whole, payments) + nodes)
+
+    def _leaving_worth(self, whole: StageForm) -> tuple[Fraction, Mapping[ObjectKey, Fraction]]:
+        """What running pods are worth if all that may leave do, in the better way, and each one more if it stays."""
+        total, staying = ZERO, {}
+        for one in self._leaving.pods if self._leaving else ():
+            lost, moved = whole.leaving.get(one.key, (ZERO, ZERO))
+            best = max([lost] * one.may_be_lost + [moved] * one.may_move)
+            total += best
+            if best < 0:
+                staying[one.key] = -best
+        return total, staying
 
     def _with_costs(self, shared: SharedPrices, form: StageForm) -> SharedPrices:
         """Prices with what a form, which costs, counts of devices."""
@@ -327,7 +302,7 @@ class _PlanBounds:
             return None
         shared, payments = self._with_costs(SharedPrices(), StageForm().plus(form, Fraction(-1))), self._payments(())
         costs: dict[bytes, Fraction] = {}
-        for key, one in self._kinds.items():
+        for key, one in self._queued.kinds.items():
             worths = [self._most_worth(node, {(one.kind, 1): _LARGEST_COST}, shared) for node in self._nodes]
             if None in worths:
                 return None
@@ -339,29 +314,33 @@ class _PlanBounds:
             own = self._form(known.stage)
             if own and own.units and known.sense == "max" and counted.isdisjoint(own.units):
                 counted.update(own.units)
-                numbers = {key: one.units for key, one in self._kinds.items()}
+                numbers = {key: one.units for key, one in self._queued.kinds.items()}
                 payments.stages[known.stage] = marginal_cost(own.units, costs, numbers, reached(known.value, 1))
         return self._at(stage, form, earlier, payments)
 
     def _units_worth(self, whole: StageForm, payments: Payments) -> Fraction:
         """What units and gangs are worth beyond the payments for their places."""
         total = ZERO
-        for key, one in self._kinds.items():
+        for key, one in self._queued.kinds.items():
             total += one.free * max(ZERO, whole.units.get(key, ZERO) - payments.places.get((key, ""), ZERO))
-        for gang, members in self._gangs.items():
-            if gang.problem or gang.too_small(members.total()):
+        for gang, members in self._queued.gangs.items():
+            if self._never_fits(gang, members):
                 continue
             domains = self._domains.get(gang.domain, ()) if gang.domain is not None else ("",)
             worths = (self._gang_worth(gang, members, domain, whole, payments) for domain in domains)
             total += max(worths, default=ZERO)
-        if self._charged is not None:
+        if self._queued.charged is not None:
             paid = payments.places
 
             def margin(key: bytes, domain: str) -> Fraction:
                 return whole.units.get(key, ZERO) - paid.get((key, domain), ZERO)
 
-            total += self._charged.least_worth(margin, self._domains, self._deadline)
+            total += self._queued.charged.least_worth(margin, self._domains, self._deadline)
         return total
+
+    def _never_fits(self, gang: Gang, members: Counter[bytes]) -> bool:
+        """Whether no member is placed, wherever there is room; where members that run may leave, this may change."""
+        return bool(gang.too_small(members.total()) or (gang.problem and self._leaving is None))
 
     @staticmethod
     def _gang_worth(
@@ -381,7 +360,7 @@ class _PlanBounds:
     @cached_property
     def _domains(self) -> Mapping[str, Sequence[str]]:
         """The values of each label that a gang is bound to, as payments name them."""
-        found: dict[str, dict[str, None]] = {label: {} for label in self._labels}
+        found: dict[str, dict[str, None]] = {label: {} for label in self._queued.labels}
         for node in self._nodes:
             for domain in self._domains_of(node.bundles.node):
                 found[domain.partition("=")[0]][domain] = None
@@ -389,14 +368,14 @@ class _PlanBounds:
 
     def _domains_of(self, node: Node) -> list[str]:
         labels = node.metadata.labels or {}
-        return [f"{label}={labels[label]}" for label in sorted(self._labels) if label in labels]
+        return [f"{label}={labels[label]}" for label in sorted(self._queued.labels) if label in labels]
 
     def _by_kind(self, stage: PlanStage, form: StageForm) -> Fraction | None:
         """Bound a stage about units by how many of each kind fit all nodes if nothing else is there."""
         if stage.sense != "max" or not form.units:
             return None
         most: dict[bytes, Fraction] = {}
-        for key, one in self._kinds.items():
+        for key, one in self._queued.kinds.items():
             most[key] = ZERO
             for node in self._nodes if key in form.units else ():
                 worth = self._most_worth(node, {(one.kind, one.units): Fraction(1)}, SharedPrices())
@@ -404,23 +383,24 @@ class _PlanBounds:
                     return None
                 most[key] += worth * node.number
         total = sum(
-            (min(most[key], Fraction(self._kinds[key].free)) * weight for key, weight in form.units.items()), ZERO
+            (min(most[key], Fraction(self._queued.kinds[key].free)) * weight for key, weight in form.units.items()),
+            ZERO,
         )
-        for gang, members in self._gangs.items():
+        for gang, members in self._queued.gangs.items():
             counted = [(key, number) for key, number in members.items() if key in form.units]
             missing = gang.minimum is None and any(most[key] < number for key, number in counted)
-            if not (missing or gang.problem or gang.too_small(members.total()) or self._fits_nowhere(gang, members)):
+            if not (missing or self._never_fits(gang, members) or self._fits_nowhere(gang, members)):
                 total += sum(
                     (min(most[key], Fraction(n)) * form.units.get(key, ZERO) for key, n in members.items()), ZERO
                 )
-        return total if self._charged is None else total + self._charged.most_placed(form.units, most)
+        return total if self._queued.charged is None else total + self._queued.charged.most_placed(form.units, most)
 
     def _fits_nowhere(self, gang: Gang, members: Counter[bytes]) -> bool:
         """Whether no domain has room for as many members as have to be placed, each node for itself."""
         if gang.minimum is not None and gang.minimum <= len(gang.running_nodes):
             return False
         needed = members.total() if gang.minimum is None else gang.minimum - len(gang.running_nodes)
-        of_members = {(self._kinds[key].kind, number): Fraction(1) for key, number in members.items()}
+        of_members = {(self._queued.kinds[key].kind, number): Fraction(1) for key, number in members.items()}
         room: dict[str, Fraction] = defaultdict(Fraction)
         for node in self._nodes:
             worth = self._most_worth(node, of_members, SharedPrices())
@@ -431,39 +411,49 @@ class _PlanBounds:
         own = (most for domain, most in room.items() if gang.domain is None or domain.startswith(f"{gang.domain}="))
         return max(own, default=ZERO) < needed
 
-    def _nodes_worth(self, whole: StageForm, payments: Payments) -> Fraction | None:
+    def _nodes_worth(
+        self, whole: StageForm, payments: Payments, at_home: Mapping[ObjectKey, Fraction]
+    ) -> Fraction | None:
         """What all nodes take at most; no more of them than there are units."""
         worths: list[tuple[Fraction, int]] = []
+        known = {node.bundles.node.metadata.name for node in self._nodes}
+        elsewhere = (one for name, own in self._homes.items() if name not in known for one in own)
         for node in self._nodes:
-            worth = self._node_worth(node, payments)
+            own = self._homes.get(node.bundles.node.metadata.name, ())
+            staying = [(one, at_home[one.key]) for one in own if one.key in at_home]
+            worth = self._node_worth(node, payments, staying)
             if worth is None:
                 return None
             worths.append((worth + whole.of_node(node.price, node.opens), node.number))
-        left, total = self._total, ZERO
+        left, total = self._total, sum((at_home.get(one.key, ZERO) for one in elsewhere), ZERO)
         for worth, number in sorted(worths, reverse=True):
             taken = min(number, left) if worth > 0 else 0
             total, left = total + taken * worth, left - taken
         return total
 
-    def _node_worth(self, node: _NodeKind, payments: Payments) -> Fraction | None:
+    def _node_worth(self, node: _NodeKind, payments: Payments, staying: Sequence[_Staying]) -> Fraction | None:
         domains = ["", *self._domains_of(node.bundles.node)]
         paid = {}
-        for key, one in self._kinds.items():
+        for key, one in self._queued.kinds.items():
             most = max(payments.places.get((key, domain), ZERO) for domain in domains)
             if most > 0:
                 paid[one.kind, one.units] = most
-        return self._most_worth(node, paid, payments.shared)
+        return self._most_worth(node, paid, payments.shared, staying)
 
     def _most_worth(
-        self, node: _NodeKind, paid: Mapping[tuple[UnitKind, int], Fraction], shared: SharedPrices
+        self,
+        node: _NodeKind,
+        paid: Mapping[tuple[UnitKind, int], Fraction],
+        shared: SharedPrices,
+        staying: Sequence[_Staying] = (),
     ) -> Fraction | None:
-        """What a node takes at most of kinds with their numbers, each unit being worth so much."""
+        """What a node takes at most of kinds with their numbers, each unit being worth so much, and of who may stay."""
         if not paid:
-            return ZERO
+            return sum((worth for _, worth in staying), ZERO)
         if self._deadline is not None and monotonic() > self._deadline:
             return None
-        face, taken = node.bundles.face(list(paid), shared)
-        prices = list(paid.values())
+        face, taken = node.bundles.face(list(paid), shared, [one for one, _ in staying])
+        prices = [*paid.values(), *(worth for _, worth in staying)]
         worth = tuple(prices[number] for number in taken)
         if (face, worth) not in self._known:
             self._known[face, worth] = most_valuable(face, worth, self._deadline) if taken else ZERO

@@ -14,10 +14,11 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor, isfinite, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...models.kubernetes.claims import AllocationResult, ResourceClaim
+from ...models.kubernetes.claims import AllocationResult, ExactDeviceRequest, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.meta import DeviceId
@@ -35,6 +36,8 @@ from .requests import is_admin
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar
+
+    from .preemption import LeavingPod
 
 Amounts = tuple[tuple[Hashable, int], ...]
 PODS = "pods"
@@ -134,9 +137,10 @@ class NodeBundles:
         self._deadline = deadline
         self._read: dict[UnitKind, _Read | None] = {}
 
-    def takes(self, kind: UnitKind) -> bool:
-        """Whether a unit of the kind may be there, as far as rules about single devices say."""
-        return self._of(kind) is not None
+    @cached_property
+    def _audit(self) -> NodeAudit:
+        """The node for no claims at all."""
+        return NodeAudit(self._context, [], self.node)
 
     def _of(self, kind: UnitKind) -> _Read | None:
         if kind not in self._read:
@@ -169,20 +173,49 @@ class NodeBundles:
             tuple(ranks.get((one.claim, one.name), 0) for one in options),
         )
 
-    def face(self, kinds: Sequence[tuple[UnitKind, int]], prices: SharedPrices) -> tuple[NodeFace, tuple[int, ...]]:
-        """The node for these kinds, at most so many units of each, and the numbers of those that it takes."""
+    def face(
+        self, kinds: Sequence[tuple[UnitKind, int]], prices: SharedPrices, staying: Sequence[LeavingPod] = ()
+    ) -> tuple[NodeFace, tuple[int, ...]]:
+        """The node for these kinds, at most so many units of each, and the numbers of those that it takes.
+
+        Behind them are the pods that may go on ``staying`` there. All of these may at once, as they do.
+        """
         found = [(number, most, self._of(kind)) for number, (kind, most) in enumerate(kinds)]
         taken = [(number, most, read) for number, most, read in found if read is not None]
-        groups = _DeviceGroups([read for _, _, read in taken], prices)
+        there = [(len(kinds) + number, 1, self._staying(one)) for number, one in enumerate(staying)]
+        groups = _DeviceGroups([read for _, _, read in (*taken, *there)], prices)
         faces = tuple(
-            _KindFace(most, read.needs, *groups.requests(place)) for place, (_, most, read) in enumerate(taken)
+            _KindFace(most, read.needs, *groups.requests(place))
+            for place, (_, most, read) in enumerate((*taken, *there))
         )
         asked = {name for one in faces for name, _ in one.needs}
         room = self._loads.left(self.node)
+        needed, drawn = Counter[Hashable](), Counter[Hashable]()
+        for one in faces[len(taken) :]:
+            needed.update(dict(one.needs))
+            uses = [use for alternatives in one.requests for use in alternatives[0].uses]
+            for use in uses:
+                drawn.update(dict(groups.groups[use.group].draws))
         left: Amounts = ()
         if room is not None:
-            left = tuple(sorted((str(name), room[str(name)]) for name in asked if name in room or name != PODS))
-        return NodeFace(left, groups.counters, groups.groups, faces), tuple(number for number, _, _ in taken)
+            names = (str(name) for name in asked if name in room or name != PODS)
+            left = tuple(sorted((name, max(room[name], needed[name])) for name in names))
+        counters = tuple((name, max(amount, drawn[name])) for name, amount in groups.counters)
+        return NodeFace(left, counters, groups.groups, faces), tuple(number for number, _, _ in (*taken, *there))
+
+    def _staying(self, one: LeavingPod) -> _Read:
+        """A pod that keeps its devices; those that others have, too, and shares of devices are left aside."""
+        audit, held = self._audit, self._context.held_devices
+        views = {view.id: view for view in audit.views if view.trouble is None}
+        found = [(views.get(device[:2]), device[2]) for device in one.devices]
+        there = [(view.devices[name], view) for view, name in found if view is not None and name in view.devices]
+        alone = [pair for pair in there if not audit.is_shared(pair[0]) and not held.holds(pair[0].id)]
+        options = tuple(
+            DeviceOption(0, str(number), str(number), ExactDeviceRequest(count=1), (pair,), 1, False)
+            for number, pair in enumerate(alone)
+        )
+        needs = tuple(sorted((name, amount) for name, amount in one.taken.items() if amount))
+        return _Read(needs, options, audit, (0,) * len(options))
 
 
 class _Taking(NamedTuple):

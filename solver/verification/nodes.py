@@ -239,11 +239,17 @@ class NodeLoads:
         if name not in self._taken:
             total = self._taken[name] = Counter[str]()
             for pod in self._pods.get(name, ()):
-                if self._runs(pod):
-                    as_devices = self._backed if self._has_devices(pod) else ()
-                    total.update({one: n for one, n in self._takes(pod).items() if one not in as_devices})
-                    total.update(self._draws.recorded(pod))
+                total.update(self.taken_by(pod))
         return self._taken[name]
+
+    def taken_by(self, pod: Pod) -> Counter[str]:
+        """What a pod on a node takes of it, but for devices."""
+        if not self._runs(pod):
+            return Counter()
+        as_devices = self._backed if self._has_devices(pod) else ()
+        taken = Counter({one: n for one, n in self._takes(pod).items() if one not in as_devices})
+        taken.update(self._draws.recorded(pod))
+        return taken
 
     def _has_devices(self, pod: Pod) -> bool:
         """Whether a claim was made for the pod's extended resources: its status or the claim says so (KEP-5004)."""

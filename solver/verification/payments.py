@@ -13,7 +13,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import VALUE_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from ...models.results.common import ProofKind
 from ...models.results.plan import DualRow, Number, PlanDocument, PlanStage, relative_gap
@@ -35,13 +35,20 @@ class StageForm:
     """A linear form over plans: what a placed unit of a shape counts, and what a node in use costs.
 
     ``preference`` and ``consumption`` are factors of what the devices of units count in the stages of these names.
+    ``leaving`` is what running pods count if they are lost, and if they move.
     """
 
     units: Mapping[bytes, Fraction] = field(default_factory=dict)
+    leaving: Mapping[ObjectKey, tuple[Fraction, Fraction]] = field(default_factory=dict)
     price: Fraction = ZERO
     opened: Fraction = ZERO
     preference: Fraction = ZERO
     consumption: Fraction = ZERO
+
+    @property
+    def terms(self) -> dict[object, object]:
+        """What units and running pods count, together."""
+        return dict[object, object]([*self.units.items(), *self.leaving.items()])
 
     @property
     def is_of_devices(self) -> bool:
@@ -53,8 +60,15 @@ class StageForm:
         units = {
             key: self.units.get(key, ZERO) + factor * other.units.get(key, ZERO) for key in {*self.units, *other.units}
         }
+        nothing = ZERO, ZERO
+        leaving = {
+            key: (own[0] + factor * more[0], own[1] + factor * more[1])
+            for key in {**self.leaving, **other.leaving}
+            for own, more in [(self.leaving.get(key, nothing), other.leaving.get(key, nothing))]
+        }
         return StageForm(
             units,
+            leaving,
             self.price + factor * other.price,
             self.opened + factor * other.opened,
             self.preference + factor * other.preference,
@@ -258,7 +272,7 @@ def value_findings(
 
 def _free_domains(cluster: Cluster, gates: FeatureGates, opened: Collection[str], label: str) -> int:
     """How many values of a node label have no node in use, where pods that go with their nodes do not count."""
-    parts = {key for key, pod in cluster.pods.items() if _is_of_node(pod)}
+    parts = {key for key, pod in cluster.pods.items() if is_of_node(pod)}
     claims = [
         key
         for key, claim in cluster.claims.items()
@@ -276,7 +290,7 @@ def _free_domains(cluster: Cluster, gates: FeatureGates, opened: Collection[str]
     return sum(values.values())
 
 
-def _is_of_node(pod: Pod) -> bool:
+def is_of_node(pod: Pod) -> bool:
     """Whether a DaemonSet makes a pod for its node, or the node reads it from its disk."""
     annotations, owners = pod.metadata.annotations or {}, pod.metadata.owner_references or ()
     is_static = "kubernetes.io/config.mirror" in annotations or annotations.get(_SOURCE, "api") != "api"

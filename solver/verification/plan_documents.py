@@ -27,6 +27,7 @@ from ...models.kubernetes.node_templates import slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.common import CheckedLine
 from ...models.results.plan import BoughtNodes, Number, PlanDocument, PlannedUnit, PlanStage
+from ...models.workload.evictions import leaving_pods
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
@@ -41,6 +42,7 @@ from .plan_admissions import PlanAdmissions
 from .plan_figures import figure_lines, label_flaws, moved_pods, order_flaws, step_flaws, victim_flaws
 from .plans import plan_placements, plan_violations
 from .pod_amounts import node_of_template
+from .preemption import leaving_asked
 from .preferences import preference_value
 from .state import ExpressionTimeoutError
 from .steps import step_violations
@@ -264,7 +266,6 @@ class PlanCheck:
             yield line(f"NodeTemplate {one.template}", f"{one.count} bought for {one.cost}", wrong)
         for name in sorted(new.keys() - {one.template for one in self._document.bought}):
             yield line(f"NodeTemplate {name}", f"{new[name]} new nodes", ["none is bought"])
-
         for gone in self._document.removed or ():
             wrong = [] if gone.name in self._read.nodes else ["the input has no such node"]
             yield line(f"node {gone.name}", f"goes, and costs {gone.price}", wrong, "its price is not in the document")
@@ -392,7 +393,6 @@ class PlanCheck:
             yield line("objective", f"{stage.stage} is {stage.value}", wrong, unchecked)
             if stage.bound is not None:
                 yield self._bound_line(stage, bound)
-
         told = {(one.namespace, one.name): one for one in self._document.coverage or ()}
         for key in sorted(told.keys() | self._covered.keys()):
             own, found = told.get(key), self._covered.get(key)
@@ -403,14 +403,12 @@ class PlanCheck:
     def _bounds(self) -> Sequence[Fraction | None]:
         question, document = self._question, self._document
         nothing = [None for _ in document.objective]
-        # Of pods that may move or lose their places the document names those that do; flavors are not told of bounds.
-        # And bounds count what NodeTemplates sell, not what pools do.
-        moved = document.steps is not UNSET or document.workloads is not UNSET
-        pools = self._read.objects(NodePool)
-        if not document.duals or pools or moved:
+        # Flavors are not told of bounds, and bounds count what NodeTemplates sell, not what pools do.
+        if not document.duals or self._read.objects(NodePool) or document.workloads is not UNSET:
             return nothing
+        moves, preempts = leaving_asked(document)
         asked = BoundQuestion(
-            self._read,
+            leaving_pods(self._read) if preempts else self._read,
             self._gates,
             document.cel_errors,
             question.namespace,
@@ -423,6 +421,8 @@ class PlanCheck:
                 for unit, placement in plan_placements(self._cluster, self.units, self._order)
                 if unit.kind == "DaemonSet"
             ],
+            moves=moves,
+            preempts=preempts,
         )
         try:
             return list(audited_bounds(asked, document.objective, document.duals, question.deadline))
@@ -460,6 +460,8 @@ class PlanCheck:
             return sum((one.count * Fraction(str(one.price)) for one in document.bought), ZERO)
         if stage == "moves" and document.steps:
             return Fraction(moved_pods(document.steps, document.victims or ()))
+        if stage.startswith("victims") and document.victims:
+            return Fraction(sum(stage in ("victims", f"victims={one.priority}") for one in document.victims))
         if stage == "coverage":
             return Fraction(sum(one.covered >= one.demand for one in self._covered.values()))
         if stage == "preferences" and not self._pooled:

@@ -4,19 +4,33 @@
 - PREEMPT-KEPT: no victim is a part of its node, a system pod, or one that asks to be left alone.
 - PREEMPT-GROUP: a group that is disrupted whole goes whole, and a gang whole or down to its minimum.
 - PREEMPT-BUDGET: the PodDisruptionBudgets that allow less are named.
+
+Bounds of plans ask who might leave at all (``LeavingPods``): the more they are, the less a bound says, and it holds.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import GANG_ANNOTATION
-from ...models.kubernetes.meta import ObjectKey, key_of, matches_labels
-from ...models.kubernetes.workloads import BUILT_IN_PRIORITIES, PodDisruptionBudget
-from ...models.results.plan import PlanVictim
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of, matches_labels
+from ...models.kubernetes.workloads import BUILT_IN_PRIORITIES, PodDisruptionBudget, default_priority, priority_of
+from ...models.results.plan import PlanDocument, PlanVictim
+from ...models.workload.node_room import running_pods
+from ...models.workload.running import home_of_pools, read_running_pods
+from ...models.workload.unit_classes import UnitSet
+from ...models.workload.units import is_deleting
+from .nodes import NodeLoads
+from .payments import is_of_node
 from .plans import PlacedUnit
 from .verify import Violation
 
@@ -84,12 +98,14 @@ class _PreemptionReader:
         if highest is None or priority >= highest or victim.priority != priority:
             said = "nothing placed may take places" if highest is None else f"the highest that is placed is {highest}"
             yield Violation("PREEMPT-PRIORITY", "", f"{label} has priority {priority}, and {said}")
-        annotations = pod.metadata.annotations or {}
-        owners = [one.kind for one in pod.metadata.owner_references or () if one.controller]
-        is_static = "kubernetes.io/config.mirror" in annotations
-        asked = any(annotations.get(key) == value for key, value in _LEAVE_ALONE)
-        if self._spares and (is_static or asked or priority >= _SYSTEM or {"DaemonSet", "Node"} & set(owners)):
+        if self._spares and (self.has_to_stay(pod) or priority >= _SYSTEM):
             yield Violation("PREEMPT-KEPT", "", f"{label} has to stay")
+
+    @staticmethod
+    def has_to_stay(pod: Pod) -> bool:
+        """Whether it is a part of its node, or asks to be left alone."""
+        annotations = pod.metadata.annotations or {}
+        return is_of_node(pod) or any(annotations.get(key) == value for key, value in _LEAVE_ALONE)
 
     def of_groups(self, lost: set[ObjectKey]) -> Iterator[Violation]:
         """Yield groups of which more or fewer go than may."""
@@ -127,3 +143,158 @@ class _PreemptionReader:
             exceeded = len(own) > (budget.status.disruptions_allowed if budget.status else 0)
             if any((label in one.budgets) != exceeded for one in own):
                 yield Violation("PREEMPT-BUDGET", "", f"PodDisruptionBudget {label}: {len(own)} of its pods go")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumedClaims:
+    """Who has to go before a claim is free, and the claims that wait for each pod: those reserved for it (EVT-18)."""
+
+    pods_of: Mapping[ObjectKey, frozenset[ObjectKey]]
+    claims_of: Mapping[ObjectKey, Sequence[ObjectKey]]
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> ConsumedClaims:
+        """Read what claims are reserved for, and which pods name them; a PodGroup goes with the last of its pods."""
+        users: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
+        members: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
+        for key, pod in cluster.pods.items():
+            if pod.status is not None and pod.status.phase in ("Succeeded", "Failed"):
+                continue
+            statuses = (pod.status.resource_claim_statuses if pod.status is not None else None) or ()
+            made = {entry.resource_claim_name or "" for entry in statuses}
+            for entry_name in {entry.resource_claim_name or "" for entry in pod.spec.resource_claims or ()} | made:
+                users[key[0], entry_name].add(key)
+            if pod.spec.scheduling_group is not None:
+                members[key[0], pod.spec.scheduling_group.pod_group_name or ""].add(key)
+        pods_of: dict[ObjectKey, frozenset[ObjectKey]] = {}
+        claims_of: dict[ObjectKey, list[ObjectKey]] = defaultdict(list)
+        for name, claim in cluster.claims.items():
+            own = set(users.get(name, ()))
+            for one in (claim.status.reserved_for if claim.status else None) or ():
+                key = name[0], one.name
+                # A group that has no pods here is not known to end.
+                own |= (members.get(key) or {key}) if one.resource == "podgroups" else {key}
+            pods_of[name] = frozenset(own)
+            for key in own:
+                claims_of[key].append(name)
+        return cls(pods_of, claims_of)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeavingPod:
+    """A running pod that may lose its place, or move; ``devices`` are in use as long as it stays on its node.
+
+    ``freed`` of them nobody else keeps; ``taken`` is what it takes of the node beside devices.
+    """
+
+    key: ObjectKey
+    node: str
+    may_be_lost: bool
+    may_move: bool
+    priority: int
+    devices: tuple[DeviceId, ...]
+    freed: int
+    taken: Mapping[str, int]
+
+
+class LeavingPods:
+    """The running pods that may leave their nodes in a plan, or more than these, and what is free once all have left.
+
+    Those of a lower priority than one of those ``waiting`` may lose their places; budgets, groups, storage, owners and
+    what the plan is narrowed to keep none of them here.
+    """
+
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates, waiting: Iterable[UnitSet], *, moves: bool, preempts: bool
+    ) -> None:
+        self._cluster, self._gates = cluster, gates
+        reader = _PreemptionReader(cluster, spares=True)
+        # What a group says of its members is not looked into, and the lower of two readings of a priority counts.
+        pods = ((one.pod, one.shape.priority) for one in waiting if one.pod is not None and preempts)
+        asking = ((pod, level) for pod, level in pods if pod.spec.scheduling_group or reader.may_preempt(pod))
+        highest = max((max(level, reader.priority(pod)) for pod, level in asking), default=None)
+        usual = default_priority(cluster.priority_classes)
+        running = running_pods(cluster)
+        terms: dict[ObjectKey, tuple[bool, bool]] = {}
+        for key, pod in running.items():
+            own = min(priority_of(pod.spec, cluster.priority_classes, usual), reader.priority(pod))
+            lost, away = highest is not None and own < highest, moves and not is_deleting(pod.metadata)
+            if (lost or away) and not reader.has_to_stay(pod):
+                terms[key] = lost, away
+        self.freed, held = self._read_claims(terms, running)
+        loads = NodeLoads(cluster, gates)
+        there = ((key, running[key], *held.get(key, ((), 0))) for key in sorted(terms))
+        self.pods = tuple(
+            LeavingPod(
+                key, pod.spec.node_name or "", *terms[key], reader.priority(pod), devices, freed, loads.taken_by(pod)
+            )
+            for key, pod, devices, freed in there
+        )
+
+    def _read_claims(
+        self, gone: Collection[ObjectKey], running: Collection[ObjectKey]
+    ) -> tuple[frozenset[ObjectKey], Mapping[ObjectKey, tuple[tuple[DeviceId, ...], int]]]:
+        """The claims that may be free, and for each pod the devices that one of them has while the pod stays.
+
+        With these comes how many are lost with it: those of claims that nobody else has, on its node alone (EVT-18).
+        """
+        consumers = ConsumedClaims.of(self._cluster).pods_of
+        homes, held = home_of_pools(self._cluster), Counter[DeviceId]()
+        freed = set[ObjectKey]()
+        found: dict[ObjectKey, tuple[tuple[DeviceId, ...], int]] = {}
+        for name, claim in sorted(self._cluster.claims.items()):
+            results = (
+                claim.status.allocation.devices.results if claim.status and claim.status.allocation else None
+            ) or ()
+            held.update((one.driver, one.pool, one.device) for one in results)
+            own = consumers[name]
+            if own.isdisjoint(gone) or any(key in running and key not in gone for key in own):
+                continue
+            freed.add(name)
+            pods = sorted(own.intersection(gone))
+            alone = [one for one in results if not one.admin_access and one.share_id is None]
+            devices = tuple((one.driver, one.pool, one.device) for one in alone)
+            node = self._cluster.pods[pods[0]].spec.node_name
+            reserved = (claim.status.reserved_for if claim.status else None) or ()
+            is_own = len(own) == 1 and all(one.resource == "pods" for one in reserved)
+            is_own = is_own and all(not one.admin_access and homes[one.driver, one.pool] == node for one in results)
+            before = found.get(pods[0], ((), 0))
+            found[pods[0]] = (*before[0], *devices), before[1] + (len(devices) if is_own else 0)
+        # What two have at once is nobody's alone.
+        twice = {device for device, number in held.items() if number > 1}
+        return frozenset(freed), {
+            key: (tuple(one for one in devices if one not in twice), 0 if twice.intersection(devices) else number)
+            for key, (devices, number) in found.items()
+        }
+
+    def without(self) -> Cluster:
+        """The cluster once all of them have left."""
+        emptied = [replace(self._cluster.claims[key], status=None) for key in sorted(self.freed)]
+        return self._cluster.without(pods=[one.key for one in self.pods]).with_claims(emptied)
+
+    def weights(self, stage: str) -> Mapping[ObjectKey, tuple[Fraction, Fraction]] | None:
+        """What a pod counts in a stage, at least, if it is lost and if it moves; None for one that is not read here."""
+        lost: Mapping[ObjectKey, int] = {}
+        moved: Mapping[ObjectKey, int] = {}
+        head, _, level = stage.partition("=")
+        if head == "victims":
+            lost = {one.key: 1 for one in self.pods if level in ("", str(one.priority))}
+        elif stage == "devices-lost":
+            lost = {one.key: one.freed for one in self.pods}
+        elif stage == "moves":
+            moved = {one.key: 1 for one in self.pods}
+        elif stage == "move-cost":
+            moved = {key: one.cost for key, one in read_running_pods(self._cluster, self._gates).items()}
+        else:
+            return None
+        return {key: (Fraction(lost.get(key, 0)), Fraction(moved.get(key, 0))) for key in {**lost, **moved}}
+
+
+def leaving_asked(document: PlanDocument) -> tuple[bool, bool]:
+    """Whether running pods might move in a plan, and whether they might lose their places, as its document tells."""
+    heads = {stage.stage.partition("=")[0] for stage in document.objective}
+    preempts = document.victims is not UNSET or not heads.isdisjoint(("budgets", "victims"))
+    # A plan that was not ended may lack the stages that say so.
+    is_whole = preempts and document.outcome == "Optimal"
+    leaving = preempts or document.steps is not UNSET
+    return not heads.isdisjoint(("moves", "move-cost")) or (leaving and not is_whole), preempts

@@ -1,4 +1,4 @@
-"""What quota lets be admitted at most: rows over workloads, with prices that are found here.
+"""The kinds of units that wait, and what quota lets be admitted at most: rows over workloads, with prices of their own.
 
 A workload is worth what its pods are, less what they are charged, and at least nothing: it need not be admitted. Each
 ClusterQueue and each cohort is a row. What is charged within it is no more than what is available to it, together with
@@ -12,17 +12,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
 from time import monotonic
 from typing import Any, NamedTuple
 
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey
+from ...models.workload.expansion import UnitExpander
 from ...models.workload.quota import UNLIMITED, FlavorResource, QuotaProblem, QuotaQueue
-from ...models.workload.unit_classes import UnitSet
+from ...models.workload.unit_classes import Gang, UnitSet, UnitShape, signature_of
+from ...models.workload.units import Unit, allocation_of
+from .bundles import UnitKind
 from .payments import ZERO
-from .quota import QuotaReplay
+from .quota import QuotaReplay, chosen_pod
 
 Margin = Callable[[bytes, str], Fraction]
 """What a unit of a kind is worth in a domain, beyond the payment for its place."""
@@ -48,53 +54,6 @@ class _Workload(NamedTuple):
 
     label: str | None
     pod_sets: tuple[_PodSet, ...]
-
-
-class ChargedUnits:
-    """Collects the units of workloads; a unit is of one kind for each choice of flavors."""
-
-    def __init__(self, quota: QuotaQueue) -> None:
-        self._quota = quota
-        self._kinds: dict[tuple[int, int, int], Counter[bytes]] = defaultdict(Counter)
-        self._labels: dict[int, str | None] = {}
-
-    def choices(self, one: UnitSet) -> int | None:
-        """How many choices of flavors units of a set have, 0 where they cannot be admitted; None: they need none."""
-        member = self._quota.member_of_set(one)
-        if member is None:
-            return None
-        if self._quota.problems[member.workload]:
-            return 0
-        return len(self._quota.problem.workloads[member.workload].pod_sets[member.pod_set].choices)
-
-    def add(self, one: UnitSet, choice: int, kind: bytes) -> None:
-        """Say of what kind the units of a set are with a choice."""
-        member = self._quota.member_of_set(one)
-        if member is not None:
-            self._kinds[member.workload, member.pod_set, choice][kind] += one.replicas
-            self._labels[member.workload] = one.gang.domain if one.gang else None
-
-    def bounds(self) -> QuotaBounds:
-        """The workloads and the rows about them."""
-        problem = self._quota.problem
-        rows: dict[tuple[int, FlavorResource], int] = {}
-        found: Counter[_Workload] = Counter()
-        for place, label in self._labels.items():
-            workload = problem.workloads[place]
-            pod_sets = []
-            for number, one in enumerate(workload.pod_sets):
-                ways = []
-                for choice, option in enumerate(one.choices):
-                    kinds = self._kinds[place, number, choice]
-                    charges: Counter[int] = Counter()
-                    limited = problem.limited and workload.queue is not None
-                    for pair, amount in one.usage(option, 1).items() if limited else ():
-                        for node in problem.path(workload.queue or 0):
-                            charges[rows.setdefault((node, pair), len(rows))] += amount
-                    ways.append(_Way(tuple(sorted(kinds.items())), tuple(sorted(charges.items()))))
-                pod_sets.append(_PodSet(one.count if one.minimum is None else one.minimum, one.most, tuple(ways)))
-            found[_Workload(label, tuple(pod_sets))] += 1
-        return QuotaBounds(found, _room(problem, list(rows)))
 
 
 def _room(problem: QuotaProblem, rows: Sequence[tuple[int, FlavorResource]]) -> list[int | None]:
@@ -228,3 +187,105 @@ def _sorted_worths(
 ) -> Iterator[tuple[Fraction, int]]:
     charged = sum((prices[row] * amount for row, amount in way.charges), ZERO)
     yield from sorted(((margin(kind, domain) - charged, number) for kind, number in way.kinds), reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedKind:
+    """Units of one shape: how many there are in all, and how many of them are in no gang."""
+
+    kind: UnitKind
+    shape: UnitShape
+    units: int
+    free: int
+
+
+class QueuedKinds:
+    """The units that wait, by kind, with their names, the gangs, and the workloads; ``total`` is how many there are.
+
+    ``labels`` are those that gangs are bound to. Claims that may be ``freed`` tie no unit to what they hold.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        gates: FeatureGates,
+        sets: Sequence[UnitSet],
+        quota: QuotaQueue | None = None,
+        freed: Collection[ObjectKey] = (),
+    ) -> None:
+        self._freed = freed
+        self.kinds: dict[bytes, QueuedKind] = {}
+        self.gangs: dict[Gang, Counter[bytes]] = defaultdict(Counter)
+        self.names: dict[tuple[str, int], bytes] = {}
+        self.labels: set[str] = set()
+        self.demands = len({one.gang.key for one in sets if one.gang is not None and one.gang.demand is not None})
+        self.total = 0
+        self._quota = quota
+        # Of workloads, for each of their pod sets and choices of flavors; and the labels that they are bound to.
+        self._members: dict[tuple[int, int, int], Counter[bytes]] = defaultdict(Counter)
+        self._bound: dict[int, str | None] = {}
+        self._expander = UnitExpander(cluster, gates)
+        for one in sets if quota is None else quota.sets:
+            if one.numbers and not one.shape.problems:
+                self._read(one)
+        self.charged = None if quota is None else self._workloads(quota)
+
+    def _read(self, one: UnitSet) -> None:
+        quota, choices = self._quota, 0
+        member = None if quota is None else quota.member_of_set(one)
+        if quota is not None and member is not None and not quota.problems[member.workload]:
+            choices = len(quota.problem.workloads[member.workload].pod_sets[member.pod_set].choices)
+        unit = self._expander.unit(one, one.numbers[0]) if choices or member is None else None
+        if unit is None or unit.problems:
+            return
+        self.total += one.replicas
+        if one.gang is not None and one.gang.domain is not None:
+            self.labels.add(one.gang.domain)
+        if quota is None or member is None:
+            self._add(one.shape.signature, one, unit, 0)
+            if one.gang is not None:
+                self.gangs[one.gang][one.shape.signature] += one.replicas
+            return
+        self._bound[member.workload] = one.gang.domain if one.gang else None
+        for choice in range(choices):
+            pod = chosen_pod(quota, one, unit.pod, choice)
+            spec = pod.spec if pod else None
+            added = (sorted((spec.node_selector or {}).items()), spec.tolerations) if spec else ()
+            key = signature_of(one.shape.signature, repr(added))
+            self._add(key, one, replace(unit, pod=pod), choice)
+            self._members[member.workload, member.pod_set, choice][key] += one.replicas
+
+    def _add(self, key: bytes, one: UnitSet, unit: Unit, choice: int) -> None:
+        """Add the units of a set to a kind."""
+        known = self.kinds.get(key)
+        if known is None:
+            shared = {claim.key for claim in one.shape.claims if claim.key is not None and not claim.allocated}
+            claims = (ref.claim for ref in unit.claims if ref.claim and not ref.allocated and ref.key not in shared)
+            earlier = (allocation_of(ref) for ref in unit.claims if ref.key not in self._freed)
+            kind = UnitKind(unit.pod, tuple(claims), tuple(one for one in earlier if one is not None))
+            known = QueuedKind(kind, one.shape, 0, 0)
+        free = one.replicas if one.gang is None else 0
+        self.kinds[key] = replace(known, units=known.units + one.replicas, free=known.free + free)
+        self.names.update(((f"{one.namespace}/{one.unit_name(number)}", choice), key) for number in one.numbers)
+
+    def _workloads(self, quota: QuotaQueue) -> QuotaBounds:
+        """The workloads and the rows about them."""
+        problem = quota.problem
+        rows: dict[tuple[int, FlavorResource], int] = {}
+        found: Counter[_Workload] = Counter()
+        for place, label in self._bound.items():
+            workload = problem.workloads[place]
+            pod_sets = []
+            for number, one in enumerate(workload.pod_sets):
+                ways = []
+                for choice, option in enumerate(one.choices):
+                    kinds = self._members[place, number, choice]
+                    charges: Counter[int] = Counter()
+                    limited = problem.limited and workload.queue is not None
+                    for pair, amount in one.usage(option, 1).items() if limited else ():
+                        for node in problem.path(workload.queue or 0):
+                            charges[rows.setdefault((node, pair), len(rows))] += amount
+                    ways.append(_Way(tuple(sorted(kinds.items())), tuple(sorted(charges.items()))))
+                pod_sets.append(_PodSet(one.count if one.minimum is None else one.minimum, one.most, tuple(ways)))
+            found[_Workload(label, tuple(pod_sets))] += 1
+        return QuotaBounds(found, _room(problem, list(rows)))

@@ -35,9 +35,11 @@ from ...models.workload.node_room import running_pods
 from ...models.workload.queue import GroupMembers, read_groups
 from ...models.workload.running import RESTARTING_TOGETHER
 from ...models.workload.units import is_deleting
+from .payments import is_of_node
 from .plans import PlacedUnit
 from .pod_amounts import DeviceDraws
 from .pod_rules import PlacedPods, asks, keeps_off
+from .preemption import ConsumedClaims, preemption_violations
 from .verify import Placement, Violation, verify
 
 RULES_BROKEN = "its rules about other pods do not hold by then"
@@ -63,8 +65,6 @@ def step_violations(
     found += state.settle()
     found += _torn_sets(cluster, steps)
     if victims:
-        from .preemption import preemption_violations
-
         found += preemption_violations(cluster, units, victims)
     return found or list(state.end())
 
@@ -120,7 +120,7 @@ class _State:
     def __post_init__(self) -> None:
         self._given = running_pods(self.cluster)
         self._draws = DeviceDraws(self.cluster, self.gates)
-        self._consumers = _Consumers.of(self.cluster) if self.victims else _Consumers({}, {})
+        self._consumers = ConsumedClaims.of(self.cluster) if self.victims else ConsumedClaims({}, {})
         self._nodes = {(True, *key): pod.spec.node_name or "" for key, pod in self._given.items()}
         self._before = self.cluster
         nodes = self.cluster.nodes.items()
@@ -226,10 +226,7 @@ class _State:
 
     def _is_of_node(self, key: _Key) -> bool:
         """A pod of a DaemonSet or a static one goes with its node."""
-        metadata = self._given[key[1:]].metadata if key[0] and key[1:] in self._given else None
-        owners = (metadata.owner_references if metadata else None) or ()
-        static = metadata is not None and "kubernetes.io/config.mirror" in (metadata.annotations or {})
-        return static or any(one.controller and one.kind in ("DaemonSet", "Node") for one in owners)
+        return key[0] and key[1:] in self._given and is_of_node(self._given[key[1:]])
 
     def _pod(self, label: str, step: PlanStep) -> Iterator[Violation]:
         key = step.kind == "Pod", step.namespace, step.name
@@ -368,41 +365,6 @@ class _State:
             if ((True, *name) in self._nodes) == (name in self.victims):
                 said = "still runs" if name in self.victims else "is gone"
                 yield Violation("STEP-END", "", f"pod {'/'.join(name)} {said} in the end")
-
-
-@dataclass(frozen=True, slots=True)
-class _Consumers:
-    """Who has to go before a claim is free, and the claims that wait for each pod: those reserved for it (EVT-18)."""
-
-    pods_of: Mapping[ObjectKey, frozenset[ObjectKey]]
-    claims_of: Mapping[ObjectKey, Sequence[ObjectKey]]
-
-    @classmethod
-    def of(cls, cluster: Cluster) -> _Consumers:
-        """Read what claims are reserved for, and which pods name them; a PodGroup goes with the last of its pods."""
-        users: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
-        members: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
-        for key, pod in cluster.pods.items():
-            if pod.status is not None and pod.status.phase in ("Succeeded", "Failed"):
-                continue
-            statuses = (pod.status.resource_claim_statuses if pod.status is not None else None) or ()
-            made = {entry.resource_claim_name or "" for entry in statuses}
-            for entry_name in {entry.resource_claim_name or "" for entry in pod.spec.resource_claims or ()} | made:
-                users[key[0], entry_name].add(key)
-            if pod.spec.scheduling_group is not None:
-                members[key[0], pod.spec.scheduling_group.pod_group_name or ""].add(key)
-        pods_of: dict[ObjectKey, frozenset[ObjectKey]] = {}
-        claims_of: dict[ObjectKey, list[ObjectKey]] = defaultdict(list)
-        for name, claim in cluster.claims.items():
-            own = set(users.get(name, ()))
-            for one in (claim.status.reserved_for if claim.status else None) or ():
-                key = name[0], one.name
-                # A group that has no pods here is not known to end.
-                own |= (members.get(key) or {key}) if one.resource == "podgroups" else {key}
-            pods_of[name] = frozenset(own)
-            for key in own:
-                claims_of[key].append(name)
-        return cls(pods_of, claims_of)
 
 
 def _made_claims(step: PlanStep, unit: PlacedUnit) -> tuple[list[ResourceClaim], str]:

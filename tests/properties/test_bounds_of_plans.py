@@ -9,14 +9,20 @@ from fractions import Fraction
 from random import Random
 
 import pytest
+from support.gates import ALL
+from support.moving import random_scene
+from support.plan_building import classes, cluster
 from support.plan_by_force import by_force
 from support.plan_devices import TooLargeError
+from support.preempting import PreemptingScene, preempting_scene, varied_scene
 from support.random_plans import CHAINS, FAMILIES, plan_manifests
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import gates_of
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.results.plan import DualRow, PlanStage, StageDuals
+from drasat.solver.plan.lifted import MoveOptions
+from drasat.solver.plan.moves import plan_with_moves
 from drasat.solver.plan.plan import plan
 from drasat.solver.verification.bounds import BoundQuestion, audited_bounds
 
@@ -122,8 +128,50 @@ def test_no_bound_of_preference_is_beyond_what_brute_force_finds(seed):
         assert least is None or least <= best["preference"]
 
 
+def best_moves(scene):
+    """The best that trying everything finds where something waits."""
+    levels = sorted({one.priority for one in scene.pods if one.node is None}, reverse=True)
+
+    def value(state, moved):
+        pairs = zip(scene.pods, state, strict=True)
+        placed = Counter(one.priority for one, at in pairs if one.node is None and at is not None)
+        return *(placed[one] for one in levels), placed.total(), -sum(one.cost for one in moved), -len(moved)
+
+    return {scene.best(value)} if levels else set()
+
+
+def check_running(made, seed):
+    """No bound is beyond what trying everything finds; return how many stages there are, and how many are closed."""
+    scene, counts, random = made(seed), Counter(), Random(seed)
+    given, preempts = cluster(*classes(), *scene.objects()), isinstance(scene, PreemptingScene)
+    terms = {"preempts": preempts, "moves": not preempts or scene.moves}
+    found = plan_with_moves(given, MoveOptions(**terms), gap=0.0, time_limit=None, duals=True)
+    # No stage is about capacities, and trying everything does not count nodes.
+    told = [one for one in found.objective if one.stage not in ("capacity-lost", "fewest-nodes")]
+    best = scene.all_best() if preempts else best_moves(scene)
+    assert not best or tuple(one.value if one.sense == "max" else -one.value for one in told) in best, seed
+    question, many = BoundQuestion(given, gates_of(ALL), **terms), [found.duals, (), [*shaken(found, random)]]
+    bounds = [[*audited_bounds(question, found.objective, duals)] for duals in many]
+    for stage, own, *others in zip(found.objective, *bounds, strict=True):
+        sign = 1 if stage.sense == "max" else -1
+        for bound in (own, *others):
+            assert bound is None or sign * bound >= sign * Fraction(str(stage.value)), (made, seed, stage, bound)
+        counts["stages"] += stage.value != 0
+        counts["closed"] += stage.value != 0 and own == stage.value
+    return counts
+
+
+@pytest.mark.parametrize("made", [preempting_scene, varied_scene, random_scene])
+def test_no_plan_in_which_running_pods_leave_is_beyond_a_bound(made):
+    counts = sum((check_running(made, seed) for seed in range(4 * SEEDS)), Counter())
+    assert 2 * counts["closed"] >= counts["stages"]
+
+
 def main(first, count, *families):
     """A long run."""
+    for made in (preempting_scene, varied_scene, random_scene):
+        seeds = range(first, first + count)
+        print(made.__name__, dict(sum((check_running(made, seed) for seed in seeds), Counter())), flush=True)
     for family in families or FAMILIES:
         for of_devices in (False, True) if family in WITH_CHOICES else (False,):
             seeds = range(first, first + count)

@@ -45,10 +45,17 @@ def test_a_stage_that_audits_do_not_read_is_not_proven(drasat, examples):
     assert f"compact: {compact['value']}, no bound known; the solver says at least" in done.err
 
 
-def test_running_pods_that_may_move_leave_nothing_that_is_audited(drasat, examples):
-    document = plan(drasat, examples / "make-room", "--moves", "any", "--audit", "200s")
-    assert document["outcome"] == "Feasible"
-    assert {stage["proof"] for stage in document["objective"]} <= {"witness", None}
+@pytest.mark.parametrize(("name", "asked"), [("make-room", ("--moves", "any")), ("plan-queue", ("--preempt",))])
+def test_plans_in_which_running_pods_leave_are_certified(drasat, examples, tmp_path, name, asked):
+    """And a reader of the document derives each bound anew from its duals."""
+    document = plan(drasat, examples / name, *asked, "--audit", "200s", "--duals")
+    assert (document["outcome"], document["certified"]) == ("Optimal", True)
+    assert {stage["proof"] for stage in document["objective"]} == {"witness", "audited"}
+    (tmp_path / "plan.json").write_text(json.dumps(document))
+    checked = json.loads(drasat("check", tmp_path / "plan.json", "-f", examples / name, "-o", "json").out)
+    bounds = [one["verdict"] for one in checked["lines"] if " is at " in one["said"] and one["about"] == "objective"]
+    assert set(bounds) == {"holds"}
+    assert len(bounds) == len(document["objective"])
 
 
 def test_an_audit_without_time_leaves_what_stages_rest_on(drasat, examples):
