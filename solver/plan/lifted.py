@@ -58,7 +58,8 @@ class MoveOptions:
 class LiftedPods:
     """The units of a cluster that may move or go, taken off their nodes: ``cluster`` is what is planned instead.
 
-    ``evictions`` says who may lose the place. Units of ``refused`` are not placed, for these reasons.
+    ``evictions`` says who may lose the place. Units of ``refused`` are not placed, for these reasons. ``is_narrowed``:
+    others may go, too, and are not planned.
     """
 
     given: Cluster
@@ -70,6 +71,7 @@ class LiftedPods:
     refused: Mapping[UnitKey, Reason] = field(default_factory=dict)
     capacities: Mapping[DeviceId, Mapping[str, int]] = field(default_factory=dict)
     largest: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    is_narrowed: bool = False
 
     @classmethod
     def of(

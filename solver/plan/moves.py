@@ -71,14 +71,17 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
             evictions = read_evictions(cluster, gates, running, highest, gangs)
     keys = {("Pod", key) for key, one in running.items() if options.moves and not one.stays}
     keys |= {("Pod", key) for key in evictions.pods} | {("ResourceClaim", key) for key in evictions.shared}
+    is_narrowed = False
     while True:
         lifted = LiftedPods.of(cluster, running, frozenset(keys), options, evictions, refused)
+        lifted = replace(lifted, is_narrowed=is_narrowed)
         if limit is not None:
             asked["time_limit"] = max(0.0, limit - (monotonic() - began))
         try:
             found = _with_steps(lifted, partial(plan, lifted.cluster, lifted=lifted, **asked))
             return replace(found, notices=(*notices, *found.notices))
         except UnmovableError as error:
+            is_narrowed |= error.is_narrowed
             evictions = evictions.without(
                 {key for kind, key in error.keys if kind == "Pod"}, {key for kind, key in error.keys if kind != "Pod"}
             )

@@ -164,7 +164,7 @@ def plan(
     whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
     moves = lifted.plan_moves(queue, {*refused, *earlier.positions}) if lifted else None
     whole = replace(whole, last_stages=last_stages(objective), quota=charged, moves=moves)
-    whole = replace(whole, is_narrowed=counted.is_incomplete)
+    whole = replace(whole, is_narrowed=counted.is_incomplete or bool(lifted and lifted.is_narrowed))
     open_positions = [place for place in positions if place not in earlier.positions]
     request = _affordable_request(replace(whole, open_positions=open_positions, earlier=earlier), time)
     request, instance = _built(request, time.build_ends())

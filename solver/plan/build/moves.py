@@ -42,10 +42,14 @@ _TELL_DEVICES_APART = frozenset(MEASURED_STAGES) - {SPREAD.id}
 
 
 class UnmovableError(Exception):
-    """Running units that cannot be units of the queue; they have to stay where they are."""
+    """Running units that cannot be units of the queue; they have to stay where they are.
 
-    def __init__(self, units: Iterable[QueuedUnit]) -> None:
+    ``is_narrowed``: some of them may go, and only cannot be counted exactly.
+    """
+
+    def __init__(self, units: Iterable[QueuedUnit], *, is_narrowed: bool = False) -> None:
         super().__init__()
+        self.is_narrowed = is_narrowed
         self.keys: frozenset[UnitKey] = frozenset(
             ("ResourceClaim" if one.unit.pod is None else "Pod", (one.unit.namespace, one.unit.name)) for one in units
         )
@@ -132,6 +136,7 @@ class HomeBuilder:
     _at_home: dict[int, list[GangRole]] = field(default_factory=lambda: defaultdict(list))
     _homes_of: dict[str, list[_HomeUnit]] = field(default_factory=lambda: defaultdict(list))
     _entries: dict[int, ColocatedUnits] = field(default_factory=dict)
+    _rounded: bool = False
 
     def split(
         self,
@@ -164,7 +169,7 @@ class HomeBuilder:
         for one in nodes:
             unmovable |= self._survey(one, asked[one.index], by_node)
         if unmovable:
-            raise UnmovableError(map(self.queue.__getitem__, unmovable))
+            raise UnmovableError(map(self.queue.__getitem__, unmovable), is_narrowed=self._rounded)
         for one in nodes:
             self._split_class(one, asked[one.index], bool(_TELL_DEVICES_APART.intersection(objective)))
 
@@ -182,7 +187,9 @@ class HomeBuilder:
                     problems[unit_class.index] = self.questions.drawn(unit_class, node)
                 drawn = problems[unit_class.index]
                 picks = self._picks(drawn[0], view, place, unit_class) if drawn else None
-                if drawn is None or picks is None or not self._takes_what_it_has(place, *drawn, picks):
+                is_exact = drawn is None or picks is None or self._takes_what_it_has(place, *drawn, picks)
+                self._rounded |= not is_exact
+                if drawn is None or picks is None or not is_exact:
                     unmovable.add(place)
                     continue
                 self._devices[place] = frozenset(pick.device for pick in picks)
