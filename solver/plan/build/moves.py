@@ -70,9 +70,9 @@ class HomeSlots:
     entries: Mapping[int, ColocatedUnits]
 
     def _staying(self, node_class: int, number: int, counts: Mapping[int, int]) -> dict[int, list[int]]:
-        """The pods that stay on a node, by role, where so many of each role do."""
-        pairs = ((role, self.positions.get((node_class, role))) for role in counts)
-        return {role: list(own[number][: counts[role]]) for role, own in pairs if own is not None}
+        """The pods that stay on a node, by role, where so many of each role do; none on one that is not there."""
+        pairs = ((role, self.positions.get((node_class, role), ())) for role in counts)
+        return {role: list(own[number][: counts[role]]) for role, own in pairs if number < len(own)}
 
     def roles_at_home(self) -> Mapping[tuple[int, int], Mapping[int, int]]:
         """The pods at home, by the numbers of the node class and of the node in it, each with its role there."""
