@@ -25,32 +25,31 @@ from ...models.cluster.node_fit import SelectorError
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import ObjectKey, PoolId
+from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.node_templates import slices_from_template
-from ...models.kubernetes.quantity import NANO
 from ...models.results.plan import DualRow, PlanStage, StageDuals
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import Gang, UnitSet
 from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
 from .consumption import ConsumptionWeights
-from .devices import CounterStock
 from .payments import (
     FEWEST_NODES,
     ZERO,
     Payments,
     SharedPrices,
     StageForm,
+    gang_worth,
     least_spread,
     marginal_cost,
     reached,
     stage_form,
     value_annotation,
     value_step,
+    worth_of_shared,
 )
 from .pod_amounts import template_nodes
 from .preemption import LeavingPod, LeavingPods
-from .published import PoolView, nano
 from .quota_bounds import QueuedKinds
 from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
@@ -208,7 +207,9 @@ class _PlanBounds:
         if stage.stage != "spread":
             return None
         counts = [Fraction(str(one.value)) for one, _ in earlier if one.stage in ("admitted", "admitted=count")]
-        return least_spread(floor(max(counts, default=ZERO)), sum(node.number for node in self._nodes))
+        made = len(self._question.before) if self._question.buy else 0
+        counted = floor(max(counts, default=ZERO)) - self._queued.of_nodes.total() - made
+        return least_spread(max(0, counted), sum(node.number for node in self._nodes))
 
     def _form(self, name: str) -> StageForm | None:
         """What a stage counts; None for one that is not read here."""
@@ -266,7 +267,11 @@ class _PlanBounds:
         if self._question.budget is not None and payments.budget > 0 and self._leaving is None:
             whole = whole.plus(StageForm(price=Fraction(1)), -payments.budget)
             constant += payments.budget * self._question.budget
-        constant += self._left(payments.shared)
+        if whole.opened or whole.is_of_devices:
+            # Units that go with their nodes count nothing in such a stage: they have their place for nothing.
+            kept = {role: one for role, one in payments.places.items() if role[0] not in self._queued.of_nodes}
+            payments.places = kept
+        constant += worth_of_shared(payments.shared, self._context, [node.bundles.node for node in self._nodes])
         payments.shared = self._with_costs(payments.shared, whole)
         gone, staying = self._leaving_worth(whole)
         nodes = self._nodes_worth(whole, payments, staying)
@@ -327,7 +332,7 @@ class _PlanBounds:
             if self._never_fits(gang, members):
                 continue
             domains = self._domains.get(gang.domain, ()) if gang.domain is not None else ("",)
-            worths = (self._gang_worth(gang, members, domain, whole, payments) for domain in domains)
+            worths = (gang_worth(gang, members, domain, whole, payments.places) for domain in domains)
             total += max(worths, default=ZERO)
         if self._queued.charged is not None:
             paid = payments.places
@@ -341,21 +346,6 @@ class _PlanBounds:
     def _never_fits(self, gang: Gang, members: Counter[bytes]) -> bool:
         """Whether no member is placed, wherever there is room; where members that run may leave, this may change."""
         return bool(gang.too_small(members.total()) or (gang.problem and self._leaving is None))
-
-    @staticmethod
-    def _gang_worth(
-        gang: Gang, members: Mapping[bytes, int], domain: str, whole: StageForm, payments: Payments
-    ) -> Fraction:
-        """What a gang is worth in a domain: all members, or the best of those that are enough; at least nothing."""
-        worths = {key: whole.units.get(key, ZERO) - payments.places.get((key, domain), ZERO) for key in members}
-        if gang.minimum is None:
-            return max(ZERO, sum((worths[key] * number for key, number in members.items()), ZERO))
-        enough, total = max(0, gang.minimum - len(gang.running_nodes)), ZERO
-        for key in sorted(members, key=lambda key: -worths[key]):
-            taken = members[key] if worths[key] > 0 else min(members[key], enough)
-            total += taken * worths[key]
-            enough = max(0, enough - taken)
-        return max(ZERO, total)
 
     @cached_property
     def _domains(self) -> Mapping[str, Sequence[str]]:
@@ -458,29 +448,6 @@ class _PlanBounds:
         if (face, worth) not in self._known:
             self._known[face, worth] = most_valuable(face, worth, self._deadline) if taken else ZERO
         return self._known[face, worth]
-
-    def _left(self, prices: SharedPrices) -> Fraction:
-        """What all that several nodes reach is worth at its prices."""
-        context = self._context
-        held, total = context.held_devices, ZERO
-        total += sum((price for device, price in prices.devices.items() if not held.dedicates(device)), ZERO)
-        # A node may see a part of a pool, or an older generation of it.
-        views: dict[PoolId, dict[PoolView, None]] = defaultdict(dict)
-        pools = {name[0] for name in prices.counters} | {name[0][:2] for name in prices.capacities}
-        for node in self._nodes if pools else ():
-            for view in context.inventory.views(node.bundles.node):
-                if view.id in pools and view.trouble is None:
-                    views[view.id][view] = None
-        for (pool, counters, name), price in prices.counters.items():
-            for generation in dict.fromkeys(view.generation for view in views[pool]):
-                left = CounterStock(pool, generation, held).left() or {}
-                total += price * max(0, left.get((counters, name), 0)) / NANO
-        for (device, name), price in prices.capacities.items():
-            entries = (view.devices.get(device[2]) for view in views[device[:2]])
-            offered = ((entry.device.capacity or {}).get(name) for entry in entries if entry is not None)
-            most = max((nano(one.value) for one in offered if one is not None), default=0)
-            total += price * max(0, most - held.consumed(device, name)) / NANO
-        return total
 
 
 # More than any unit counts; a lower one would only make bounds worse.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,11 +15,13 @@ from ...models.kubernetes.extensions import VALUE_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
+from ...models.kubernetes.quantity import NANO
 from ...models.results.common import ProofKind
 from ...models.results.plan import DualRow, Number, PlanDocument, PlanStage, relative_gap
-from ...models.workload.unit_classes import UnitSet, UnitShape
+from ...models.workload.unit_classes import Gang, UnitSet, UnitShape
 from .consumption import ConsumptionWeights
-from .published import Finding
+from .devices import CounterStock, VerificationContext
+from .published import Finding, PoolView, nano
 from .verify import Replay
 
 ZERO = Fraction(0)
@@ -137,6 +139,29 @@ class SharedPrices:
     weights: ConsumptionWeights | None = None
 
 
+def worth_of_shared(prices: SharedPrices, context: VerificationContext, nodes: Sequence[Node]) -> Fraction:
+    """What all that several of the nodes reach is worth at its prices."""
+    held, total = context.held_devices, ZERO
+    total += sum((price for device, price in prices.devices.items() if not held.dedicates(device)), ZERO)
+    # A node may see a part of a pool, or an older generation of it.
+    views: dict[PoolId, dict[PoolView, None]] = defaultdict(dict)
+    pools = {name[0] for name in prices.counters} | {name[0][:2] for name in prices.capacities}
+    for node in nodes if pools else ():
+        for view in context.inventory.views(node):
+            if view.id in pools and view.trouble is None:
+                views[view.id][view] = None
+    for (pool, counters, name), price in prices.counters.items():
+        for generation in dict.fromkeys(view.generation for view in views[pool]):
+            left = CounterStock(pool, generation, held).left() or {}
+            total += price * max(0, left.get((counters, name), 0)) / NANO
+    for (device, name), price in prices.capacities.items():
+        entries = (view.devices.get(device[2]) for view in views[device[:2]])
+        offered = ((entry.device.capacity or {}).get(name) for entry in entries if entry is not None)
+        most = max((nano(one.value) for one in offered if one is not None), default=0)
+        total += price * max(0, most - held.consumed(device, name)) / NANO
+    return total
+
+
 @dataclass
 class Payments:
     """Duals by what they are paid for; those that could not be a payment are left out."""
@@ -208,6 +233,21 @@ def cannot_be_better(stage: PlanStage, unplaced: Iterable[UnitShape]) -> bool:
     form = stage_form(stage.stage, left, grouped=False)
     # What units count in other stages is not read here: then all of them have to be placed.
     return not left if form is None else all(weight <= 0 for weight in form.units.values())
+
+
+def gang_worth(
+    gang: Gang, members: Mapping[bytes, int], domain: str, whole: StageForm, places: Mapping[Role, Fraction]
+) -> Fraction:
+    """What a gang is worth in a domain: all members, or the best of those that are enough; at least nothing."""
+    worths = {key: whole.units.get(key, ZERO) - places.get((key, domain), ZERO) for key in members}
+    if gang.minimum is None:
+        return max(ZERO, sum((worths[key] * number for key, number in members.items()), ZERO))
+    enough, total = max(0, gang.minimum - len(gang.running_nodes)), ZERO
+    for key in sorted(members, key=lambda key: -worths[key]):
+        taken = members[key] if worths[key] > 0 else min(members[key], enough)
+        total += taken * worths[key]
+        enough = max(0, enough - taken)
+    return max(ZERO, total)
 
 
 def marginal_cost(

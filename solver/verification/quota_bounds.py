@@ -202,7 +202,8 @@ class QueuedKind:
 class QueuedKinds:
     """The units that wait, by kind, with their names, the gangs, and the workloads; ``total`` is how many there are.
 
-    ``labels`` are those that gangs are bound to. Claims that may be ``freed`` tie no unit to what they hold.
+    ``labels`` are those that gangs are bound to. ``of_nodes`` counts pods of DaemonSets, which go with their nodes.
+    Claims that may be ``freed`` tie no unit to what they hold.
     """
 
     def __init__(
@@ -218,6 +219,7 @@ class QueuedKinds:
         self.gangs: dict[Gang, Counter[bytes]] = defaultdict(Counter)
         self.names: dict[tuple[str, int], bytes] = {}
         self.labels: set[str] = set()
+        self.of_nodes: Counter[bytes] = Counter()
         self.demands = len({one.gang.key for one in sets if one.gang is not None and one.gang.demand is not None})
         self.total = 0
         self._quota = quota
@@ -265,6 +267,7 @@ class QueuedKinds:
             kind = UnitKind(unit.pod, tuple(claims), tuple(one for one in earlier if one is not None))
             known = QueuedKind(kind, one.shape, 0, 0)
         free = one.replicas if one.gang is None else 0
+        self.of_nodes.update({key: one.replicas} if one.node else {})
         self.kinds[key] = replace(known, units=known.units + one.replicas, free=known.free + free)
         self.names.update(((f"{one.namespace}/{one.unit_name(number)}", choice), key) for number in one.numbers)
 

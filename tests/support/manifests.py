@@ -9,6 +9,7 @@ APIS = {
     "Node": "v1",
     "Namespace": "v1",
     "Job": "batch/v1",
+    "DaemonSet": "apps/v1",
     "Deployment": "apps/v1",
     "ReplicaSet": "apps/v1",
     "StatefulSet": "apps/v1",

@@ -1,8 +1,11 @@
 """Bounds from duals cut off no plan: rows with large amounts, and pools of which nodes see parts."""
 
+import pytest
 from ortools.sat.python import cp_model
+from support import manifests
 from support.objects import claim, device, device_class, labels, node, pool, want
 
+import drasat
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import gates_of
 from drasat.models.results.plan import DualRow, PlanStage, StageDuals
@@ -61,3 +64,21 @@ def test_a_value_is_a_witness_only_if_nothing_that_counts_is_left():
     # What it counts in such a stage is not read, and other stages are no sums over units.
     assert not cannot_be_better(told("admitted=capacity:memory", 1), [left.shape])
     assert not cannot_be_better(told("preferences", 1), [])
+
+
+@pytest.mark.parametrize(("stage", "least"), [("fewest-nodes", 1), ("spread", 2)])
+def test_units_that_go_with_their_nodes_count_nothing_in_stages_about_nodes(stage, least):
+    own = [manifests.maker(kind, name, cpu="1") for kind, name in (("DaemonSet", "agent"), ("Deployment", "web"))]
+    own[1]["spec"]["replicas"] = 2
+    cluster = manifests.cluster(*(manifests.node(name, cpu="4") for name in "ab"), *own)
+    names = [one.unit_name(one.numbers[0]) for one in read_queue(cluster)]
+    rows = [DualRow(kind="unit", names=(f"default/{name}",), value="1") for name in names if "agent" in name]
+    stages = [
+        PlanStage(stage="admitted", value=4, bound=4, proven=True, gap=0, sense="max"),
+        PlanStage(stage=stage, value=least, bound=least, proven=True, gap=0, sense="min"),
+    ]
+    duals = StageDuals(stage=stage, rows=(DualRow(kind="stage", names=("admitted",), value="1"), *rows))
+    _, bound = audited_bounds(BoundQuestion(cluster, gates_of(None)), stages, [duals])
+    assert bound <= least
+    found = drasat.plan(cluster, objective=["admitted", stage], audit=10.0)
+    assert found.document.objective[1].value == least
