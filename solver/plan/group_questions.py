@@ -247,7 +247,9 @@ class _GroupRun:
     def _known(self, question: _Question, members: GroupMembers) -> GroupTrial | None:
         """The answer that needs no plan; None where one is needed."""
         problem = _problem(members)
-        if problem:
+        # Members that run in several domains are in the way of others, and may be enough by themselves.
+        has_domain = members.gang is not None and members.gang.domain is not None and members.running
+        if problem and not (has_domain and _needed(members) <= 0):
             return _no(question, members, problem, 0)
         if _needed(members) <= 0:
             return structs.replace(_unknown(question, members), answer="yes" if question in _STATES else "notNeeded")

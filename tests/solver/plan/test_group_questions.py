@@ -83,6 +83,14 @@ def test_members_that_run_wait_on_the_empty_cluster():
     assert [one.answer for one in more.values()] == ["yes", "no", "no", "no"]
 
 
+def test_enough_members_that_run_in_two_domains_are_enough():
+    """WLG-6, WLG-13: nobody else has a place, and nobody needs one."""
+    there = [pod(f"r{at}", cpu="1", spec={**IN_GROUP, "nodeName": at}) for at in "ab"]
+    found = asked(node("a", "a", cpu="9"), node("b", "b", cpu="9"), *there, group(2, "zone"), *members(1))
+    assert [one.answer for one in found.values()] == ["yes", "yes", "notNeeded", "notNeeded"]
+    assert asked(*nodes("a"), *there[:1], *members(1))["now"].reasons == ("PodGroup default/g not found",)
+
+
 IN_GROUP = {"schedulingGroup": {"podGroupName": "g"}, "priority": 50}
 
 

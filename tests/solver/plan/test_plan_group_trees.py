@@ -201,13 +201,7 @@ class Tree:
 
     def _holds(self, state):
         new = [(name, at) for name, at in zip(self.waiting, state, strict=True) if at is not None]
-        there = [*new, *self.running]
-        below = {name: [own for own in there if own[0] == name] for name in "abc"}
-        enough = {name: len(below[name]) >= max(1, self.minimum[name]) for name in "abc"}
-        for whole in ("mid", "root"):
-            parts = [name for name, parent in self.parents.items() if parent == whole]
-            below[whole] = [own for name in parts for own in below[name]]
-            enough[whole] = sum(enough[name] for name in parts) >= max(1, self.least[whole])
+        below, enough = self._groups([*new, *self.running])
         for name, own in below.items():
             touched = any(one in own for one in new)
             if touched and not enough[name] and not (name in "abc" and not self.minimum[name]):
@@ -216,6 +210,16 @@ class Tree:
             if touched and self.domains[name] and (len(zones) > 1 or None in zones):
                 return False
         return True
+
+    def _groups(self, there):
+        """The members of each group, and whether they are enough."""
+        below = {name: [own for own in there if own[0] == name] for name in "abc"}
+        enough = {name: len(below[name]) >= max(1, self.minimum[name]) for name in "abc"}
+        for whole in ("mid", "root"):
+            parts = [name for name, parent in self.parents.items() if parent == whole]
+            below[whole] = [own for name in parts for own in below[name]]
+            enough[whole] = sum(enough[name] for name in parts) >= max(1, self.least[whole])
+        return below, enough
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -256,15 +260,8 @@ class RunningTree(Tree):
         if min(free.values()) < 0:
             return False
         states = product((None, *self.nodes), repeat=len(self.waiting))
-        return self.runs() or any(any(one) and self._fits(one, free) and self._holds(one) for one in states)
-
-    def runs(self):
-        """Whether the members that run are enough."""
-        enough = {name: sum(own == name for own, _ in self.running) >= max(1, self.minimum[name]) for name in "abc"}
-        for whole in ("mid", "root"):
-            parts = sum(enough[name] for name, parent in self.parents.items() if parent == whole)
-            enough[whole] = parts >= max(1, self.least[whole])
-        return enough["root"]
+        runs = self._groups(self.running)[1]["root"]
+        return runs or any(any(one) and self._fits(one, free) and self._holds(one) for one in states)
 
     def answers(self):
         """The answers to the four questions by trying everything."""
