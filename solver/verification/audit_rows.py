@@ -179,5 +179,18 @@ def post_at_most(model: CpModel, parts: Sequence[tuple[IntVar, int]], left: int)
         model.add(sum(amount * taken for taken, amount in small) <= min(left // unit, most))
 
 
+def post_apart(model: CpModel, counts: Sequence[tuple[IntVar, int]], pairs: Sequence[tuple[int, int]]) -> None:
+    """Post rows for pairs of numbers that say which of the counts, with their largest values, are not of one node."""
+    some = {number: model.new_bool_var("") for number in {one: None for pair in pairs for one in pair}}
+    for number, there in some.items():
+        count, most = counts[number]
+        model.add(count <= most * there)
+    for one, other in pairs:
+        if one == other:
+            model.add(counts[one][0] <= 1)
+        else:
+            model.add_at_most_one(some[one], some[other])
+
+
 # Sums of as many as there are devices stay within 64 bits.
 LARGEST_COEFFICIENT = 1 << 40

@@ -11,7 +11,7 @@ left aside: they could only make less possible.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import replace as replace_record
@@ -22,12 +22,13 @@ from time import monotonic
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
-from ...models.kubernetes.core import Node
+from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.node_templates import slices_from_template
 from ...models.results.plan import DualRow, PlanStage, StageDuals
+from ...models.workload.node_room import running_pods
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import Gang, UnitSet
@@ -49,6 +50,7 @@ from .payments import (
     worth_of_shared,
 )
 from .pod_amounts import template_nodes
+from .pod_rules import PlacedPods, PodSeparation, have_pod_rules
 from .preemption import LeavingPod, LeavingPods
 from .quota_bounds import QueuedKinds
 from .state import ExpressionTimeoutError
@@ -163,12 +165,26 @@ class _PlanBounds:
         bundles = partial(
             NodeBundles, replay.context, replay.loads, caller_constraints=question.caller_constraints, deadline=deadline
         )
+        self._pods, self._separation = self._read_rules(cluster)
+        bundles = partial(bundles, separation=self._separation)
         self._nodes = [_NodeKind(bundles(node), 1, opens=node.metadata.name not in busy) for node in there]
         for template, node in offers:
             limit = template.spec.limit
             number = total if limit is None else min(limit, total)
             self._nodes.append(_NodeKind(bundles(node), number, Fraction(str(template.spec.price or 0)), opens=True))
         self._known: dict[tuple[NodeFace, tuple[Fraction, ...]], Fraction | None] = {}
+
+    def _read_rules(self, cluster: Cluster) -> tuple[PlacedPods | None, PodSeparation]:
+        """The pods that run, and rules about one another; where some of these may leave they are left aside."""
+        pods: dict[Hashable, Pod] = {
+            one.kind: one.kind.pod for one in self._queued.kinds.values() if one.kind.pod is not None
+        }
+        if self._leaving is not None or not have_pod_rules(cluster, pods.values()):
+            return None, PodSeparation()
+        state = PlacedPods(cluster)
+        for pod in running_pods(cluster).values():
+            state.add(pod, pod.spec.node_name or "")
+        return state, PodSeparation.of(state, pods)
 
     def bound(
         self, stage: PlanStage, earlier: Sequence[tuple[PlanStage, Fraction | None]], rows: Sequence[DualRow]
@@ -364,14 +380,15 @@ class _PlanBounds:
         """Bound a stage about units by how many of each kind fit all nodes if nothing else is there."""
         if stage.sense != "max" or not form.units:
             return None
-        most: dict[bytes, Fraction] = {}
+        rooms: dict[bytes, list[Fraction]] = {}
         for key, one in self._queued.kinds.items():
-            most[key] = ZERO
-            for node in self._nodes if key in form.units else ():
+            rooms[key] = []
+            for node in self._nodes if key in form.units or self._pods is not None else ():
                 worth = self._most_worth(node, {(one.kind, one.units): Fraction(1)}, SharedPrices())
                 if worth is None:
                     return None
-                most[key] += worth * node.number
+                rooms[key].append(worth * node.number)
+        most = {key: self._most_of(key, rooms) for key in rooms}
         total = sum(
             (min(most[key], Fraction(self._queued.kinds[key].free)) * weight for key, weight in form.units.items()),
             ZERO,
@@ -384,6 +401,32 @@ class _PlanBounds:
                     (min(most[key], Fraction(n)) * form.units.get(key, ZERO) for key, n in members.items()), ZERO
                 )
         return total if self._queued.charged is None else total + self._queued.charged.most_placed(form.units, most)
+
+    def _most_of(self, key: bytes, rooms: Mapping[bytes, Sequence[Fraction]]) -> Fraction:
+        """How many units of a kind there are at most, nodes having room for so many, by rules of pods about domains."""
+        own, kind = rooms[key], self._queued.kinds[key].kind
+        most = sum(own, ZERO)
+        nodes = [one.bundles.node for one in self._nodes]
+        for label in self._separation.apart.get((kind, kind), ()):
+            # Nodes of one template may have other values than another of them.
+            domains: dict[str, Fraction] = defaultdict(Fraction)
+            values = ((made.metadata.labels or {}).get(label) for made in nodes)
+            parts = [(value, room) for value, room in zip(values, own, strict=True)]
+            for value, room in parts if not self._question.buy else ():
+                domains[value or ""] += room
+            if domains:
+                most = min(
+                    most, sum((room if not value else min(room, Fraction(1)) for value, room in domains.items()), ZERO)
+                )
+        if self._pods is None or kind.pod is None or self._question.buy or self._question.before:
+            return most
+        names = [node.metadata.name for node in nodes]
+        others = [
+            (other.kind.pod, dict(zip(names, rooms[one], strict=True)))
+            for one, other in self._queued.kinds.items()
+            if other.kind.pod is not None
+        ]
+        return min(most, self._pods.most_spread(kind.pod, dict(zip(names, own, strict=True)), others))
 
     def _fits_nowhere(self, gang: Gang, members: Counter[bytes]) -> bool:
         """Whether no domain has room for as many members as have to be placed, each node for itself."""

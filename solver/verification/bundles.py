@@ -23,7 +23,7 @@ from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.meta import DeviceId
 from ...models.kubernetes.quantity import NANO
-from .audit_rows import LARGEST_COEFFICIENT, audit_solver, post_at_most, run_audit
+from .audit_rows import LARGEST_COEFFICIENT, audit_solver, post_apart, post_at_most, run_audit
 from .claims import is_usable_on
 from .constraints import covers
 from .devices import VerificationContext
@@ -31,6 +31,7 @@ from .existence import NoAllocationError, NodeAudit
 from .nodes import NodeLoads, node_findings
 from .offers import DeviceOption
 from .payments import SharedPrices
+from .pod_rules import PodSeparation
 from .published import CounterKey, PoolView, PublishedDevice
 from .requests import is_admin
 
@@ -99,12 +100,16 @@ class _GroupFace(NamedTuple):
 
 
 class NodeFace(NamedTuple):
-    """All that counts of a node for its most valuable bundle; equal for nodes that are alike."""
+    """All that counts of a node for its most valuable bundle; equal for nodes that are alike.
+
+    Of kinds that are ``apart`` no two units are there.
+    """
 
     room: Amounts
     counters: Amounts
     groups: tuple[_GroupFace, ...]
     kinds: tuple[_KindFace, ...]
+    apart: tuple[tuple[int, int], ...] = ()
 
 
 class _Read(NamedTuple):
@@ -129,8 +134,10 @@ class NodeBundles:
         node: Node,
         caller_constraints: Sequence[CallerConstraint] = (),
         deadline: float | None = None,
+        separation: PodSeparation | None = None,
     ) -> None:
         self.node = node
+        self._separation = separation or PodSeparation()
         self._context = context
         self._loads = loads
         self._caller_constraints = caller_constraints
@@ -151,7 +158,7 @@ class NodeBundles:
         node, pod = self.node, kind.pod
         if pod is not None and (next(node_findings(pod, node), None) or not self._loads.has_room(pod, node)):
             return None
-        if not all(is_usable_on(allocation, node) for allocation in kind.earlier):
+        if self._separation.keeps_off(kind, node) or not all(is_usable_on(one, node) for one in kind.earlier):
             return None
         claims = [self._loads.claim_on(claim, node) for claim in kind.claims]
         audit = NodeAudit(self._context, claims, node, self._caller_constraints, self._deadline)
@@ -201,7 +208,8 @@ class NodeBundles:
             names = (str(name) for name in asked if name in room or name != PODS)
             left = tuple(sorted((name, max(room[name], needed[name])) for name in names))
         counters = tuple((name, max(amount, drawn[name])) for name, amount in groups.counters)
-        return NodeFace(left, counters, groups.groups, faces), tuple(number for number, _, _ in (*taken, *there))
+        apart = self._separation.pairs([kinds[number][0] for number, _, _ in taken], self.node)
+        return NodeFace(left, counters, groups.groups, faces, apart), tuple(number for number, _, _ in (*taken, *there))
 
     def _staying(self, one: LeavingPod) -> _Read:
         """A pod that keeps its devices; those that others have, too, and shares of devices are left aside."""
@@ -405,6 +413,7 @@ class _BundleModel:
                 post_at_most(model, self._drawn[number, name], left)
         for name, left in face.counters:
             post_at_most(model, self._drawn[name], left)
+        post_apart(model, [(count, kind.most) for count, kind in zip(self.kinds, face.kinds, strict=True)], face.apart)
 
     @staticmethod
     def _most(kind: _KindFace, room: Mapping[Hashable, int]) -> int:

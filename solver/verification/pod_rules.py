@@ -13,8 +13,9 @@ later must keep its own rules, and those of the required anti-affinity of pods t
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import node_matches, tolerates
@@ -136,6 +137,67 @@ class PlacedPods:
         if terms := _anti_terms(pod):
             number = self._same.setdefault((kind, repr(terms)), len(self._same))
             self.apart.setdefault(number, (pod, Counter()))[1][node] += 1
+
+    def kept_from(self, pod: Pod) -> frozenset[tuple[str, str]]:
+        """Labels of nodes that a pod keeps off as long as all that are there stay; "" with a node's name."""
+        own = tuple(_ports(pod))
+        found = {
+            ("", name) for name, held in self.ports.items() if any(_clash(one, two) for one in own for two in held)
+        }
+        for key, counts in [
+            *((key, nodes) for owner, nodes in self.apart.values() for key in self._keys(owner, pod)),
+            *((key, nodes) for key, test in self._tests(pod) for kind, nodes in self.pods.items() if test(kind)),
+        ]:
+            found |= {(key, value) for value, _ in self._values(counts, key)}
+        return frozenset(found)
+
+    def apart_by(self, one: Pod, other: Pod) -> frozenset[str]:
+        """Labels of which two pods never have one value in common, whichever comes first; "" for one node."""
+        keys = {*self._keys(one, other), *self._keys(other, one)}
+        return frozenset(
+            keys | {""} if any(_clash(mine, its) for mine in _ports(one) for its in _ports(other)) else keys
+        )
+
+    def _tests(self, owner: Pod) -> Iterator[tuple[str, _Test]]:
+        return ((term.topology_key, self.term_test(owner, term)) for term in _anti_terms(owner))
+
+    def _keys(self, owner: Pod, pod: Pod) -> Iterator[str]:
+        kind = labelled(pod)
+        return (key for key, test in self._tests(owner) if test(kind))
+
+    def most_spread(
+        self, pod: Pod, own: Mapping[str, Fraction], others: Sequence[tuple[Pod, Mapping[str, Fraction]]]
+    ) -> Fraction:
+        """How many such pods their spread constraints allow; nodes have room for so many of them and of others.
+
+        The last of them in a domain finds no more in it than the skew allows, beside the least that a domain can get.
+        """
+        total, kind = sum(own.values(), Fraction(0)), labelled(pod)
+        for constraint in pod.spec.topology_spread_constraints or ():
+            more = more_labels(pod.metadata.labels or {}, constraint.match_label_keys, ())
+            test = selector_test(constraint.label_selector, more)
+            counted = self._counted(pod, constraint)
+            if constraint.when_unsatisfiable != "DoNotSchedule" or not counted or not test(dict(kind.labels)):
+                continue
+            there, room = dict.fromkeys(counted.values(), 0), dict.fromkeys(counted.values(), Fraction(0))
+            for other, nodes in self.pods.items():
+                if other.namespace == kind.namespace and not other.leaving and test(dict(other.labels)):
+                    for name in nodes.keys() & counted.keys():
+                        there[counted[name]] += nodes[name]
+            for queued, rooms in others:
+                if key_of(queued.metadata)[0] == kind.namespace and test(queued.metadata.labels or {}):
+                    for name in rooms.keys() & counted.keys():
+                        room[counted[name]] += rooms[name]
+            least = min(there[value] + room[value] for value in there)
+            least = Fraction(0) if len(there) < (constraint.min_domains or 1) else least
+            fit = dict.fromkeys(there, Fraction(0))
+            for name in own.keys() & counted.keys():
+                fit[counted[name]] += own[name]
+            left = sum((amount for name, amount in own.items() if name not in counted), Fraction(0))
+            for value, amount in fit.items():
+                left += min(amount, max(Fraction(0), least + constraint.max_skew - there[value]))
+            total = min(total, left)
+        return total
 
     def broken(self, pod: Pod, node: Node) -> Iterator[tuple[str, str]]:
         """Yield the rules that a pod breaks if it comes to a node now."""
@@ -300,6 +362,36 @@ class PlacedPods:
             for volume in self.cluster.objects(PersistentVolume).values()
             if volume.spec.storage_class_name == name and _is_for(volume, key, spec)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PodSeparation:
+    """Kinds of pods that are never together, by labels (``apart_by``), and what each one keeps off (``kept_from``)."""
+
+    apart: Mapping[tuple[Hashable, Hashable], frozenset[str]] = field(default_factory=dict)
+    kept: Mapping[Hashable, frozenset[tuple[str, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, state: PlacedPods, pods: Mapping[Hashable, Pod]) -> PodSeparation:
+        """Read the rules of kinds of pods, and of those that are there."""
+        kinds = list(pods.items())
+        pairs = (
+            ((one, other), state.apart_by(pod, beside))
+            for number, (one, pod) in enumerate(kinds)
+            for other, beside in kinds[number:]
+        )
+        return cls({pair: keys for pair, keys in pairs if keys}, {one: state.kept_from(pod) for one, pod in kinds})
+
+    def pairs(self, kinds: Sequence[Hashable], node: Node) -> tuple[tuple[int, int], ...]:
+        """The numbers of kinds of which no two such pods are ever on the node."""
+        there = {"", *(node.metadata.labels or {})}
+        numbers = ((a, b) for a in range(len(kinds)) for b in range(len(kinds))) if self.apart else ()
+        return tuple((a, b) for a, b in numbers if not there.isdisjoint(self.apart.get((kinds[a], kinds[b]), ())))
+
+    def keeps_off(self, kind: Hashable, node: Node) -> bool:
+        """Whether such a pod is never on the node."""
+        kept = self.kept.get(kind, frozenset())
+        return not kept.isdisjoint({("", node.metadata.name), *(node.metadata.labels or {}).items()})
 
 
 def _clash(one: _Port, other: _Port) -> bool:

@@ -66,6 +66,43 @@ def test_a_value_is_a_witness_only_if_nothing_that_counts_is_left():
     assert not cannot_be_better(told("preferences", 1), [])
 
 
+HOST, ZONE = "kubernetes.io/hostname", "zone"
+PORT = {"containers": [manifests.container("1", ports=[{"containerPort": 80, "hostPort": 80}])]}
+WEB = {"labelSelector": {"matchLabels": {"app": "web"}}}
+EVEN = {"topologySpreadConstraints": [WEB | {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}]}
+
+
+def apart(key):
+    terms = [{"topologyKey": key, **WEB}]
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "running", "most"),
+    [
+        ({}, {}, 6),
+        (PORT, {}, 3),
+        (PORT, PORT, 2),
+        (apart(HOST), {}, 2),
+        (apart(ZONE), {}, 1),
+        (apart(ZONE), apart(HOST), 1),
+        # With the pod that runs zone y gets two at most, and x one more.
+        (EVEN, {}, 4),
+    ],
+)
+def test_rules_of_pods_bound_how_many_there_are(spec, running, most):
+    """Nodes a and b of zone x, and c of zone y, on which a pod runs; all have room for more."""
+    nodes = [manifests.node(name, cpu=cpu) for name, cpu in (("a", "3"), ("b", "3"), ("c", "2"))]
+    for one, zone in zip(nodes, "xxy", strict=True):
+        one["metadata"]["labels"] = {HOST: one["metadata"]["name"], ZONE: zone}
+    there = manifests.pod("r", cpu="1", spec={**running, "nodeName": "c"}, labels={"app": "web"})
+    web = manifests.maker("Deployment", "web", cpu="1", pod_spec=spec, labels={"app": "web"}, spec={"replicas": 6})
+    cluster = manifests.cluster(*nodes, there, web)
+    [stage] = drasat.plan(cluster, objective=["admitted"], audit=10.0).document.objective
+    assert (stage.bound, stage.proof) == (stage.value, "audited" if most < 6 else "witness")
+    assert stage.value == most
+
+
 @pytest.mark.parametrize(("stage", "least"), [("fewest-nodes", 1), ("spread", 2)])
 def test_units_that_go_with_their_nodes_count_nothing_in_stages_about_nodes(stage, least):
     own = [manifests.maker(kind, name, cpu="1") for kind, name in (("DaemonSet", "agent"), ("Deployment", "web"))]
