@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..engines.cp_sat import Limits, SolverStatus
 from . import column_generation, master_problem
-from .master import ColumnBounds, solve_restricted_master
+from .master import open_choices, solve_restricted_master
 
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
 _MOST_ENUMERATED_COLUMNS = 3000
@@ -41,9 +41,8 @@ def prove_by_enumeration(
         return EnumerationProof(plan, proven=False)
     for column in columns:
         generator.master.add(column)
-    counts = {node.index: node.count for node in generator.instance.nodes}
     known = dict.fromkeys([*columns, *(column for column, _ in plan.columns)])
-    choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in known]
+    choices = open_choices(generator.instance, known)
     limits = Limits(deadline=deadline, work=_ENUMERATION_WORK)
     chosen = solve_restricted_master(generator.instance, generator.master.rows, stage, choices, plan, limits)
     if chosen.plan and stage.gain(chosen.plan, plan) > 0:

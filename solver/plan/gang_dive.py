@@ -2,6 +2,9 @@
 
 The relaxation is solved again and again over the columns that are there, while whole parts are fixed and the gangs that
 are nearly placed are rounded up. A rounding with which nothing is feasible is taken back.
+
+With many different gangs greedy filling would place few whole: then the gangs that the relaxation takes whole are
+chosen, and nodes are filled with their members alone.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from . import master_problem
 from .column_generation import ColumnGenerator, Effort, Pricer, Prices, PricingLimits
 from .first_fit_decreasing import pack_decreasing
 from .heuristics import fill_greedily, fill_nodes, plan_from_columns
-from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
+from .master import INTEGRALITY_TOLERANCE, MasterRelaxation, open_choices, solve_restricted_master
 
 # What part of the gangs in question is rounded up at once; if so few cannot be, none of them is.
 _ROUNDED_SHARE, _FEW = 0.1, 3
@@ -26,6 +29,20 @@ _ROUNDED_SHARE, _FEW = 0.1, 3
 _MOST_SOLVES = 80
 # Groups whose gangs are chosen anew at once, the work for that, and after how many rounds in vain it is over.
 _FREE_GROUPS, _ROUND_WORK, _ROUNDS_IN_VAIN = 24, 0.5, 8
+
+
+def fill_whole_gangs(
+    generator: ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    relaxation: MasterRelaxation,
+    deadline: float | None,
+) -> Iterator[tuple[master_problem.Column, int]]:
+    """Fill nodes at the duals for whole gangs of a relaxation, and for single units."""
+    pairs = zip(generator.instance.gangs, relaxation.gangs, strict=True)
+    whole = tuple(replace(gang, demand=floor(amount + INTEGRALITY_TOLERANCE)) for gang, amount in pairs)
+    # A unit that is worth nothing at the duals is still needed for its gang.
+    prices = generator.stage_pricing(stage, relaxation.duals, floor=1).prices
+    yield from fill_greedily(generator, prices, deadline, replace(generator.instance, gangs=whole).demands())
 
 
 def rounded_gangs(
@@ -185,13 +202,12 @@ def improved_by_gangs(
 
     Pseudo-random choices depend on the round alone.
     """
-    counts = {node.index: node.count for node in generator.instance.nodes}
     vain = number = 0
     while vain < _ROUNDS_IN_VAIN and not master_problem.is_past(deadline):
         number += 1
         chosen = Random(number).sample(range(len(groups)), min(_FREE_GROUPS, len(groups)))
         kept = frozenset(gang for index, own in enumerate(groups) if index not in chosen for gang in own)
-        choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in generator.master.columns]
+        choices = open_choices(generator.instance, generator.master.columns)
         limits = Limits(deadline=deadline, work=_ROUND_WORK)
         rows = generator.master.rows
         better = solve_restricted_master(generator.instance, rows, stage, choices, plan, limits, kept).plan

@@ -1,9 +1,7 @@
 """Heuristics that find plans: greedy filling, dives, large neighbourhood search, removal of slack, counting.
 
-Greedy filling takes one node class after the other, each time with the most valuable column of what is left. With many
-different gangs few would be placed whole: then the gangs that the relaxation takes whole are chosen, and nodes are
-filled with their members alone. Large neighbourhood search empties a few nodes, prices for what they may take, and
-chooses again by CP-SAT.
+Greedy filling takes one node class after the other, each time with the most valuable column of what is left. Large
+neighbourhood search empties a few nodes, prices for what they may take, and chooses again by CP-SAT.
 """
 
 from __future__ import annotations
@@ -12,13 +10,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import floor
+from operator import mul
 from random import Random
 from time import monotonic
 
 from ..engines.cp_sat import Limits
-from . import master_problem
 from .column_generation import ColumnGenerator, GenerationLimits, Pricer, Prices, PricingLimits
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
+from .master_problem import (
+    Column,
+    IntegerPlan,
+    MasterNodeClass,
+    MasterProblem,
+    ObjectiveStage,
+    covered_units,
+    empty_plan,
+    is_past,
+    ordered_columns,
+    placed_units,
+)
 
 # Where columns cannot be repeated because units are few of a kind, each node is priced: so often for every node class
 # on average with all that is left, and then with so many unit classes only, those of the highest prices.
@@ -30,7 +40,7 @@ _FILLING_TIME_SHARE = 1 / 3
 
 def fill_greedily(
     generator: ColumnGenerator, prices: Prices, deadline: float | None = None, most: Sequence[int] | None = None
-) -> Iterator[tuple[master_problem.Column, int]]:
+) -> Iterator[tuple[Column, int]]:
     """Fill the nodes of each class with what earlier ones left; a column is repeated while it can be.
 
     There are ``most`` units of each class, None for all that are asked for.
@@ -40,8 +50,8 @@ def fill_greedily(
 
 
 def fill_nodes(
-    instance: master_problem.MasterProblem, pricer: Pricer, prices: Prices, deadline: float | None, most: Sequence[int]
-) -> Iterator[tuple[master_problem.Column, int]]:
+    instance: MasterProblem, pricer: Pricer, prices: Prices, deadline: float | None, most: Sequence[int]
+) -> Iterator[tuple[Column, int]]:
     """Fill the nodes as ``fill_greedily`` does, without a master problem."""
     filling = _GreedyFilling(pricer, prices, deadline, most, _PRICINGS * len(instance.nodes))
     for node in instance.nodes:
@@ -65,9 +75,9 @@ class _GreedyFilling:
         self._pricings = pricings
         self._order = sorted(range(len(self._left)), key=lambda unit: (-prices.units[unit], unit))
 
-    def fill(self, node: master_problem.MasterNodeClass) -> Iterator[tuple[master_problem.Column, int]]:
+    def fill(self, node: MasterNodeClass) -> Iterator[tuple[Column, int]]:
         number = node.count
-        while number and not master_problem.is_past(self._limits.deadline):
+        while number and not is_past(self._limits.deadline):
             column = self._best(node.index)
             if column is None:
                 break
@@ -77,13 +87,13 @@ class _GreedyFilling:
             number -= times
             yield column, times
 
-    def _best(self, node_class: int) -> master_problem.Column | None:
+    def _best(self, node_class: int) -> Column | None:
         """The most valuable column, or nearly so once pricing has taken long enough."""
         self._pricings -= 1
         column = self._priced(node_class, self._window()) if self._pricings < 0 else None
         return column or self._priced(node_class, self._left)
 
-    def _priced(self, node_class: int, most: list[int]) -> master_problem.Column | None:
+    def _priced(self, node_class: int, most: list[int]) -> Column | None:
         priced = self._pricer.price(node_class, self._prices, most, self._limits)
         useful = (column for column in priced.columns if self._prices.value(column) > 0)
         return max(useful, key=self._prices.value, default=None)
@@ -97,29 +107,13 @@ class _GreedyFilling:
         return most
 
 
-def fill_whole_gangs(
-    generator: ColumnGenerator,
-    stage: master_problem.ObjectiveStage,
-    relaxation: MasterRelaxation,
-    deadline: float | None,
-) -> Iterator[tuple[master_problem.Column, int]]:
-    """Fill nodes at the duals for whole gangs of a relaxation, and for single units."""
-    pairs = zip(generator.instance.gangs, relaxation.gangs, strict=True)
-    whole = tuple(replace(gang, demand=floor(amount + INTEGRALITY_TOLERANCE)) for gang, amount in pairs)
-    # A unit that is worth nothing at the duals is still needed for its gang.
-    prices = generator.stage_pricing(stage, relaxation.duals, floor=1).prices
-    yield from fill_greedily(generator, prices, deadline, replace(generator.instance, gangs=whole).demands())
-
-
-def fill_beside_start(
-    generator: ColumnGenerator, stage: master_problem.ObjectiveStage, deadline: float | None
-) -> Iterator[master_problem.Column]:
+def fill_beside_start(generator: ColumnGenerator, stage: ObjectiveStage, deadline: float | None) -> Iterator[Column]:
     """Columns around those of the plan to start from: its units with room for others of their rows, and units beyond.
 
     What is in the plan to start from may go elsewhere in the row that keeps it; what the stage counts besides comes in.
     """
     instance = generator.instance
-    start = instance.start or master_problem.empty_plan(instance)
+    start = instance.start or empty_plan(instance)
     own = {unit for unit, number in enumerate(start.units) if number}
     rows = [row for row in instance.rows if row.lower and not own.isdisjoint(row.terms.units)]
     moved = {unit for row in rows for unit in row.terms.units if unit not in own}
@@ -131,16 +125,32 @@ def fill_beside_start(
         yield from (column for column, _ in fill_greedily(generator, prices, deadline))
 
 
-def supported_choices(
-    generator: ColumnGenerator, relaxation: MasterRelaxation | None, plan: master_problem.IntegerPlan
-) -> list[ColumnBounds]:
-    """The columns that a relaxation takes, and those of a plan: few of all that are known."""
-    known = generator.master.columns
-    amounts = relaxation.columns if relaxation else ()
-    taken = {column for column, amount in zip(known, amounts, strict=False) if amount > INTEGRALITY_TOLERANCE}
-    taken.update(column for column, _ in plan.columns)
-    counts = {node.index: node.count for node in generator.instance.nodes}
-    return [ColumnBounds(column, 0, counts[column.node_class]) for column in known if column in taken]
+def fill_up(
+    generator: ColumnGenerator, stage: ObjectiveStage, plan: IntegerPlan, deadline: float | None
+) -> Iterator[tuple[Column, int]]:
+    """The columns of a plan, each with what it has room for beside its units of those that are left and count."""
+    instance = generator.instance
+    left = _left_units(instance, plan.columns)
+    worth = [max(0, stage.terms.units.get(unit, 0)) for unit in range(len(left))]
+    for column, number in plan.columns:
+        own = dict(column.counts)
+        while number and not is_past(deadline) and (open_worth := sum(map(mul, worth, left))):
+            # What is there counts more than all that is left.
+            units = (open_worth + 1 if unit in own else one for unit, one in enumerate(worth))
+            prices = Prices(tuple(units), (0,) * instance.meters)
+            most = [own.get(unit, one) for unit, one in enumerate(left)]
+            priced = generator.pricer.price(column.node_class, prices, most, PricingLimits(deadline=deadline))
+            best = max(priced.columns, key=prices.value, default=column)
+            counts = dict(best.counts)
+            more = {unit: amount for unit, amount in counts.items() if unit not in own}
+            if not more or any(counts.get(unit) != amount for unit, amount in own.items()):
+                break
+            times = min(number, *(left[unit] // amount for unit, amount in more.items()))
+            left = [one - more.get(unit, 0) * times for unit, one in enumerate(left)]
+            number -= times
+            yield best, times
+        if number:
+            yield column, number
 
 
 # What is worth how much beside a plan to start from, and how many unit classes are let in.
@@ -159,7 +169,7 @@ _ROUNDS_IN_VAIN = 12
 class Neighbourhood:
     """The columns that a plan keeps, the free nodes of each class, and the units left to place there."""
 
-    kept: Counter[master_problem.Column]
+    kept: Counter[Column]
     nodes: dict[int, int]
     left: list[int]
 
@@ -168,11 +178,7 @@ class LargeNeighbourhoodSearch:
     """Rounds of improvement. Pseudo-random choices depend on the round alone."""
 
     def __init__(
-        self,
-        generator: ColumnGenerator,
-        stage: master_problem.ObjectiveStage,
-        relaxation: MasterRelaxation,
-        budget: GenerationLimits,
+        self, generator: ColumnGenerator, stage: ObjectiveStage, relaxation: MasterRelaxation, budget: GenerationLimits
     ) -> None:
         self._generator = generator
         self._instance = generator.instance
@@ -182,10 +188,10 @@ class LargeNeighbourhoodSearch:
         self._pricing = generator.stage_pricing(stage, relaxation.duals)
         self._node_values = [worth * self._pricing.scale for worth in relaxation.nodes]
 
-    def plans(self, plan: master_problem.IntegerPlan) -> Iterator[master_problem.IntegerPlan]:
+    def plans(self, plan: IntegerPlan) -> Iterator[IntegerPlan]:
         """Yield ever better plans, or others that are as good, until nothing more is found."""
         vain = number = 0
-        while vain < _ROUNDS_IN_VAIN and not master_problem.is_past(self._budget.deadline):
+        while vain < _ROUNDS_IN_VAIN and not is_past(self._budget.deadline):
             number += 1
             better = self._round(plan, Random(number))
             gain = self._stage.gain(better, plan) if better else 0
@@ -194,7 +200,7 @@ class LargeNeighbourhoodSearch:
                 plan = better
                 yield plan
 
-    def _round(self, plan: master_problem.IntegerPlan, random: Random) -> master_problem.IntegerPlan | None:
+    def _round(self, plan: IntegerPlan, random: Random) -> IntegerPlan | None:
         emptied = self._empty(plan, random)
         index_of = {column: index for index, column in enumerate(self._master.columns)}
         if not self._stage.maximise:
@@ -214,7 +220,7 @@ class LargeNeighbourhoodSearch:
         limits = Limits(deadline=self._budget.deadline, work=_NEIGHBOURHOOD_WORK)
         return solve_restricted_master(self._instance, self._master.rows, self._stage, choices, plan, limits).plan
 
-    def _empty(self, plan: master_problem.IntegerPlan, random: Random) -> Neighbourhood:
+    def _empty(self, plan: IntegerPlan, random: Random) -> Neighbourhood:
         """Choose nodes to empty by how much less they are worth than the best one, at the relaxation's prices."""
         losses = [self._node_values[column.node_class] - self._pricing.worth(column) for column, _ in plan.columns]
         pairs = zip(losses, plan.columns, strict=True)
@@ -229,13 +235,9 @@ class LargeNeighbourhoodSearch:
         kept = +kept
         for column, number in kept.items():
             free[column.node_class] -= number
-        room = master_problem.covered_units(self._instance, list(kept.items()))
-        left = [max(0, requested - there) for requested, there in zip(self._instance.demands(), room, strict=True)]
-        return Neighbourhood(kept, free, left)
+        return Neighbourhood(kept, free, _left_units(self._instance, list(kept.items())))
 
-    def _choices(
-        self, emptied: Neighbourhood, plan: master_problem.IntegerPlan, relaxation: MasterRelaxation
-    ) -> list[ColumnBounds]:
+    def _choices(self, emptied: Neighbourhood, plan: IntegerPlan, relaxation: MasterRelaxation) -> list[ColumnBounds]:
         """Columns that stay where they are, and the most promising ones for the free nodes."""
         pricing = self._generator.stage_pricing(self._stage, relaxation.duals)
         taken = dict(plan.columns)
@@ -255,33 +257,30 @@ class LargeNeighbourhoodSearch:
         return choices
 
 
-def remove_slack(
-    instance: master_problem.MasterProblem, plan: master_problem.IntegerPlan, pricer: Pricer
-) -> master_problem.IntegerPlan:
+def _left_units(instance: MasterProblem, columns: Sequence[tuple[Column, int]]) -> list[int]:
+    """The units of each class that columns have no room for."""
+    there = covered_units(instance, columns)
+    return [max(0, requested - number) for requested, number in zip(instance.demands(), there, strict=True)]
+
+
+def remove_slack(instance: MasterProblem, plan: IntegerPlan, pricer: Pricer) -> IntegerPlan:
     """Take surplus units out of columns, so that these have exactly the units of the plan, and cost what these do.
 
     No stage becomes worse that counts placed units, or that minimises nodes or usage. Equal plans have equal results.
     """
-    placed = master_problem.placed_units(instance, plan)
-    surplus = [
-        there - needed
-        for there, needed in zip(master_problem.covered_units(instance, plan.columns), placed, strict=True)
-    ]
+    placed = placed_units(instance, plan)
+    surplus = [there - needed for there, needed in zip(covered_units(instance, plan.columns), placed, strict=True)]
     if not any(surplus):
         return plan
     columns = _remove_slack_from_columns(plan.columns, surplus, pricer)
-    smaller = replace(plan, columns=master_problem.ordered_columns(columns))
+    smaller = replace(plan, columns=ordered_columns(columns))
     # A row could ask for usage, or a pricer could not do it.
     return smaller if smaller.is_feasible(instance, instance.rows) else plan
 
 
 def shrink_plan(
-    instance: master_problem.MasterProblem,
-    stages: Sequence[master_problem.ObjectiveStage],
-    plan: master_problem.IntegerPlan,
-    most: int,
-    pricer: Pricer,
-) -> master_problem.IntegerPlan:
+    instance: MasterProblem, stages: Sequence[ObjectiveStage], plan: IntegerPlan, most: int, pricer: Pricer
+) -> IntegerPlan:
     """Keep about ``most`` of what a plan places, by weight: what counts most in the first stages."""
     wanted = [stage.terms for stage in stages if stage.maximise]
     weights = [unit.weight for unit in instance.units]
@@ -297,13 +296,13 @@ def shrink_plan(
         (gangs if is_gang else units)[index] = kept
         left -= kept * size
     smaller = remove_slack(instance, replace(plan, units=tuple(units), gangs=tuple(gangs)), pricer)
-    return smaller if smaller.is_feasible(instance, instance.rows) else master_problem.empty_plan(instance)
+    return smaller if smaller.is_feasible(instance, instance.rows) else empty_plan(instance)
 
 
 def _remove_slack_from_columns(
-    columns: Sequence[tuple[master_problem.Column, int]], surplus: list[int], pricer: Pricer
-) -> Counter[master_problem.Column]:
-    left, done = Counter(dict(columns)), Counter[master_problem.Column]()
+    columns: Sequence[tuple[Column, int]], surplus: list[int], pricer: Pricer
+) -> Counter[Column]:
+    left, done = Counter(dict(columns)), Counter[Column]()
     while left:
         column = min(left, key=lambda one: _removal_key(one, surplus))
         cut = _removable_units(column, surplus)
@@ -319,13 +318,13 @@ def _remove_slack_from_columns(
     return left + done
 
 
-def _removable_units(column: master_problem.Column, surplus: Sequence[int]) -> dict[int, int]:
+def _removable_units(column: Column, surplus: Sequence[int]) -> dict[int, int]:
     """How many units of each class one node with this column need not have."""
     cuts = ((unit, min(amount, surplus[unit])) for unit, amount in column.counts)
     return {unit: number for unit, number in cuts if number}
 
 
-def _removal_key(column: master_problem.Column, surplus: Sequence[int]) -> tuple[int, int, object]:
+def _removal_key(column: Column, surplus: Sequence[int]) -> tuple[int, int, object]:
     """First nodes that become empty, then those that lose most of what they have."""
     number = sum(_removable_units(column, surplus).values())
     rest = sum(amount for _, amount in column.counts) - number
@@ -333,24 +332,24 @@ def _removal_key(column: master_problem.Column, surplus: Sequence[int]) -> tuple
 
 
 def plan_from_columns(
-    instance: master_problem.MasterProblem,
-    stages: Sequence[master_problem.ObjectiveStage],
-    columns: Iterable[tuple[master_problem.Column, int]],
+    instance: MasterProblem,
+    stages: Sequence[ObjectiveStage],
+    columns: Iterable[tuple[Column, int]],
     wished: Sequence[float] = (),
-) -> master_problem.IntegerPlan:
+) -> IntegerPlan:
     """Take columns in order while nodes are free, then place whole gangs in them, and then single units.
 
     What the first of the stages gains most by comes first. Rows are not looked at, but by the completion of the
     instance; gangs that are ``wished`` for come first there.
     """
     free = {node.index: node.count for node in instance.nodes}
-    counts = Counter[master_problem.Column]()
+    counts = Counter[Column]()
     for column, number in columns:
         fits = min(number, free[column.node_class])
         free[column.node_class] -= fits
         counts[column] += fits
-    taken = master_problem.ordered_columns(counts)
-    room = master_problem.covered_units(instance, taken)
+    taken = ordered_columns(counts)
+    room = covered_units(instance, taken)
     gangs = [0] * len(instance.gangs)
     chosen = instance.completion.choose(room, stages, wished) if instance.completion else {}
     for index, number in chosen.items():
@@ -365,11 +364,11 @@ def plan_from_columns(
     units = [0] * len(instance.units)
     for index in _gain_order(stages, [stage.terms.units for stage in stages]):
         units[index] = min(instance.units[index].demand, room[index])
-    plan = master_problem.IntegerPlan(taken, tuple(units), tuple(gangs))
+    plan = IntegerPlan(taken, tuple(units), tuple(gangs))
     return instance.followed(plan)
 
 
-def _gain_order(stages: Sequence[master_problem.ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:
+def _gain_order(stages: Sequence[ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:
     """Indices by which some stage gains and none before it loses, the best first."""
     signs = [-1 if stage.maximise else 1 for stage in stages]
     keys = {
@@ -390,11 +389,11 @@ class DivingHeuristic:
     """A dive: what is whole is fixed, and the rest priced again. At its end the master is released."""
 
     generator: ColumnGenerator
-    stage: master_problem.ObjectiveStage
+    stage: ObjectiveStage
     budget: GenerationLimits
     _fixed: Counter[int] = field(init=False, default_factory=Counter)
 
-    def run(self, relaxation: MasterRelaxation) -> Iterator[tuple[master_problem.Column, int]]:
+    def run(self, relaxation: MasterRelaxation) -> Iterator[tuple[Column, int]]:
         """Dive from a relaxation; what is found keeps to nodes, but may have room for more than is asked for.
 
         Ctrl-C ends it behind what it has found so far.
@@ -412,7 +411,7 @@ class DivingHeuristic:
 
     def _dive(self, relaxation: MasterRelaxation) -> None:
         found: MasterRelaxation | None = relaxation
-        while found is not None and not master_problem.is_past(self.budget.deadline) and self._fix(found):
+        while found is not None and not is_past(self.budget.deadline) and self._fix(found):
             left, nodes = self._left()
             classes = [node_class for node_class, number in nodes.items() if number]
             narrowed = not self.stage.maximise and self._narrow(found, left)
@@ -491,10 +490,10 @@ class DivingHeuristic:
         return left, nodes
 
 
-def fitting_nodes(column: master_problem.Column, left: Sequence[int]) -> int:
+def fitting_nodes(column: Column, left: Sequence[int]) -> int:
     """How many nodes can have this column and nothing in vain, when so many units are left."""
     return min((left[unit] // amount for unit, amount in column.counts), default=0)
 
 
-def _is_wasteful(column: master_problem.Column, left: Sequence[int]) -> bool:
+def _is_wasteful(column: Column, left: Sequence[int]) -> bool:
     return any(amount > left[unit] for unit, amount in column.counts)

@@ -7,7 +7,7 @@ the solver continues from its basis. ``solve_restricted_master`` solves it in wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -174,6 +174,12 @@ class LinearMaster:
                 self._solver = None
         return None
 
+    def support(self, relaxation: MasterRelaxation | None) -> set[master_problem.Column]:
+        """The columns that a relaxation takes; none if it was not solved."""
+        amounts = relaxation.columns if relaxation else ()
+        pairs = zip(self.columns, amounts, strict=False)
+        return {column for column, amount in pairs if amount > INTEGRALITY_TOLERANCE}
+
     def solve(self, deadline: float | None = None) -> MasterRelaxation | None:
         """Solve; None where nothing is feasible, time is over, or the solver fails."""
         found = self._solved(deadline)
@@ -296,6 +302,14 @@ class ColumnBounds:
     column: master_problem.Column
     lower: int
     upper: int
+
+
+def open_choices(
+    instance: master_problem.MasterProblem, columns: Iterable[master_problem.Column]
+) -> list[ColumnBounds]:
+    """Columns of which each may be taken by all nodes of its class."""
+    counts = {node.index: node.count for node in instance.nodes}
+    return [ColumnBounds(column, 0, counts[column.node_class]) for column in columns]
 
 
 @dataclass(frozen=True, slots=True)

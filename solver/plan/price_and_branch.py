@@ -23,20 +23,19 @@ from . import column_generation, master_problem
 from .arc_flow import filling_graphs, solve_arc_flow
 from .enumeration import prove_by_enumeration
 from .first_fit_decreasing import MANY_NODE_CLASSES, NodeRepacking, cost_bound, pack_decreasing, vector_nodes
-from .gang_dive import fill_for_gangs, improved_by_gangs, rounded_gangs
+from .gang_dive import fill_for_gangs, fill_whole_gangs, improved_by_gangs, rounded_gangs
 from .heuristics import (
     DivingHeuristic,
     LargeNeighbourhoodSearch,
     fill_beside_start,
     fill_greedily,
-    fill_whole_gangs,
+    fill_up,
     filling_deadline,
     plan_from_columns,
     remove_slack,
-    supported_choices,
 )
-from .master import ColumnBounds, LinearMaster, MasterRelaxation, solve_restricted_master
-from .master_problem import implied_bound
+from .master import ColumnBounds, LinearMaster, MasterRelaxation, open_choices, solve_restricted_master
+from .master_problem import Column, IntegerPlan, ObjectiveStage, implied_bound, is_close
 from .whole_gangs import WholeGangSolver
 
 # CP-SAT closes the master itself while it has no more columns; more of them where heuristics do not keep all rows.
@@ -80,10 +79,10 @@ StageWatch = Callable[[str, int, float | None], None]
 
 def solve_stages(
     instance: master_problem.MasterProblem,
-    stages: Sequence[master_problem.ObjectiveStage],
+    stages: Sequence[ObjectiveStage],
     pricer: column_generation.Pricer,
     *,
-    start: Iterable[master_problem.Column] = (),
+    start: Iterable[Column] = (),
     limits: master_problem.PlanLimits | None = None,
     executor: Executor | None = None,
     watch: StageWatch | None = None,
@@ -122,7 +121,7 @@ class _StageSolver:
         self._whole_gangs = WholeGangSolver(self._generator, self._most())
         self._repackings = count(1)
         self._results: list[master_problem.StageResult] = []
-        self._reached: list[tuple[master_problem.ObjectiveStage, int | None]] = []
+        self._reached: list[tuple[ObjectiveStage, int | None]] = []
         # Names of the stages that have rows of their own.
         self._kept: list[str] = []
 
@@ -130,7 +129,7 @@ class _StageSolver:
         """Return the solution by now."""
         return master_problem.PlanSolution(self._plan, tuple(self._results), tuple(self.master.columns), interrupted)
 
-    def stage(self, stage: master_problem.ObjectiveStage, stages: int) -> None:
+    def stage(self, stage: ObjectiveStage, stages: int) -> None:
         """Solve the first of so many stages that are left to be bounded, and keep its value from now on."""
         self._results.append(
             master_problem.StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
@@ -148,7 +147,7 @@ class _StageSolver:
             self._note(stage, implied, 0)
         self._reached.append((stage, self._results[-1].bound))
 
-    def _reach(self, stage: master_problem.ObjectiveStage) -> None:
+    def _reach(self, stage: ObjectiveStage) -> None:
         self.master.set_objective(stage)
         known = stage.tightest(
             stage.trivial_bound(self._instance),
@@ -167,10 +166,10 @@ class _StageSolver:
         self.master.add_row(stage.kept_at(self._plan.value(stage.terms)))
         self._kept.append(stage.name)
 
-    def _lighten(self, stage: master_problem.ObjectiveStage) -> None:
+    def _lighten(self, stage: ObjectiveStage) -> None:
         """Give the units of the plan at hand, and no others, devices that count least, where they are found soon."""
         pricer, before = self._generator.pricer, remove_slack(self._instance, self._plan, self._generator.pricer)
-        columns = Counter[master_problem.Column]()
+        columns = Counter[Column]()
         for column, number in before.columns:
             columns[pricer.lightened(column)] += number
         for columns_at_hand in (before.columns, master_problem.ordered_columns(columns)):
@@ -180,17 +179,17 @@ class _StageSolver:
         for column, _ in self._plan.columns:
             self.master.add(column)
 
-    def _brief_rounds(self) -> int:
-        """So many rounds of pricing in a brief stage; with many node classes a tenth of what stages took before it."""
+    def _brief_rounds(self, stage: ObjectiveStage) -> int:
+        """So many rounds of pricing; with many node classes usage has a tenth of what stages took before it."""
         before, classes = sum(one.rounds for one in self._results), len(self._instance.nodes)
         # Where arc flow closes stages, few rounds come before.
         least = _LEAST_BRIEF_ROUNDS if classes <= MANY_NODE_CLASSES else 0
-        return _BRIEF_ROUNDS if classes <= _FEW_NODE_CLASSES else max(least, before // _BRIEF_PART)
+        return _BRIEF_ROUNDS if classes <= _FEW_NODE_CLASSES or stage.maximise else max(least, before // _BRIEF_PART)
 
-    def _generate(self, stage: master_problem.ObjectiveStage, known: int | None) -> None:
+    def _generate(self, stage: ObjectiveStage, known: int | None) -> None:
         """Generate columns, and make a plan of them; some bound is ``known``."""
         limits = self._limits
-        rounds = min(limits.rounds, self._brief_rounds()) if stage.brief else limits.rounds
+        rounds = min(limits.rounds, self._brief_rounds(stage)) if stage.brief else limits.rounds
         if not rounds:
             return
         # Where graphs are too large for arc flow, a dive takes what is left once no better bound can be found.
@@ -203,12 +202,12 @@ class _StageSolver:
             bound = self._integers(stage, generated, bound)
         self._note(stage, bound, generated.rounds)
 
-    def _is_labeled(self, stage: master_problem.ObjectiveStage) -> bool:
+    def _is_labeled(self, stage: ObjectiveStage) -> bool:
         """Whether nodes are vectors without graphs."""
         return bool(vector_nodes(self._instance, self._generator.pricer)) and not filling_graphs(self._generator, stage)
 
     def _generated(
-        self, stage: master_problem.ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
+        self, stage: ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
     ) -> column_generation.GenerationResult:
         """Generate columns; the bound is noted in any case, and is never below the one that is known."""
         try:
@@ -231,22 +230,25 @@ class _StageSolver:
         That is far quicker, and bounds are hardly worse: such a column may still be taken by a part of a node.
         """
         most = self._instance.demands()
-        return (
-            most
-            if len(most) <= _FEW_UNITS
-            else tuple(max(requested, _MANY_UNITS) if requested else 0 for requested in most)
-        )
+        if len(most) <= _FEW_UNITS:
+            return most
+        return tuple(max(requested, _MANY_UNITS) if requested else 0 for requested in most)
 
-    def _start(self, stage: master_problem.ObjectiveStage) -> None:
+    def _start(self, stage: ObjectiveStage) -> None:
         """Fill the nodes greedily where a stage is about units and nothing is placed yet."""
         if self._instance.start is not None:
-            # Few choices of columns keep all rows.
             ends = filling_deadline(self._limits.deadline)
             for column in fill_beside_start(self._generator, stage, ends):
                 self.master.add(column)
-            found = self.master.solve(ends)
-            self._choose(stage, supported_choices(self._generator, found, self._plan), _ALL_COLUMNS_WORK)
-        if self._plan.columns or not stage.maximise:
+            # Few are those that the relaxation takes, and those of the plan.
+            taken = self.master.support(self.master.solve(ends)).union(column for column, _ in self._plan.columns)
+            self._choose_from(stage, [one for one in self.master.columns if one in taken])
+        if not stage.maximise:
+            return
+        if self._plan.columns:
+            if not stage.terms.usage:
+                ends = filling_deadline(self._limits.deadline)
+                self._keep_columns(stage, tuple(fill_up(self._generator, stage, self._plan, ends)))
             return
         worth = [max(0, stage.terms.units.get(index, 0)) for index in range(len(self._instance.units))]
         for index, gang in enumerate(self._instance.gangs):
@@ -258,7 +260,7 @@ class _StageSolver:
         self._take(stage, fill_greedily(self._generator, prices, deadline), work=_STARTING_WORK)
         self._fill_at_duals(stage, deadline)
 
-    def _pack(self, stage: master_problem.ObjectiveStage) -> None:
+    def _pack(self, stage: ObjectiveStage) -> None:
         """Pack units by size where nodes are vectors: all that are asked for, or again those that are placed."""
         instance, pricer = self._instance, self._generator.pricer
         # With few classes greedy filling at the start is as quick, and finds more where not all fits.
@@ -281,16 +283,14 @@ class _StageSolver:
             if plan.is_feasible(instance, self.master.rows):
                 self._keep_better(stage, plan)
 
-    def _follow(
-        self, stage: master_problem.ObjectiveStage, plans: Iterable[master_problem.IntegerPlan], bound: int | None
-    ) -> None:
+    def _follow(self, stage: ObjectiveStage, plans: Iterable[IntegerPlan], bound: int | None) -> None:
         """Take plans that are better each, until one is close to the bound."""
         for plan in plans:
             self._plan = self._settled(plan)
             if self._is_close(stage, bound):
                 break
 
-    def _repack(self, stage: master_problem.ObjectiveStage, bound: int | None, work: float) -> None:
+    def _repack(self, stage: ObjectiveStage, bound: int | None, work: float) -> None:
         """Make a plan cheaper by packing a few nodes anew, where nodes are vectors."""
         if stage.maximise or stage.brief or stage.terms.usage or self._instance.start or self._is_close(stage, bound):
             return
@@ -302,7 +302,7 @@ class _StageSolver:
             if self._is_close(stage, bound):
                 break
 
-    def _fill_at_duals(self, stage: master_problem.ObjectiveStage, deadline: float | None) -> None:
+    def _fill_at_duals(self, stage: ObjectiveStage, deadline: float | None) -> None:
         before = -inf
         for _ in range(_DUAL_FILLINGS):
             relaxation = self.master.solve(deadline)
@@ -315,54 +315,58 @@ class _StageSolver:
 
     def _take(
         self,
-        stage: master_problem.ObjectiveStage,
-        columns: Iterable[tuple[master_problem.Column, int]],
+        stage: ObjectiveStage,
+        columns: Iterable[tuple[Column, int]],
         bound: int | None = None,
         work: float = _SETTLING_WORK,
         wished: Sequence[float] = (),
     ) -> None:
         """Take the best plan that these columns allow, with those of the plan at hand, if it is better."""
-        found: list[tuple[master_problem.Column, int]] = []
+        found: list[tuple[Column, int]] = []
         try:
             found.extend(columns)
         finally:
             # At once, even where time is over: what these columns have room for may be better.
-            stages, together = [*(reached for reached, _ in self._reached), stage], (*found, *self._plan.columns)
-            plan = plan_from_columns(self._instance, stages, together, wished)
-            if plan.is_feasible(self._instance, self.master.rows):
-                self._keep_better(stage, plan)
-        counts = Counter[master_problem.Column]()
+            self._keep_columns(stage, (*found, *self._plan.columns), wished)
+        counts = Counter[Column]()
         for column, number in (*found, *self._plan.columns):
             self.master.add(column)
             counts[column] += number
         if not self._is_close(stage, bound):
             self._choose(stage, [ColumnBounds(column, 0, most) for column, most in counts.items()], work)
 
-    def _choose(self, stage: master_problem.ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
+    def _keep_columns(
+        self, stage: ObjectiveStage, columns: Sequence[tuple[Column, int]], wished: Sequence[float] = ()
+    ) -> None:
+        """Keep what these columns allow, if it is better."""
+        stages = [*(reached for reached, _ in self._reached), stage]
+        plan = plan_from_columns(self._instance, stages, columns, wished)
+        if plan.is_feasible(self._instance, self.master.rows):
+            self._keep_better(stage, plan)
+
+    def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
         # A brief stage ends once it is proven: half of its gap is for the columns, half for their choice.
         gap = stage.gap(self._limits.gap) / 2 if stage.brief else 0.0
         limits = Limits(deadline=self._limits.deadline, work=work, gap=gap)
         chosen = solve_restricted_master(self._instance, self.master.rows, stage, choices, self._plan, limits)
         self._keep_better(stage, chosen.plan)
 
-    def _choose_from_all(self, stage: master_problem.ObjectiveStage, work: float = _ALL_COLUMNS_WORK) -> None:
-        counts = {node.index: node.count for node in self._instance.nodes}
-        choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in self.master.columns]
-        self._choose(stage, choices, work)
+    def _choose_from(self, stage: ObjectiveStage, columns: Sequence[Column], work: float = _ALL_COLUMNS_WORK) -> None:
+        self._choose(stage, open_choices(self._instance, columns), work)
 
-    def _keep_better(self, stage: master_problem.ObjectiveStage, plan: master_problem.IntegerPlan | None) -> None:
+    def _keep_better(self, stage: ObjectiveStage, plan: IntegerPlan | None) -> None:
         settled = self._settled(plan) if plan else None
         if settled and stage.gain(settled, self._plan) > 0:
             self._plan = settled
             for column, _ in settled.columns:
                 self.master.add(column)
 
-    def _settled(self, plan: master_problem.IntegerPlan) -> master_problem.IntegerPlan:
+    def _settled(self, plan: IntegerPlan) -> IntegerPlan:
         completion = self._instance.completion
         return self._instance.followed(replace(plan, gangs=completion.settled(plan.gangs)) if completion else plan)
 
     def _integers(
-        self, stage: master_problem.ObjectiveStage, generated: column_generation.GenerationResult, bound: int | None
+        self, stage: ObjectiveStage, generated: column_generation.GenerationResult, bound: int | None
     ) -> int | None:
         """Come close to the bound with whole numbers; return the bound, which may have become better."""
         relaxation = generated.relaxation
@@ -377,7 +381,7 @@ class _StageSolver:
             if self._is_close(stage, bound):
                 return bound
         if len(self.master.columns) <= (_FEW_COLUMNS if self._instance.start is None else _MORE_COLUMNS):
-            self._choose_from_all(stage, _BRIEF_WORK if stage.brief else _ALL_COLUMNS_WORK)
+            self._choose_from(stage, self.master.columns, _BRIEF_WORK if stage.brief else _ALL_COLUMNS_WORK)
         if stage.brief:
             return bound
         part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
@@ -404,16 +408,14 @@ class _StageSolver:
             self._note(stage, bound, generated.rounds)
         self._repack(stage, bound, _REPACKING_WORK)
         if not self._is_close(stage, bound) and len(self.master.columns) <= _FEW_COLUMNS:
-            self._choose_from_all(stage)
+            self._choose_from(stage, self.master.columns)
         if not self._is_close(stage, bound) and not master_problem.is_past(part.deadline):
             completed = prove_by_enumeration(self._generator, stage, relaxation.duals, self._plan, part.deadline)
             self._keep_better(stage, completed.plan)
             bound = self._plan.value(stage.terms) if completed.proven else bound
         return bound
 
-    def _choose_whole_gangs(
-        self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
-    ) -> int | None:
+    def _choose_whole_gangs(self, stage: ObjectiveStage, relaxation: MasterRelaxation, bound: int | None) -> int | None:
         """Choose gangs in whole numbers and look for nodes for them; return the bound, which may have become better."""
         solver, deadline, gap = self._whole_gangs, self._limits.deadline, stage.gap(self._limits.gap)
         stages = [*(reached for reached, _ in self._reached), stage]
@@ -440,16 +442,14 @@ class _StageSolver:
         found = solver.bound(stage, best, Limits(deadline=ends, work=_WHOLE_GANGS_WORK, gap=gap * (1 - gap)))
         return bound if found is None or (bound is not None and (found > bound) == stage.maximise) else found
 
-    def _kept_gangs(self, stage: master_problem.ObjectiveStage) -> dict[int, int]:
+    def _kept_gangs(self, stage: ObjectiveStage) -> dict[int, int]:
         """How often gangs are placed that earlier stages count and this one does not: there they stay."""
         groups = self._instance.completion.decided if self._instance.completion else ()
         among = {gang for own in groups for gang in own}
         earlier = {gang for reached, _ in self._reached for gang in reached.terms.gangs}.difference(stage.terms.gangs)
         return {gang: self._plan.gangs[gang] for gang in among & earlier}
 
-    def _flow(
-        self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
-    ) -> int | None:
+    def _flow(self, stage: ObjectiveStage, relaxation: MasterRelaxation, bound: int | None) -> int | None:
         """Look for a better plan by arc flow; return the bound, which may have become better."""
         if bound is None:
             return None
@@ -459,9 +459,7 @@ class _StageSolver:
             self._keep_better(stage, found.plan)
         return self._plan.value(stage.terms) if found.proven else found.bound
 
-    def _round_gangs(
-        self, stage: master_problem.ObjectiveStage, relaxation: MasterRelaxation, bound: int | None
-    ) -> None:
+    def _round_gangs(self, stage: ObjectiveStage, relaxation: MasterRelaxation, bound: int | None) -> None:
         """Make gangs whole where rows decide about them, fill nodes for these, and choose some of them anew."""
         completion = self._instance.completion
         if completion is None:
@@ -476,17 +474,17 @@ class _StageSolver:
             return
         self._follow(stage, improved_by_gangs(self._generator, stage, self._plan, groups, deadline), bound)
 
-    def _is_close(self, stage: master_problem.ObjectiveStage, bound: int | None) -> bool:
+    def _is_close(self, stage: ObjectiveStage, bound: int | None) -> bool:
         value, about = self._plan.value(stage.terms) + stage.offset, None if bound is None else bound + stage.offset
-        return master_problem.is_close(value, about, stage.gap(self._limits.gap))
+        return is_close(value, about, stage.gap(self._limits.gap))
 
-    def _note(self, stage: master_problem.ObjectiveStage, bound: int | None, rounds: int) -> None:
+    def _note(self, stage: ObjectiveStage, bound: int | None, rounds: int) -> None:
         value, proven = self._plan.value(stage.terms), self._is_close(stage, bound)
         self._results[-1] = replace(self._results[-1], value=value, bound=bound, proven=proven, rounds=rounds)
         if self._watch:
             self._watch(stage.name, value, bound)
 
-    def _told(self, stage: master_problem.ObjectiveStage, known: int | None) -> column_generation.RoundWatch | None:
+    def _told(self, stage: ObjectiveStage, known: int | None) -> column_generation.RoundWatch | None:
         if self._watch is None:
             return None
         watch, value, sign = self._watch, self._plan.value(stage.terms), 1 if stage.maximise else -1

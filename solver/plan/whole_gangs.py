@@ -19,7 +19,7 @@ from . import column_generation
 from .column_generation import ColumnGenerator, Effort, GenerationLimits, Prices, PricingLimits
 from .gang_dive import fill_for_gangs
 from .heuristics import fill_greedily, plan_from_columns
-from .master import ColumnBounds, LinearMaster, MasterRelaxation, solve_integer_program, solve_restricted_master
+from .master import LinearMaster, MasterRelaxation, open_choices, solve_integer_program, solve_restricted_master
 from .master_problem import (
     Column,
     CouplingRow,
@@ -209,8 +209,7 @@ class WholeGangSolver:
         if relaxation.value < asked * (1 - _COVER_TOLERANCE):
             duals = relaxation.duals.units
             row = self.add_prices([min(dual, weight) for dual, weight in zip(duals, weights, strict=True)], deadline)
-        counts = {node.index: node.count for node in instance.nodes}
-        choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in master.columns]
+        choices = open_choices(instance, master.columns)
         start = plan_from_columns(cover, [stage], filled)
         limits = Limits(deadline=deadline, work=_COVER_WORK)
         chosen = solve_restricted_master(cover, (), stage, choices, start, limits).plan or start

@@ -67,6 +67,8 @@ STAGE_NAMES = (
 )
 # Where a node takes more units, they are of few classes, and exact prices hardly matter.
 _MANY_UNITS_ON_NODE = 256
+# A stage that is added for units that count nothing takes little time from so many units on.
+_MANY_QUEUED_UNITS = 2000
 
 
 def parse_objective(
@@ -291,6 +293,10 @@ class ObjectiveBuilder:
         if weighed and not {"admitted", "admitted=count"} & set(names) and self._weighs_nothing(weighed[-1]):
             # As many as possible of those that count nothing, where the stages leave room for them.
             names.append("admitted")
+            *goals, last = (goal for name in names for goal in self._made(name, first))
+            # Nobody asked for it: where units are many, nearly as many as possible will do.
+            brief = len(self.queued) >= _MANY_QUEUED_UNITS
+            return (*goals, replace(last, stage=replace(last.stage, brief=brief)))
         return tuple(goal for name in names for goal in self._made(name, first))
 
     def _weighs_nothing(self, name: str) -> bool:

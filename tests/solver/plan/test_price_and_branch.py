@@ -8,7 +8,7 @@ import pytest
 from support.planning import Scene, fewest_nodes, fits_column, optimum, random_scene
 
 from drasat.solver.plan.column_generation import ColumnGenerator, Prices
-from drasat.solver.plan.heuristics import fill_greedily, filling_deadline
+from drasat.solver.plan.heuristics import fill_greedily, fill_up, filling_deadline, plan_from_columns
 from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.master_problem import (
     CouplingRow,
@@ -86,6 +86,32 @@ def test_a_stage_that_the_plan_at_hand_closes_asks_for_no_columns(monkeypatch):
     monkeypatch.setattr(type(scene.pricer), "price", lambda *_: pytest.fail("the bound is reached already"))
     again = solved(Scene(replace(roomy, start=plan), scene.pricer), [stage])
     assert again.stages[0].proven
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_counted_nothing_before_comes_into_the_room_that_is_left(seed):
+    """Every unit of the plan at hand stays, and what comes fits beside it."""
+    scene = random_scene(seed)
+    first = ObjectiveStage("high", Terms(units={0: 1}))
+    then = ObjectiveStage("low", Terms(units={unit.index: 1 for unit in scene.instance.units[1:]}))
+    plan = solved(scene, [first]).plan
+    generator = ColumnGenerator(scene.instance, LinearMaster(scene.instance), scene.pricer)
+    filled = list(fill_up(generator, then, plan, None))
+    assert all(fits_column(scene, column) for column, _ in filled)
+    both = [plan_from_columns(scene.instance, [first, then], columns) for columns in (plan.columns, filled)]
+    assert both[1].is_feasible(scene.instance, ())
+    assert both[0].value(first.terms) == both[1].value(first.terms)
+    assert both[0].value(then.terms) <= both[1].value(then.terms) <= optimum(scene, [first, then])[1]
+
+
+def test_room_beside_a_plan_is_filled():
+    scene = random_scene(200)
+    scene = Scene(replace(scene.instance, gangs=()), scene.pricer)
+    first = ObjectiveStage("high", Terms(units={0: 1}))
+    then = ObjectiveStage("low", Terms(units={unit.index: 1 for unit in scene.instance.units[1:]}))
+    generator = ColumnGenerator(scene.instance, LinearMaster(scene.instance), scene.pricer)
+    columns = tuple(fill_up(generator, then, solved(scene, [first]).plan, None))
+    assert plan_from_columns(scene.instance, [first, then], columns).value(then.terms) > 0
 
 
 def cutting_stock(length, pieces, prices=(1,), lengths=None):

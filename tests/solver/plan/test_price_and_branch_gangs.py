@@ -8,7 +8,8 @@ import pytest
 from support.planning import Scene, fits_column
 
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, StagePricing, value_step
-from drasat.solver.plan.heuristics import fill_greedily, fill_whole_gangs
+from drasat.solver.plan.gang_dive import fill_whole_gangs
+from drasat.solver.plan.heuristics import fill_greedily
 from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.master_problem import (
     MasterGangClass,
