@@ -66,6 +66,7 @@ _BRIEF_PART = 10
 _FEW_NODE_CLASSES = 8
 _BRIEF_WORK = 0.1
 _PART_OF_GAP = 0.2  # to which the relaxation is solved
+_CHOICE_PART_OF_GAP = 0.25
 # Whole plans that are filled greedily at the duals, while each raises the relaxation by so much: their columns go
 # together, which those of single pricings do not, and save most of the rounds.
 _DUAL_FILLINGS = 8
@@ -345,8 +346,8 @@ class _StageSolver:
             self._keep_better(stage, plan)
 
     def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
-        # A brief stage ends once it is proven: half of its gap is for the columns, half for their choice.
-        gap = stage.gap(self._limits.gap) / 2 if stage.brief else 0.0
+        # A stage ends once it is proven: most of its gap is for the columns, or half of it in a brief one.
+        gap = stage.gap(self._limits.gap) * (_CHOICE_PART_OF_GAP if not stage.brief else 1 / 2)
         limits = Limits(deadline=self._limits.deadline, work=work, gap=gap)
         chosen = solve_restricted_master(self._instance, self.master.rows, stage, choices, self._plan, limits)
         self._keep_better(stage, chosen.plan)
