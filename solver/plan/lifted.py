@@ -221,7 +221,7 @@ class LiftedPods:
         # Where nothing has a place, time was over: then all stay where they are.
         is_empty = all(one.node is None for one in answer.units)
         for place, one in enumerate(answer.units):
-            key = _outcome_key(one)
+            key = outcome_key(one)
             if key in self.keys and (one.node is None or self._is_at_home(key, one)):
                 if one.node is not None or is_empty or not self._may_go(key):
                     continue
@@ -248,7 +248,7 @@ class LiftedPods:
         Raises ``VerificationError`` if more leaves, or more nodes are in use, than a stage says: a defect of drasat.
         """
         known = {unit_key(planned): planned for planned in queue}
-        answer = answer.with_derived_witnesses([known[_outcome_key(one)] for one in answer.units])
+        answer = answer.with_derived_witnesses([known[outcome_key(one)] for one in answer.units])
         homes = {unit_key(queue[place]): home for place, home in moves.homes.items()}
         lost = [homes[key].disruption for key in answer.lost]
         pods = [one for one in lost if not one.is_claim]
@@ -337,7 +337,8 @@ def unit_key(planned: QueuedUnit) -> UnitKey:
     return "ResourceClaim" if unit.pod is None else "Pod", (unit.namespace, unit.name)
 
 
-def _outcome_key(one: PlannedUnitOutcome) -> UnitKey:
+def outcome_key(one: PlannedUnitOutcome) -> UnitKey:
+    """The key of a unit by what became of it."""
     return "ResourceClaim" if one.unit.pod is None else "Pod", (one.unit.namespace, one.unit.name)
 
 

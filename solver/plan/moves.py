@@ -34,11 +34,12 @@ from .build.objectives import (
     last_stages,
     parse_objective,
 )
-from .lifted import LiftedPods, MoveOptions, with_victims
+from .lifted import LiftedPods, MoveOptions, outcome_key, with_victims
 from .outcome import PlanOutcome
 from .plan import plan
 from .steps import ordered_steps
 
+_NO_ROOM = "without taking others' places there is no room"
 # What of the arguments of a plan says which units it is about.
 _NARROWING = ("namespace", "selector", "natural_gangs", "group")
 
@@ -94,13 +95,13 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
 def _without_preemption(
     cluster: Cluster, gates: FeatureGates, options: MoveOptions, asked: dict[str, Any]
 ) -> dict[UnitKey, Reason]:
-    """Units that may not take others' places, and have none without that (EVT-1).
+    """Units that may not take others' places, as claims of no pod may not, and have none without that (EVT-1).
 
     They are planned before, beside everything else that waits, where nobody loses a place.
     """
     narrowed = {key: asked[key] for key in _NARROWING if key in asked}
     sets = read_queue(cluster, gates=gates, **narrowed)
-    shy = {(one.kind, one.namespace, one.name) for one in sets if one.pod and not preempts(cluster, gates, one)}
+    shy = {(one.kind, one.namespace, one.name) for one in sets if not preempts(cluster, gates, one)}
     if not shy:
         return {}
     limit = asked.get("time_limit")
@@ -108,9 +109,9 @@ def _without_preemption(
     before = {**asked, "time_limit": share, "objective": "priority,admitted"}
     alone = replace(options, preempts=False)
     found = plan_with_moves(cluster, alone, **before) if options.moves else plan(cluster, **before)
-    said = Reason("preemption", "", "its preemptionPolicy is Never, and without taking others' places there is no room")
+    why = {True: "no pod asks for it", False: "its preemptionPolicy is Never"}
     return {
-        ("Pod", (one.unit.namespace, one.unit.name)): said
+        outcome_key(one): Reason("preemption", "", f"{why[one.unit.pod is None]}, and {_NO_ROOM}")
         for one in found.units
         if one.node is None and (one.kind, one.namespace, one.name) in shy
     }
