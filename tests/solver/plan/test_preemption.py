@@ -372,7 +372,7 @@ def test_what_is_not_verified_in_time_evicts_nobody(monkeypatch):
 
 
 def test_nobody_loses_a_place_for_a_claim_of_no_pod():
-    """EVT-1: pods preempt. The claim has a place in what is free, or in room that a pod takes from another one."""
+    """EVT-1: pods preempt. A claim has a place in what is free, unless a pod of higher priority takes it."""
     held = holder("low", "n1", 0, spec_more={"priority": -5})
     loose = obj("ResourceClaim", "loose", of(1))
     found = preempting(*nodes("n1", devices=1), *held, loose)
@@ -380,5 +380,7 @@ def test_nobody_loses_a_place_for_a_claim_of_no_pod():
     assert "no pod asks for it" in found.document.units[0].reasons[0].message
     beside = preempting(*nodes("n1", devices=2), *held, loose)
     assert (beside.placed, beside.victims) == (1, ())
-    both = preempting(*nodes("n1", devices=2), *held, loose, pod("w", entry("g", template="t"), cpu="1"))
-    assert (both.placed, [one.name for one in both.victims]) == (2, ["low"])
+    above = pod("w", entry("g", template="t"), cpu="1", spec={"priority": 10})
+    both = preempting(*nodes("n1", devices=2), *held, loose, above)
+    assert [(one.name, one.node) for one in both.document.units] == [("loose", None), ("w", "n1")]
+    assert both.victims == ()
