@@ -70,7 +70,7 @@ HEURISTICS = (
     Part("completion", price_and_branch, "prove_by_enumeration", _uncompleted),
     Part("implied bound", price_and_branch, "implied_bound", lambda *_: None),
     Part("dive", price_and_branch, "DivingHeuristic", _NoDive),
-    Part("integer master on few columns", price_and_branch._StageSolver, "_choose_from_all", lambda *_: None),  # noqa: SLF001
+    Part("integer master on few columns", price_and_branch._StageSolver, "_choose_from", lambda *_: None),  # noqa: SLF001
     Part("lagrangian cutting", lagrangian, "minimise_bound", _best_seen),
 )
 _LINEAR_NODES = plan_pricing.linear_nodes
