@@ -17,7 +17,8 @@ from ...models.workload.node_resources import NodeResourcesOfDevices
 from ...problem.messages import witness_of
 from ..allocate.audit import AUDIT_RULE
 from ..allocate.check import DOUBT_SECONDS, VerificationError
-from ..verification.bundles import NodeBundles, NodeFace, UnitKind, most_valuable
+from ..verification.audit_rows import NodeFace, most_valuable
+from ..verification.bundles import NodeBundles, UnitKind
 from ..verification.existence import Audit, NodeAudit
 from ..verification.payments import SharedPrices
 from ..verification.refusals import CountedFailure, CountedRefusal, RefusedUnits, derived_refusals

@@ -14,7 +14,8 @@ from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, key_of
-from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
+from .audit_rows import NodeFace, most_valuable
+from .bundles import NodeBundles, UnitKind
 from .existence import Audit, NodeAudit
 from .payments import SharedPrices
 from .reasons import ReasonAudit, ReasonSet, ReasonVerdict

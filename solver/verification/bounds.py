@@ -32,7 +32,8 @@ from ...models.workload.node_room import running_pods
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import Gang, UnitSet
-from .bundles import NodeBundles, NodeFace, UnitKind, most_valuable
+from .audit_rows import NodeFace, most_valuable
+from .bundles import EqualBundles, NodeBundles, UnitKind
 from .consumption import ConsumptionWeights
 from .payments import (
     FEWEST_NODES,
@@ -166,7 +167,8 @@ class _PlanBounds:
             NodeBundles, replay.context, replay.loads, caller_constraints=question.caller_constraints, deadline=deadline
         )
         self._pods, self._separation = self._read_rules(cluster)
-        bundles = partial(bundles, separation=self._separation)
+        alike = EqualBundles(replay.context, [one.kind for one in self._queued.kinds.values()])
+        bundles = partial(bundles, separation=self._separation, equal=alike)
         self._nodes = [_NodeKind(bundles(node), 1, opens=node.metadata.name not in busy) for node in there]
         for template, node in offers:
             limit = template.spec.limit

@@ -11,11 +11,10 @@ where their models are the same.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, isfinite, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...models.kubernetes.claims import AllocationResult, ExactDeviceRequest, ResourceClaim
@@ -23,24 +22,22 @@ from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.meta import DeviceId
 from ...models.kubernetes.quantity import NANO
-from .audit_rows import LARGEST_COEFFICIENT, audit_solver, post_apart, post_at_most, run_audit
+from .audit_rows import Amounts, BundleAlternative, BundleUse, GroupFace, KindFace, NodeFace
 from .claims import is_usable_on
 from .constraints import covers
 from .devices import VerificationContext
+from .equal_claims import EqualNodes
 from .existence import NoAllocationError, NodeAudit
 from .nodes import NodeLoads, node_findings
-from .offers import DeviceOption
+from .offers import DeviceOption, NodeOffers
 from .payments import SharedPrices
 from .pod_rules import PodSeparation
 from .published import CounterKey, PoolView, PublishedDevice
 from .requests import is_admin
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, IntVar
-
     from .preemption import LeavingPod
 
-Amounts = tuple[tuple[Hashable, int], ...]
 PODS = "pods"
 
 
@@ -53,79 +50,36 @@ class UnitKind:
     earlier: tuple[AllocationResult, ...] = ()
 
 
-class _Use(NamedTuple):
-    """Devices of a group that a request may take: what of each one's capacities, and what it pays for each.
-
-    ``tokens`` are those that relations of the claim compare, by the number of the relation.
-    """
-
-    group: int
-    amounts: Amounts
-    price: Fraction
-    tokens: tuple[tuple[int, int], ...]
-    admin: bool
-
-
-class _Alternative(NamedTuple):
-    """So many devices of groups for one request; ``whole``: all of them. ``price`` is paid for choosing it."""
-
-    needed: int
-    whole: bool
-    uses: tuple[_Use, ...]
-    price: Fraction
-
-
-class _KindFace(NamedTuple):
-    """A kind of unit: at most how many there are, what one needs, and the alternatives of each request.
-
-    ``relations`` say of what is compared whether it has to be equal, or different.
-    """
-
-    most: int
-    needs: Amounts
-    requests: tuple[tuple[_Alternative, ...], ...]
-    relations: tuple[bool, ...]
-
-
-class _GroupFace(NamedTuple):
-    """Devices that no rule tells apart: their number, who may hold them at once, and what each draws of counters.
-
-    ``left`` is what is left of the capacities of a shared one.
-    """
-
-    size: int
-    shared: bool
-    draws: Amounts
-    left: Amounts
-
-
-class NodeFace(NamedTuple):
-    """All that counts of a node for its most valuable bundle; equal for nodes that are alike.
-
-    Of kinds that are ``apart`` no two units are there.
-    """
-
-    room: Amounts
-    counters: Amounts
-    groups: tuple[_GroupFace, ...]
-    kinds: tuple[_KindFace, ...]
-    apart: tuple[tuple[int, int], ...] = ()
-
-
 class _Read(NamedTuple):
-    """A kind of unit on a node: what it needs of it, the options of its requests, and the rules about them.
+    """A kind of unit on a node: the options of its requests, their ranks in the lists of requests, and the rules."""
 
-    ``ranks`` are those of the options in the lists of their requests.
-    """
-
-    needs: Amounts
     options: tuple[DeviceOption, ...]
     audit: NodeAudit
     ranks: tuple[int, ...]
 
 
+class _DevicesFace(NamedTuple):
+    """The devices of a node for some kinds: which of these find any, their requests and relations, groups, counters."""
+
+    takers: tuple[int, ...]
+    requests: tuple[tuple[tuple[tuple[BundleAlternative, ...], ...], tuple[bool, ...]], ...]
+    groups: tuple[GroupFace, ...]
+    counters: Amounts
+
+
+class EqualBundles:
+    """What is known of the devices of nodes that are alike, for kinds of units with these claims."""
+
+    def __init__(self, context: VerificationContext, kinds: Sequence[UnitKind]) -> None:
+        self.nodes = EqualNodes([claim for one in kinds for claim in one.claims], context.classes)
+        self.known: dict[Hashable, _DevicesFace] = {}
+
+
 class NodeBundles:
-    """What one node may take, beside what the context says is held and what pods take of the node."""
+    """What one node may take, beside what the context says is held and what pods take of the node.
+
+    ``equal`` is shared by nodes of one context that are asked about the same claims.
+    """
 
     def __init__(
         self,
@@ -135,8 +89,11 @@ class NodeBundles:
         caller_constraints: Sequence[CallerConstraint] = (),
         deadline: float | None = None,
         separation: PodSeparation | None = None,
+        equal: EqualBundles | None = None,
     ) -> None:
         self.node = node
+        self._equal = None if caller_constraints else equal
+        self._class: Hashable | None = None
         self._separation = separation or PodSeparation()
         self._context = context
         self._loads = loads
@@ -154,31 +111,32 @@ class NodeBundles:
             self._read[kind] = self._reading(kind)
         return self._read[kind]
 
-    def _reading(self, kind: UnitKind) -> _Read | None:
+    def _is_kept_off(self, kind: UnitKind) -> bool:
+        """Whether the node is none for such a unit, whatever devices it has."""
         node, pod = self.node, kind.pod
         if pod is not None and (next(node_findings(pod, node), None) or not self._loads.has_room(pod, node)):
-            return None
-        if self._separation.keeps_off(kind, node) or not all(is_usable_on(one, node) for one in kind.earlier):
-            return None
+            return True
+        return self._separation.keeps_off(kind, node) or not all(is_usable_on(one, node) for one in kind.earlier)
+
+    def _needs(self, kind: UnitKind) -> Amounts:
+        needs = self._loads.needs(kind.pod, self.node) if kind.pod is not None else {}
+        return tuple(sorted((name, amount) for name, amount in needs.items() if amount))
+
+    def _reading(self, kind: UnitKind) -> _Read | None:
+        node = self.node
         claims = [self._loads.claim_on(claim, node) for claim in kind.claims]
         audit = NodeAudit(self._context, claims, node, self._caller_constraints, self._deadline)
         try:
             options = tuple(option for number in range(len(claims)) for option in audit.options(number))
         except NoAllocationError:
             return None
-        needs = self._loads.needs(pod, node) if pod is not None else {}
         ranks = {
             (number, f"{request.name}/{one.name}"): rank
             for number, claim in enumerate(claims)
             for request in claim.spec.devices.requests or ()
             for rank, one in enumerate(request.first_available or ())
         }
-        return _Read(
-            tuple(sorted((name, amount) for name, amount in needs.items() if amount)),
-            options,
-            audit,
-            tuple(ranks.get((one.claim, one.name), 0) for one in options),
-        )
+        return _Read(options, audit, tuple(ranks.get((one.claim, one.name), 0) for one in options))
 
     def face(
         self, kinds: Sequence[tuple[UnitKind, int]], prices: SharedPrices, staying: Sequence[LeavingPod] = ()
@@ -187,14 +145,13 @@ class NodeBundles:
 
         Behind them are the pods that may go on ``staying`` there. All of these may at once, as they do.
         """
-        found = [(number, most, self._of(kind)) for number, (kind, most) in enumerate(kinds)]
-        taken = [(number, most, read) for number, most, read in found if read is not None]
-        there = [(len(kinds) + number, 1, self._staying(one)) for number, one in enumerate(staying)]
-        groups = _DeviceGroups([read for _, _, read in (*taken, *there)], prices)
-        faces = tuple(
-            _KindFace(most, read.needs, *groups.requests(place))
-            for place, (_, most, read) in enumerate((*taken, *there))
-        )
+        able = [(number, kind) for number, (kind, _) in enumerate(kinds) if not self._is_kept_off(kind)]
+        devices = self._devices([kind for _, kind in able], prices, staying)
+        taken = [able[place][0] for place in devices.takers]
+        needs = [self._needs(kinds[number][0]) for number in taken] + [_needs_of(one) for one in staying]
+        mosts = [kinds[number][1] for number in taken] + [1] * len(staying)
+        parts = zip(mosts, needs, devices.requests, strict=True)
+        faces = tuple(KindFace(most, needed, *asked) for most, needed, asked in parts)
         asked = {name for one in faces for name, _ in one.needs}
         room = self._loads.left(self.node)
         needed, drawn = Counter[Hashable](), Counter[Hashable]()
@@ -202,14 +159,35 @@ class NodeBundles:
             needed.update(dict(one.needs))
             uses = [use for alternatives in one.requests for use in alternatives[0].uses]
             for use in uses:
-                drawn.update(dict(groups.groups[use.group].draws))
+                drawn.update(dict(devices.groups[use.group].draws))
         left: Amounts = ()
         if room is not None:
             names = (str(name) for name in asked if name in room or name != PODS)
             left = tuple(sorted((name, max(room[name], needed[name])) for name in names))
-        counters = tuple((name, max(amount, drawn[name])) for name, amount in groups.counters)
-        apart = self._separation.pairs([kinds[number][0] for number, _, _ in taken], self.node)
-        return NodeFace(left, counters, groups.groups, faces, apart), tuple(number for number, _, _ in (*taken, *there))
+        counters = tuple((name, max(amount, drawn[name])) for name, amount in devices.counters)
+        apart = self._separation.pairs([kinds[number][0] for number in taken], self.node)
+        there = range(len(kinds), len(kinds) + len(staying))
+        return NodeFace(left, counters, devices.groups, faces, apart), (*taken, *there)
+
+    def _devices(self, kinds: Sequence[UnitKind], prices: SharedPrices, staying: Sequence[LeavingPod]) -> _DevicesFace:
+        """What kinds may take of the devices; known of another node where that has the same (``EqualBundles``)."""
+        equal, key = self._equal, None
+        claims = [claim for kind in kinds for claim in kind.claims]
+        is_local = not (staying or prices.devices or prices.counters or prices.capacities)
+        if equal is not None and is_local and all(self._loads.claim_on(one, self.node) is one for one in claims):
+            self._class = self._class or equal.nodes.class_of(NodeOffers(self._context, self.node))
+            key = self._class and (self._class, tuple(kinds), prices.preference, prices.consumption, prices.weights)
+            known = equal.known.get(key) if key else None
+            if known is not None:
+                return known
+        found = [(place, read) for place, kind in enumerate(kinds) if (read := self._of(kind)) is not None]
+        reads = [read for _, read in found] + [self._staying(one) for one in staying]
+        groups = _DeviceGroups(reads, prices)
+        requests = tuple(map(groups.requests, range(len(reads))))
+        made = _DevicesFace(tuple(place for place, _ in found), requests, groups.groups, groups.counters)
+        if equal is not None and key:
+            equal.known[key] = made
+        return made
 
     def _staying(self, one: LeavingPod) -> _Read:
         """A pod that keeps its devices; those that others have, too, and shares of devices are left aside."""
@@ -222,8 +200,11 @@ class NodeBundles:
             DeviceOption(0, str(number), str(number), ExactDeviceRequest(count=1), (pair,), 1, False)
             for number, pair in enumerate(alone)
         )
-        needs = tuple(sorted((name, amount) for name, amount in one.taken.items() if amount))
-        return _Read(needs, options, audit, (0,) * len(options))
+        return _Read(options, audit, (0,) * len(options))
+
+
+def _needs_of(one: LeavingPod) -> Amounts:
+    return tuple(sorted((name, amount) for name, amount in one.taken.items() if amount))
 
 
 class _Taking(NamedTuple):
@@ -253,7 +234,7 @@ class _DeviceGroups:
             for (device, number), one in takings.items():
                 seen[device].append((place, number, one.amounts, one.price, one.tokens))
         numbers: dict[Hashable, int] = {}
-        faces: list[_GroupFace] = []
+        faces: list[GroupFace] = []
         sizes = Counter[int]()
         self._group_of: dict[DeviceId, int] = {}
         for device, uses in seen.items():
@@ -334,164 +315,23 @@ class _DeviceGroups:
                 total += prices.counters.get((device.pool_id, *key), Fraction(0)) * amount / NANO
         return total
 
-    def _device_face(self, device: PublishedDevice, view: PoolView, audit: NodeAudit) -> _GroupFace:
+    def _device_face(self, device: PublishedDevice, view: PoolView, audit: NodeAudit) -> GroupFace:
         place = self._pools.setdefault(view, len(self._pools))
         draws: Amounts = ()
         if audit.draws(device) and self._left_of(view) is not None:
             draws = tuple(((place, *key), amount) for key, amount in device.consumption)
         shared = audit.is_shared(device)
-        return _GroupFace(1, shared, draws, audit.capacity_left(device) if shared else ())
+        return GroupFace(1, shared, draws, audit.capacity_left(device) if shared else ())
 
-    def requests(self, place: int) -> tuple[tuple[tuple[_Alternative, ...], ...], tuple[bool, ...]]:
+    def requests(self, place: int) -> tuple[tuple[tuple[BundleAlternative, ...], ...], tuple[bool, ...]]:
         """The requests of a kind with their alternatives, and its relations."""
-        found: dict[tuple[int, str], list[_Alternative]] = defaultdict(list)
-        uses: dict[int, dict[_Use, None]] = defaultdict(dict)
+        found: dict[tuple[int, str], list[BundleAlternative]] = defaultdict(list)
+        uses: dict[int, dict[BundleUse, None]] = defaultdict(dict)
         for (device, number), one in self._takings[place].items():
             admin = is_admin(one.option.requested)
-            uses[number][_Use(self._group_of[device], one.amounts, one.price, one.tokens, admin)] = None
+            uses[number][BundleUse(self._group_of[device], one.amounts, one.price, one.tokens, admin)] = None
         for number, option in enumerate(self._reads[place].options):
             paid = self._prices.preference * self._reads[place].ranks[number]
-            alternative = _Alternative(option.count, option.whole, tuple(uses[number]), paid)
+            alternative = BundleAlternative(option.count, option.whole, tuple(uses[number]), paid)
             found[option.claim, option.request].append(alternative)
         return tuple(map(tuple, found.values())), self._relations[place]
-
-
-def most_valuable(face: NodeFace, worth: Sequence[Fraction], deadline: float | None) -> Fraction | None:
-    """Bound what a bundle of the node is worth, units of its kinds being worth so much; None: there is no time."""
-    from ortools.sat.python import cp_model
-
-    solver = audit_solver(deadline)
-    if solver is None:
-        return None
-    model = cp_model.CpModel()
-    built = _BundleModel(model, face)
-    prices = [(variable, price) for variable, price in built.paid if price]
-    fractions = [*worth, *(price for _, price in prices)]
-    scale = lcm(*(one.denominator for one in fractions))
-    largest = max(fractions, default=Fraction(0))
-    if largest * scale > LARGEST_COEFFICIENT:
-        scale = max(1, int(LARGEST_COEFFICIENT / largest))
-    # Rounded so that nothing is worth less.
-    gains = [(variable, ceil(one * scale)) for variable, one in zip(built.kinds, worth, strict=True)]
-    costs = [(variable, floor(price * scale)) for variable, price in prices]
-    model.maximize(sum(value * one for one, value in gains) - sum(value * one for one, value in costs))
-    status = run_audit(solver, model)
-    if status == cp_model.OPTIMAL:
-        # The solver tells its objective in floating point, which does not hold every whole number.
-        worth_of_all = sum(value * solver.value(one) for one, value in gains)
-        return Fraction(worth_of_all - sum(price * solver.value(one) for one, price in costs), scale)
-    if status not in (cp_model.FEASIBLE, cp_model.UNKNOWN):
-        return None
-    bound = solver.best_objective_bound
-    return Fraction(floor(bound + max(_NOISE, abs(bound) * _ROUNDED_PART)), scale) if isfinite(bound) else None
-
-
-# Bounds of whole numbers are told in floating point, which rounds large ones.
-_NOISE, _ROUNDED_PART = 1e-3, 2.0**-50
-
-
-class _BundleModel:
-    """The rows of one node."""
-
-    def __init__(self, model: CpModel, face: NodeFace) -> None:
-        self._model = model
-        self._taken: dict[int, list[IntVar]] = defaultdict(list)
-        self._drawn: dict[Hashable, list[tuple[IntVar, int]]] = defaultdict(list)
-        self.paid: list[tuple[IntVar, Fraction]] = []
-        self._face = face
-        room = dict(face.room)
-        self.kinds = [model.new_int_var(0, self._most(kind, room), "") for kind in face.kinds]
-        for name, left in face.room:
-            needs = ((one, dict(kind.needs).get(name, 0)) for one, kind in zip(self.kinds, face.kinds, strict=True))
-            post_at_most(model, [(one, amount) for one, amount in needs if amount], max(0, left))
-        for count, kind in zip(self.kinds, face.kinds, strict=True):
-            self._kind(count, kind)
-        for number, group in enumerate(face.groups):
-            if not group.shared and self._taken[number]:
-                model.add(sum(self._taken[number]) <= group.size)
-            for name, left in group.left:
-                post_at_most(model, self._drawn[number, name], left)
-        for name, left in face.counters:
-            post_at_most(model, self._drawn[name], left)
-        post_apart(model, [(count, kind.most) for count, kind in zip(self.kinds, face.kinds, strict=True)], face.apart)
-
-    @staticmethod
-    def _most(kind: _KindFace, room: Mapping[Hashable, int]) -> int:
-        return min([kind.most, *(max(0, room[name]) // amount for name, amount in kind.needs if name in room)])
-
-    def _kind(self, count: IntVar, kind: _KindFace) -> None:
-        most = max(1, self._most(kind, dict(self._face.room)))
-        compared: list[dict[int, list[tuple[int, IntVar]]]] = [defaultdict(list) for _ in kind.relations]
-        covered: list[set[int]] = [set() for _ in kind.relations]
-        for number, alternatives in enumerate(kind.requests):
-            chosen = [count]
-            if len(alternatives) > 1:
-                chosen = [self._model.new_int_var(0, most, "") for _ in alternatives]
-                self._model.add(sum(chosen) == count)
-            for one, alternative in zip(chosen, alternatives, strict=True):
-                self.paid += [(one, alternative.price)] if alternative.price else []
-                for use, variable in self._uses(one, alternative, most):
-                    for relation, token in use.tokens:
-                        compared[relation][token].append((number, variable))
-                        covered[relation].add(number)
-        for equal, tokens, numbers in zip(kind.relations, compared, covered, strict=True):
-            if equal and numbers:
-                asked = {number: kind.requests[number] for number in sorted(numbers)}
-                self._count_tokens(count, most, tokens, asked)
-            else:
-                # Of each of several different ones a unit has one at most.
-                for members in tokens.values():
-                    self._model.add(sum(variable for _, variable in members) <= count)
-
-    def _uses(self, chosen: IntVar, alternative: _Alternative, most: int) -> Iterator[tuple[_Use, IntVar]]:
-        """Count the devices that an alternative takes of each group."""
-        variables = []
-        for use in alternative.uses:
-            group = self._face.groups[use.group]
-            alone = not group.shared and not use.admin
-            variable = self._model.new_int_var(0, group.size if alone else group.size * most, "")
-            variables.append(variable)
-            # Each unit takes a device once.
-            self._model.add(variable <= group.size * chosen)
-            if alternative.whole:
-                self._model.add(variable == group.size * chosen)
-            if use.price:
-                self.paid.append((variable, use.price))
-            if not use.admin:
-                self._taken[use.group].append(variable)
-                for name, amount in use.amounts if group.shared else ():
-                    self._drawn[use.group, name].append((variable, amount))
-                self._draw(group, variable, most)
-            yield use, variable
-        if not alternative.whole:
-            self._model.add(sum(variables) == alternative.needed * chosen)
-
-    def _draw(self, group: _GroupFace, variable: IntVar, most: int) -> None:
-        if not group.draws:
-            return
-        taker = variable
-        if group.shared:
-            taker = self._model.new_bool_var("")
-            self._model.add(variable <= group.size * most * taker)
-        for name, amount in group.draws:
-            # Shares of one device draw once.
-            self._drawn[name].append((taker, amount))
-
-    def _count_tokens(
-        self,
-        count: IntVar,
-        most: int,
-        tokens: Mapping[int, Sequence[tuple[int, IntVar]]],
-        asked: Mapping[int, Sequence[_Alternative]],
-    ) -> None:
-        """Count units by the token that their devices have in common."""
-        parts = {token: self._model.new_int_var(0, most, "") for token in tokens}
-        self._model.add(sum(parts.values()) == count)
-        for token, members in tokens.items():
-            for number, alternatives in asked.items():
-                own = sum(variable for request, variable in members if request == number)
-                needed = max(one.needed for one in alternatives)
-                if len(alternatives) == 1:
-                    self._model.add(own == needed * parts[token])
-                else:
-                    self._model.add(own <= needed * parts[token])

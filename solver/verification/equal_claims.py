@@ -9,16 +9,19 @@ what a rule says depends on more: requests for all devices, admin access, shared
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from ...models.kubernetes.claims import DeviceClass, DeviceRequestAllocationResult, RequestSpec, ResourceClaim
 from ...models.kubernetes.extensions import CONSTRAINTS_ANNOTATION
 from .equal_devices import EqualDevices
-from .published import PublishedDevice
+from .published import PoolView, PublishedDevice
 from .requests import ClaimReading, all_requested, is_admin
+
+if TYPE_CHECKING:
+    from .offers import NodeOffers
 
 ClaimClass: TypeAlias = tuple[Hashable, ...]
 """Equal for claims of one reading that differ in names of devices, pools and nodes alone."""
@@ -49,7 +52,8 @@ class EqualClaims:
             return None
         known = self._devices.get(id(reading))
         if known is None:
-            known = self._devices[id(reading)] = reading, self._equal_devices(claim, reading)
+            equal = None if reading.for_all else _equal_to_claims([claim], self._classes)
+            known = self._devices[id(reading)] = reading, equal
         equal = known[1]
         if equal is None:
             return None
@@ -75,21 +79,6 @@ class EqualClaims:
             key = key, more, bool(device.consumes_counters)
         return self._kinds.setdefault(key, len(self._kinds))
 
-    def _equal_devices(self, claim: ResourceClaim, reading: ClaimReading) -> EqualDevices | None:
-        requests = [requested for _, requested in all_requested(claim)]
-        constraints = claim.spec.devices.constraints or ()
-        if reading.for_all or any(_reads_more(one) for one in requests) or any(one.cel for one in constraints):
-            return None
-        named = {one.match_attribute or one.distinct_attribute or "" for one in constraints}
-        return EqualDevices({*self._selectors(requests)}, named)
-
-    def _selectors(self, requests: Sequence[RequestSpec]) -> Iterator[str]:
-        for requested in requests:
-            known = self._classes.get(requested.device_class_name)
-            for one in (*((known.spec.selectors if known else None) or ()), *(requested.selectors or ())):
-                if one.cel is not None:
-                    yield one.cel.expression
-
     def is_faultless(self, claims: ClaimClass) -> bool:
         """Whether a claim of the class was found to be faultless."""
         return claims in self._faultless
@@ -97,6 +86,62 @@ class EqualClaims:
     def add_faultless(self, claims: ClaimClass) -> None:
         """Say that a claim of the class breaks no rule."""
         self._faultless.add(claims)
+
+
+class EqualNodes:
+    """Tells which nodes offer some claims the same, beside what is held, but for names of devices and pools.
+
+    Nothing is known where devices of one slice are for several nodes, or claims may read more than their texts tell.
+    """
+
+    def __init__(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> None:
+        annotated = any(CONSTRAINTS_ANNOTATION in (one.metadata.annotations or {}) for one in claims)
+        self._equal = None if annotated else _equal_to_claims(claims, classes)
+        self._kinds: dict[Hashable, int] = {}
+
+    def class_of(self, offers: NodeOffers) -> Hashable | None:
+        """Equal for nodes of which the claims can take the same; None where nothing is known."""
+        found = [self._pool(view, offers) for view in offers.views]
+        return None if None in found else tuple(found)
+
+    def _pool(self, view: PoolView, offers: NodeOffers) -> Hashable | None:
+        if view.trouble is not None:
+            return view.stops_all
+        devices = [self._device(entry, offers) for entry in view.devices.values()]
+        stock: Hashable = None
+        if view.generation.counter_sets:
+            counters, left = offers.stock(view), offers.stock(view).left()
+            groups = tuple((one.name, counters.common_groups(one.name)) for one in view.generation.counter_sets)
+            stock = offers.gives(view), groups, None if left is None else tuple(left.items())
+        return None if None in devices else (tuple(devices), stock)
+
+    def _device(self, entry: PublishedDevice, offers: NodeOffers) -> int | None:
+        """A number for all that is read of a device, with what others hold of it."""
+        device, spec = entry.device, entry.slice.spec
+        key: Hashable = None if self._equal is None else self._equal.key(entry)
+        if key is None or spec.per_device_node_selection or spec.skip_node_operations:
+            return None
+        more = _encode((device.taints, device.consumes_counters)) if device.taints or device.consumes_counters else b""
+        key = key, more, offers.held_part(entry)
+        return self._kinds.setdefault(key, len(self._kinds))
+
+
+def _equal_to_claims(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> EqualDevices | None:
+    """What is equal to all requests and constraints of claims; None where their texts do not tell what they read."""
+    requests = [requested for claim in claims for _, requested in all_requested(claim)]
+    constraints = [one for claim in claims for one in claim.spec.devices.constraints or ()]
+    if any(_reads_more(one) for one in requests) or any(one.cel for one in constraints):
+        return None
+    named = {one.match_attribute or one.distinct_attribute or "" for one in constraints}
+    return EqualDevices({*_selectors(requests, classes)}, named)
+
+
+def _selectors(requests: Iterable[RequestSpec], classes: Mapping[str, DeviceClass]) -> Iterator[str]:
+    for requested in requests:
+        known = classes.get(requested.device_class_name)
+        for one in (*((known.spec.selectors if known else None) or ()), *(requested.selectors or ())):
+            if one.cel is not None:
+                yield one.cel.expression
 
 
 def _reads_more(requested: RequestSpec) -> bool:

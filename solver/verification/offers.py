@@ -125,6 +125,12 @@ class NodeOffers:
         offered = sorted((entry.device.capacity or {}).items())
         return tuple((name, nano(one.value) - held.consumed(entry.id, name)) for name, one in offered)
 
+    def held_part(self, entry: PublishedDevice) -> Hashable:
+        """What others hold of a device: all of it or nothing, or what they leave of one that is shared."""
+        held = self._context.held_devices
+        shares = (held.shares(entry.id), self.capacity_left(entry)) if self.is_shared(entry) else ()
+        return held.dedicates(entry.id), shares
+
     def _has_counters(self, entry: PublishedDevice, view: PoolView) -> bool:
         """CTR-2, GRP-3 for one device beside those in use; where devices give, others may make room for it."""
         stock = self.stock(view)

@@ -21,6 +21,9 @@ from support.verification import (
 )
 
 from drasat.scenarios import objects
+from drasat.solver.verification.bundles import EqualBundles, NodeBundles, UnitKind
+from drasat.solver.verification.payments import SharedPrices
+from drasat.solver.verification.verify import Replay
 
 MODEL_A = objects.selectors(f'device.attributes["{GPU}"].model == "a"')
 SAME_NUMA = {"matchAttribute": f"{GPU}/numa"}
@@ -180,6 +183,31 @@ def test_a_claim_that_is_nearly_equal_to_faultless_ones_is_told_apart(edit, rule
     found = scene.violations()
     assert {one.rule for one in found} == rules
     assert {one.claim for one in found} == {"default/c"}
+
+
+def held(scene):
+    del scene.units[:2]
+
+
+@pytest.mark.parametrize(
+    "edit", [other_model, other_numa, without_value, tainted, consuming, sharing, incomplete, held]
+)
+def test_a_node_that_is_nearly_equal_to_others_is_read_for_itself(edit):
+    """What bounds make of a node is what they would make of it without any other; equal nodes are read once."""
+    scene = twins()
+    edit(scene)
+    cluster, placements = scene.question()
+    replay = Replay(cluster, scene.gates, "strict", (), True, True, None)
+    for one in placements if edit is held else ():
+        replay.enter(one)
+    kind = UnitKind(None, (cluster.claims["default", "a"],))
+    equal = EqualBundles(replay.context, [kind])
+    for name in ("n1", "n2", "n3"):
+        given = replay.context, replay.loads, cluster.node(name)
+        alone, known = NodeBundles(*given), NodeBundles(*given, equal=equal)
+        asked = [(kind, 9)], SharedPrices()
+        assert known.face(*asked) == alone.face(*asked)
+    assert len(equal.known) == 2
 
 
 def test_annotated_entries_are_judged_for_each_claim():
