@@ -346,8 +346,10 @@ class _StageSolver:
             self._keep_better(stage, plan)
 
     def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
-        # A stage ends once it is proven: most of its gap is for the columns, or half of it in a brief one.
-        gap = stage.gap(self._limits.gap) * (_CHOICE_PART_OF_GAP if not stage.brief else 1 / 2)
+        # A stage ends once it is proven: most of its gap is for the columns, or half of it in a brief one. With few
+        # node classes the best choice is soon known, and spares the comparison with first fit.
+        exact = len(self._instance.nodes) <= _FEW_NODE_CLASSES
+        gap = stage.gap(self._limits.gap) * (1 / 2 if stage.brief else 0 if exact else _CHOICE_PART_OF_GAP)
         limits = Limits(deadline=self._limits.deadline, work=work, gap=gap)
         chosen = solve_restricted_master(self._instance, self.master.rows, stage, choices, self._plan, limits)
         self._keep_better(stage, chosen.plan)

@@ -40,7 +40,7 @@ from .pod_rules import have_pod_rules, pod_rule_findings
 from .preferences import preference_value
 from .published import Finding
 from .quota import admitted_pod, quota_findings
-from .verify import Placement, VerificationTimeoutError, Violation, verify
+from .verify import ParallelReplay, Placement, VerificationTimeoutError, Violation, processes_for_replay, verify
 
 
 def plan_violations(
@@ -128,31 +128,32 @@ def plan_violations(
         If the queue was not read and compared until its deadline.
 
     """
-    about = natural_gangs, quota, admissions or {}, group
-    queue = Queue(cluster, gates, namespace, selector, *about, deadline=queue_deadline)
-    found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
-    members = ((one.gang, unit.node, one.coverage) for unit, one in queue.known if one.gang is not None)
-    found += gang_findings(cluster, members, stages)
-    placed = [
-        (unit.node, one, (unit.namespace, unit.unit.name) not in moved)
-        for unit, one in queue.known
-        if unit.node is not None
-    ]
-    found += value_findings(cluster, gates, placed, stages)
-    found += _preference_findings(cluster, units, stages)
-    placements = [placement for _, placement in plan_placements(cluster, units, order)]
+    placements = [placement for _, placement in plan_placements(cluster, units, order)] if replay else []
     # Groups may be about claims of pods that are still to be made.
-    requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
-    told = [Violation(finding.rule, "", finding.message) for finding in found]
-    if not (replay and (placements or requested)):
-        return told
-    check = partial(verify, cluster, placements, gates, cel_errors=cel_errors, caller_constraints=caller_constraints)
-    try:
-        return told + check(groups=True, requested=requested, rooms=False, deadline=deadline)
-    except VerificationTimeoutError:
-        if told:
-            return told
-        raise
+    requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups and replay else None
+    options = partial(verify, cel_errors=cel_errors, caller_constraints=caller_constraints, requested=requested)
+    check = partial(options, cluster, gates=gates, groups=True, rooms=False, deadline=deadline)
+    is_joint = cluster.constraint_groups or cluster.pod_groups
+    with ParallelReplay(check, placements, 1 if is_joint else processes_for_replay(len(placements))) as replayed:
+        about = natural_gangs, quota, admissions or {}, group
+        queue = Queue(cluster, gates, namespace, selector, *about, deadline=queue_deadline)
+        found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
+        members = ((one.gang, unit.node, one.coverage) for unit, one in queue.known if one.gang is not None)
+        found += gang_findings(cluster, members, stages)
+        placed = [
+            (unit.node, one, (unit.namespace, unit.unit.name) not in moved)
+            for unit, one in queue.known
+            if unit.node is not None
+        ]
+        found += value_findings(cluster, gates, placed, stages)
+        found += _preference_findings(cluster, units, stages)
+        told = [Violation(finding.rule, "", finding.message) for finding in found]
+        try:
+            return told + (replayed.result() if placements or requested else [])
+        except VerificationTimeoutError:
+            if told:
+                return told
+            raise
 
 
 def _plan_findings(

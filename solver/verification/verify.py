@@ -1,12 +1,17 @@
-"""Replays finished allocations unit by unit and names every rule they break."""
+"""Replays finished allocations unit by unit and names every rule they break.
+
+Many placements are replayed by several processes, each those of its own nodes, where no rule tells of nodes of two.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from time import monotonic
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import apply_taint_rules
@@ -22,6 +27,16 @@ from .devices import ClaimContext, VerificationContext
 from .nodes import NodeLoads, node_findings
 from .published import Finding, Inventory, reaches
 from .state import ExpressionTimeoutError, HeldDevices, UnitUsage, VerifierExpressions, device_id
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+# Fewer placements are replayed sooner than other processes begin.
+_MANY_PLACEMENTS = 10_000
+_MOST_PROCESSES = 4
+# Of so many nodes one is replayed here, for each process: there is other work here meanwhile.
+_NODES_ELSEWHERE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +145,114 @@ def verify(
     if found:
         return found
     raise VerificationTimeoutError(verified)
+
+
+Verdict: TypeAlias = tuple[list[Violation], int | None]
+"""What is wrong with placements, and how many of them were verified when time was over, if it was."""
+
+
+class ParallelReplay:
+    """A replay that other processes begin at once, as a context; ``result`` does the rest of it here.
+
+    ``check`` judges placements as ``verify`` does. Processes are forks, which see the same memory; there are none where
+    placements of different nodes share something.
+    """
+
+    def __init__(
+        self, check: Callable[[Sequence[Placement]], list[Violation]], placements: Sequence[Placement], processes: int
+    ) -> None:
+        self._check = check
+        self._placements = placements
+        self._processes = processes
+        self._elsewhere: list[tuple[BaseProcess, Connection]] = []
+
+    def __enter__(self) -> Self:
+        self._parts = _independent_parts(self._placements, self._processes) or [list(range(len(self._placements)))]
+        for part in self._parts[1:]:
+            # Only large plans have more than one.
+            from multiprocessing import get_context
+
+            forks = get_context("fork")
+            here, there = forks.Pipe(duplex=False)
+            process = forks.Process(target=self._tell, args=(part, there), daemon=True)
+            process.start()
+            there.close()
+            self._elsewhere.append((process, here))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process, here in self._elsewhere:
+            here.close()
+            process.kill()
+            process.join()
+
+    def result(self) -> list[Violation]:
+        """Return what is wrong with the placements; raises as ``verify`` does."""
+        verdicts = [self._verdict(self._parts[0])]
+        for part, (_, here) in zip(self._parts[1:], self._elsewhere, strict=True):
+            try:
+                verdicts.append(here.recv())
+            except (EOFError, OSError):
+                verdicts.append(self._verdict(part))
+        found = [violation for own, _ in verdicts for violation in own]
+        late = [part[number] for part, (_, number) in zip(self._parts, verdicts, strict=True) if number is not None]
+        if found:
+            # Here in the order of the placements, where there is time.
+            with suppress(VerificationTimeoutError):
+                found = self._check(self._placements)
+        elif late:
+            raise VerificationTimeoutError(min(late))
+        return found
+
+    def _verdict(self, part: Sequence[int]) -> Verdict:
+        try:
+            return self._check([self._placements[number] for number in part]), None
+        except VerificationTimeoutError as error:
+            return [], error.verified
+
+    def _tell(self, part: Sequence[int], there: Connection) -> None:
+        from signal import SIG_IGN, SIGINT, signal
+
+        # Who waits for the answer is told, and ends this process.
+        signal(SIGINT, SIG_IGN)
+        there.send(self._verdict(part))
+
+
+def processes_for_replay(placements: int) -> int:
+    """How many processes may replay so many placements: one where a fork is not safe, or others use the machine."""
+    if placements < _MANY_PLACEMENTS:
+        return 1
+    import multiprocessing
+    import os
+    import sys
+    import threading
+
+    if sys.platform != "linux" or threading.active_count() > 1 or multiprocessing.parent_process() is not None:
+        return 1
+    return min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
+
+
+def _independent_parts(placements: Sequence[Placement], number: int) -> list[list[int]] | None:
+    """Divide placements by their nodes; None where parts have a pool, a claim or the id of a share together."""
+    if number == 1:
+        return None
+    deal = [0, *(part for part in range(1, number) for _ in range(_NODES_ELSEWHERE))]
+    nodes: dict[str, int] = {}
+    parts: list[list[int]] = [[] for _ in range(number)]
+    known: dict[tuple[str, ...], int] = {}
+    for place, placement in enumerate(placements):
+        part = nodes.setdefault(placement.node.metadata.name, deal[len(nodes) % len(deal)])
+        parts[part].append(place)
+        for claim in chain(placement.earlier, (claim for claim, _ in placement.claims)):
+            if known.setdefault(("claim", *key_of(claim.metadata)), part) != part:
+                return None
+        for _, allocation in placement.claims:
+            for result in allocation.devices.results or ():
+                if known.setdefault((result.driver, result.pool), part) != part:
+                    return None
+                if result.share_id is not None and known.setdefault((result.share_id,), part) != part:
+                    return None
+    return parts if all(parts) else None
 
 
 def _held_devices(cluster: Cluster, gates: FeatureGates) -> HeldDevices:

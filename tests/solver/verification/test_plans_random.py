@@ -123,3 +123,18 @@ def test_whatever_is_broken_is_found(breaking):
             met += 1
             assert broken.violations(), seed
     assert met >= len(SEEDS) // 5
+
+
+def found_in_all(seed):
+    """What is wrong with a plan, and with all that breaking it makes of it."""
+    for breaking in (lambda _, plan: [plan], *BROKEN):
+        rng = Random(seed)
+        for broken in breaking(rng, first_fit(rng, random_cluster(rng))):
+            yield broken.violations()
+
+
+@pytest.mark.parametrize("seed", SEEDS[::3])
+def test_several_processes_find_what_one_finds(seed, monkeypatch):
+    alone = list(found_in_all(seed))
+    monkeypatch.setattr("drasat.solver.verification.plans.processes_for_replay", lambda _: 3)
+    assert list(found_in_all(seed)) == alone
