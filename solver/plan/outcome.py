@@ -18,7 +18,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import ObjectKey, PoolId
+from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.common import ProofKind, Reason
 from ...models.results.plan import (
     CoveredGroup,
@@ -343,18 +343,18 @@ def planned_nodes(
     """Count devices of nodes' own, those that are held, and planned units; ``assigned`` are the nodes of these."""
     templates = {node.metadata.name: name for name, nodes in bought.items() for node in nodes}
     units = Counter(node.metadata.name for node, _ in assigned)
-    own, used = Counter[str](), Counter[str]()
-    held = _held_devices(cluster, (allocation for _, made in assigned for _, allocation in made))
     newest: dict[PoolId, int] = defaultdict(int)
     for slice_ in cluster.slices:
         pool = slice_.spec.driver, slice_.spec.pool.name
         newest[pool] = max(newest[pool], slice_.spec.pool.generation)
+    # A device that is published twice is one device.
+    homes: dict[DeviceId, str] = {}
     for slice_ in cluster.slices:
-        name, pool = slice_.spec.node_name, (slice_.spec.driver, slice_.spec.pool.name)
-        if name and slice_.spec.pool.generation == newest[pool]:
-            devices = slice_.spec.devices or ()
-            own[name] += len(devices)
-            used[name] += len(held[pool].intersection(device.name for device in devices)) if pool in held else 0
+        name, (driver, pool_name) = slice_.spec.node_name, (slice_.spec.driver, slice_.spec.pool.name)
+        if name and slice_.spec.pool.generation == newest[driver, pool_name]:
+            homes.update({(driver, pool_name, device.name): name for device in slice_.spec.devices or ()})
+    held = _held_devices(cluster, (allocation for _, made in assigned for _, allocation in made))
+    own, used = Counter(homes.values()), Counter(homes[device] for device in held if device in homes)
     listed = [name for name in cluster.nodes if name not in templates] + list(templates)
     return tuple(
         PlannedNode(
@@ -369,16 +369,12 @@ def planned_nodes(
     )
 
 
-def _held_devices(cluster: Cluster, made: Iterable[AllocationResult]) -> Mapping[PoolId, set[str]]:
-    """The names of devices that are held, by pool."""
-    found: dict[PoolId, set[str]] = defaultdict(set)
+def _held_devices(cluster: Cluster, made: Iterable[AllocationResult]) -> set[DeviceId]:
+    """The devices that are held."""
     claims = (claim.status for claim in cluster.claims.values())
     held = [status.allocation for status in claims if status is not None and status.allocation is not None]
-    for allocation in chain(held, made):
-        for result in allocation.devices.results or ():
-            if not result.admin_access:
-                found[result.driver, result.pool].add(result.device)
-    return found
+    results = (one for allocation in chain(held, made) for one in allocation.devices.results or ())
+    return {(one.driver, one.pool, one.device) for one in results if not one.admin_access}
 
 
 def check_plan(

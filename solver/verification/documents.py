@@ -215,13 +215,10 @@ class UnitCheck:
         """Check what is said of a unit."""
         about = unit_text(told.pod, told.names)
         unit = self._unit(told)
-        own = {"/".join(ref.key) for ref in unit.claims} if unit is not None else set()
         if unit is None:
             yield line(about, told.outcome, ["the input has no such unit that waits"])
-        elif told.outcome != Status.ALLOCATED and (told.node is not None or not own.issuperset(told.names)):
-            wrong = [f"it is on node {told.node}"] if told.node is not None else []
-            lost = sorted(set(told.names) - own)
-            yield line(about, told.outcome, [*wrong, *(f"claim {name} is none of it" for name in lost)])
+        elif wrong := list(_contradictions(told, unit)):
+            yield line(about, told.outcome, wrong)
         elif self._question.is_late:
             yield line(about, told.outcome, [], LATE)
         elif told.outcome == Status.ALLOCATED:
@@ -306,6 +303,22 @@ class UnitCheck:
             yield line("document", "ConstraintGroups", [error])
 
 
+def _contradictions(told: ToldUnit, unit: Unit) -> Iterator[str]:
+    """Claims that are not of the unit, devices of one that is refused, and refusals of one that is not."""
+    own = {"/".join(ref.key) for ref in unit.claims}
+    yield from (f"claim {name} is none of it" for name in sorted(set(told.names) - own))
+    yield from (f"claim {name} is there twice" for name, times in Counter(told.names).items() if times > 1)
+    for namespace, name in sorted(told.costs.keys() - {ref.key for ref in unit.claims}):
+        yield f"soft entries are about claim {namespace}/{name}"
+    if told.outcome == Status.ALLOCATED:
+        yield from (f"node {', '.join(one.names[:1])} refuses it" for one in told.refusals)
+        return
+    if told.node is not None:
+        yield f"it is on node {told.node}"
+    given = (one for one in told.claims if one.allocation is not None)
+    yield from (f"claim {one.namespace}/{one.name} has devices" for one in given)
+
+
 class _Refusals:
     """Refused units on all nodes; equal units are looked at again only on nodes that have changed."""
 
@@ -375,6 +388,8 @@ class _Refusals:
         wrong = [f"it has an allocation on node {possible[0]}"] if possible else []
         if sum(one.nodes for one in told) > len(self._nodes) or any(one.nodes < len(one.names) for one in told):
             wrong.append(f"kinds of nodes have {sum(one.nodes for one in told)} nodes")
+        names = Counter(name for one in told for name in one.names)
+        wrong += [f"node {name} is of two kinds" for name, times in names.items() if times > 1]
         if wrong:
             return line(about, said, wrong)
         kinds = sorted({one.proof.value for one in told if one.witness is None})

@@ -8,7 +8,7 @@ from decimal import Decimal
 import msgspec
 
 from ...models.kubernetes.gates import FeatureGates
-from ...models.results.common import CheckedLine, ProofKind
+from ...models.results.common import CheckedLine, ProofKind, Status
 from ...models.results.explanation import ExplainedGroup, ExplainedUnit, ExplanationDocument
 from ...models.workload.evictions import emptied_cluster
 from ...models.workload.queue import read_groups
@@ -32,7 +32,7 @@ def explanation_lines(document: ExplanationDocument, gates: FeatureGates, questi
                 tuple(ToldRefusal(one.names, one.nodes, one.witness, one.proof, "bound") for one in unit.failures),
             )
         )
-        yield from _relaxation_lines(unit)
+        yield from _relaxation_lines(unit, question)
     yield from check.groups()
     if document.proof is not None:
         yield _proof_line(document, document.proof)
@@ -88,8 +88,10 @@ def _group_lines(group: ExplainedGroup, gates: FeatureGates, cel_errors: str, qu
 _UNSAID = "the document has no data from which it can be derived"
 
 
-def _relaxation_lines(unit: ExplainedUnit) -> Lines:
+def _relaxation_lines(unit: ExplainedUnit, question: CheckQuestion) -> Lines:
     for number, one in enumerate(unit.relaxations, 1):
         wrong = [] if one.changes else ["it changes nothing"]
+        wrong += [] if one.node in question.cluster.nodes else ["the input has no such node"]
+        wrong += ["the unit is allocated"] if unit.outcome == Status.ALLOCATED else []
         said = f"relaxation {number} on node {one.node}"
         yield line(unit_text(unit.pod, unit.claims), said, wrong, "a change is a sentence, and cannot be made again")

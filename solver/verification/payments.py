@@ -349,13 +349,16 @@ def template_of(node: Node) -> str:
 
 def _flaws_of_sense(stage: PlanStage) -> Iterator[str]:
     """Whether the stage has a name that plans know, and what is better of it is as its name says."""
-    sense = STAGE_SENSES.get(stage.stage.partition("=")[0])
-    if sense is None:
+    name, _, level = stage.stage.partition("=")
+    sense = STAGE_SENSES.get(name)
+    if sense is None or (name in _LEVELLED and level and not level.removeprefix("-").isdecimal()):
         yield "there is no such stage"
     elif sense != stage.sense:
         yield f"its sense is {sense}, not {stage.sense}"
 
 
+# Of these a number says which level they are about.
+_LEVELLED = ("priority", "victims", "fair")
 # By the names in ``docs/guides/plan.md``.
 STAGE_SENSES: Mapping[str, Literal["max", "min"]] = {
     **dict.fromkeys(("priority", "admitted", "coverage", "fair"), "max"),
@@ -366,9 +369,14 @@ STAGE_SENSES: Mapping[str, Literal["max", "min"]] = {
 }
 
 
-def stage_flaws(stage: PlanStage, asked: float) -> list[str]:
-    """What is wrong with a stage by itself: its sense, or value, bound, gap and ``proven`` that do not agree."""
+def stage_flaws(stage: PlanStage, asked: float, unplaced: Collection[UnitShape] = ()) -> list[str]:
+    """What is wrong with a stage by itself: its sense, or value, bound, gap, proof and ``proven`` that do not agree.
+
+    ``unplaced`` are the units that have no place.
+    """
     wrong = list(_flaws_of_sense(stage))
+    if stage.proof is ProofKind.WITNESS and not cannot_be_better(stage, unplaced):
+        wrong.append("its value is no witness, for it may be better")
     if stage.bound is None:
         return [*wrong, "it is proven without a bound"] if stage.proven else wrong
     beyond = stage.value > stage.bound if stage.sense == "max" else stage.value < stage.bound
@@ -393,6 +401,8 @@ def plan_proof_flaws(document: PlanDocument) -> Iterator[str]:
         yield f"certified is true, and proof {weakest}"
     if document.outcome == "Optimal" and not all(stage.proven for stage in document.objective):
         yield "it is Optimal, and not all stages are proven"
+    names = Counter(stage.stage for stage in document.objective)
+    yield from (f"stage {name} is there twice" for name, times in names.items() if times > 1)
     wrong = [stage.stage for stage in document.objective if (stage.proof is not None) != stage.proven]
     yield from (f"stage {name} has a proof and is not proven, or has none" for name in wrong)
 

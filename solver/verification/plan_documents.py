@@ -39,7 +39,7 @@ from .gangs import covered_groups
 from .node_pools import pool_templates, starting_nodes
 from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, unread_plan_flaws, value_annotation
 from .plan_admissions import PlanAdmissions
-from .plan_figures import figure_lines, label_flaws, moved_pods, order_flaws, step_flaws, victim_flaws
+from .plan_figures import claim_flaws, figure_lines, label_flaws, moved_pods, order_flaws, step_flaws, victim_flaws
 from .plans import plan_placements, plan_violations
 from .pod_amounts import node_of_template
 from .preemption import leaving_asked
@@ -206,9 +206,7 @@ class PlanCheck:
             queued[place] = expander.unit(own, told.replica)
             units[place] = unit = self._reading(told, queued[place]) if self._reading else queued[place]
             allocations[place] = tuple(self._allocations(told, unit, made))
-            known = {ref.key for ref in unit.claims}
-            strange = [one for one in told.claims if one.allocation is None and (one.namespace, one.name) not in known]
-            self.misnamed += [f"claim {one.namespace}/{one.name} is none of {told.unit}" for one in strange]
+            self.misnamed += claim_flaws(told, {ref.key for ref in unit.claims})
         self._covered = covered_groups(queue, placed)
         victims = {(one.namespace, one.name) for one in self._document.victims or ()}
         self._gone = [
@@ -385,10 +383,12 @@ class PlanCheck:
     def stages(self) -> Lines:
         """Check values of stages that the document has the terms of, and bounds from the duals."""
         bounds = self._bounds()
+        left = (self._shapes.get(_key(one)) for one in self._document.units if one.node is None)
+        unplaced = [shape for shape in left if shape is not None]
         for stage, bound in zip(self._document.objective, bounds, strict=True):
             value = self._value(stage.stage)
             wrong = [] if value is None or _same(value, stage.value) else [f"it is {float(value):g}"]
-            wrong += stage_flaws(stage, self._document.gap)
+            wrong += stage_flaws(stage, self._document.gap, unplaced)
             unchecked = "" if value is not None else "the document has no terms of this stage to add up"
             yield line("objective", f"{stage.stage} is {stage.value}", wrong, unchecked)
             if stage.bound is not None:

@@ -12,7 +12,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId
+from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.plan import PlanDocument, PlannedNode, PlannedUnit, PlanStep, PlanVictim
 from ...models.workload.running import RunningPod, read_running_pods
 from ...models.workload.unit_classes import UnitSet
@@ -121,6 +121,15 @@ def label_flaws(told: PlannedUnit, own: UnitSet, *others: str) -> Iterator[str]:
         yield f"{label} is in {f'gang {gang}' if gang else 'no gang'}"
 
 
+def claim_flaws(told: PlannedUnit, own: Collection[ObjectKey]) -> Iterator[str]:
+    """Yield claims of a unit that are not its ``own``, or are there twice, and devices of one that is not placed."""
+    for (namespace, name), times in Counter((one.namespace, one.name) for one in told.claims).items():
+        if times > 1 or (namespace, name) not in own:
+            yield f"claim {namespace}/{name} is {'there twice' if times > 1 else 'none'} of {told.unit}"
+    if told.node is None and any(one.allocation is not None for one in told.claims):
+        yield f"{told.unit} has devices, and no place"
+
+
 def step_flaws(
     cluster: Cluster, gates: FeatureGates, steps: Sequence[PlanStep], victims: Sequence[PlanVictim]
 ) -> Mapping[int, list[str]]:
@@ -150,6 +159,8 @@ def _step_flaws(step: PlanStep, pod: RunningPod | None, lost: Collection[tuple[s
         yield f"it goes nowhere, and not to {step.node}"
     if step.overlap and step.action != "move":
         yield "only a pod that moves has two places at once"
+    if step.claims and step.action not in ("move", "place"):
+        yield "only a pod that comes to a node has claims"
     cost = pod.cost if pod is not None and leaves and pod.key not in lost else 0
     if step.cost != cost:
         yield f"it costs {cost}"

@@ -103,6 +103,7 @@ UNREAD_FIELDS: Mapping[str, Sequence[str]] = {
         *_REASONS,
         "gap",
         "duals[].rows[].names",
+        "objective[].solverBound",
         "schedulerWould[].afterEvictions",
         "schedulerWould[].reason",
         "steps[].note",

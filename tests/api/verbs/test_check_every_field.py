@@ -16,7 +16,7 @@ ASKED = {
     "a queue": ("plan-queue", "plan", {}),
     "controllers": ("plan-controllers", "plan", {}),
     "bought nodes": ("plan-buy", "plan", {"buy": True}),
-    "nodes of pools": ("plan-pools", "plan", {"buy": True}),
+    "nodes of pools": ("plan-pools", "plan", {"buy": True, "audit": 60}),
     "moves": ("consolidate", "plan", {"moves": "any"}),
     "preemption": ("preempt", "plan", {"preempt": True}),
     "preemption and rules": ("pod-rules", "plan", {"preempt": True}),
