@@ -176,7 +176,7 @@ class PlanAdmissions:
             yield f"{plural(len(placed), 'pod')} of it are placed"
         elif told.outcome == "Admitted" and len(placed) != admitted:
             yield f"{admitted} of its pods are admitted, and {len(placed)} are placed"
-        elif told.outcome == "NotAdmitted" and any(one.admitted or one.usage for one in told.pod_sets):
+        elif told.outcome == "NotAdmitted" and any(one.admitted or one.usage or one.flavors for one in told.pod_sets):
             yield "it is charged, and not admitted"
         if [one.name for one in told.pod_sets] != [one.name for one in workload.spec.pod_sets or ()]:
             yield "its pod sets are others"
@@ -185,6 +185,7 @@ class PlanAdmissions:
             if not one.admitted <= one.count <= pod_set.count:
                 yield f"pod set {one.name} has {pod_set.count} pods"
         if told.outcome == "NotAdmitted":
+            yield from self._rules.queue_flaws(told.queue, told.namespace, workload)
             return
         yield from self._domain_flaws(workload, placed)
         if self._holds(key):

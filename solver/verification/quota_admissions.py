@@ -87,6 +87,14 @@ class AdmissionRules:
             wrong.append(f"ClusterQueue {queue.metadata.name} does not take its namespace")
         return wrong
 
+    def queue_flaws(self, told: str, namespace: str, workload: KueueWorkload) -> Iterator[str]:
+        """Whether one that waits is in another ClusterQueue than that of its LocalQueue, or that which it held."""
+        admission = workload.status.admission
+        local = self._local.get((namespace, workload.spec.queue_name))
+        held = "" if admission is None else admission.cluster_queue
+        if told not in ("", held, local.spec.cluster_queue if local is not None else ""):
+            yield f"its ClusterQueue is not {told}"
+
     def closed(self, queue: ClusterQueue) -> Iterator[str]:
         """Why a queue admits nothing."""
         name = queue.metadata.name

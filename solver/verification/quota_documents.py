@@ -99,6 +99,7 @@ class _QuotaCheck:
             return line(about, "finished", wrong if ended else [*wrong, "it has not finished"])
         if told.state == "pending":
             wrong += ["it waits, and has an assignment"] if told.assignments or told.cycle is not None else []
+            wrong += self._rules.queue_flaws(told.cluster_queue, told.namespace, workload)
             waits = wrong or any(self._rules.obstacles(told, workload, self._replay))
             return line(about, "pending", wrong, "" if waits else _ORDER)
         said = f"{told.state} in {told.cluster_queue}"
@@ -208,6 +209,8 @@ class _QuotaCheck:
             return
         near = [one for one in self._tree.queues_beside(name) if one in self._queues]
         for one in told.evictions:
+            if (one.reason == "Preempted") != bool(one.preempted):
+                yield f"{workload_key(told)}: {one.reason}, and preempted by {one.preempted or 'nothing'}"
             if not one.preempted:
                 continue
             asked = [name] if one.preempted == "InClusterQueue" else [each for each in near if each != name]
@@ -297,14 +300,13 @@ class _QuotaCheck:
         pair = one.flavor, one.resource
         whole, kept, used = self._replay.amounts(place, pair)
         nominal = holder.nominal.get(pair, 0)
-        expected = {
+        expected: dict[str, int | None] = {
             "nominal": nominal,
             "used": used,
             "borrowed": max(0, used - (whole if holder.is_cohort else nominal)),
             "lendable": whole - kept if holder.parent is not None else 0,
         }
-        if not holder.is_cohort:
-            expected["available"] = max(0, self._replay.available(place, pair))
+        expected["available"] = None if holder.is_cohort else max(0, self._replay.available(place, pair))
         for name, amount in expected.items():
             text = getattr(one, name)
             try:

@@ -22,6 +22,7 @@ from ...models.workload.units import Unit
 from .documents import CheckQuestion, Lines, line
 from .plan_admissions import FlavoredPods, flavor_labels
 from .plan_documents import PlanCheck, UnitReading
+from .plan_figures import order_flaws
 from .plans import room_findings
 from .pod_rules import pod_rule_findings
 from .quota_objects import KueueObjects
@@ -132,9 +133,8 @@ def _unit_lines(
     rooms += pod_rule_findings(
         cluster, [(one.unit.name, one.unit.pod, one.node) for one in ordered if one.unit.pod is not None and one.node]
     )
-    numbers = sorted(one.order for one in placement.units if one.node is not None and one.order is not None)
-    if numbers != list(range(1, sum(one.node is not None for one in placement.units) + 1)):
-        rooms.append("the order does not have every placed unit once")
+    rooms += order_flaws(placement.units)
+    rooms += [f"{one.unit} is of no workload" for one in placement.units if f"{one.namespace}/{one.gang}" not in told]
     yield line("placement", "rooms of nodes, what pods say of one another", rooms)
     yield line("placement", f"names of {len(placement.units)} units", found.misnamed)
 

@@ -80,7 +80,7 @@ def inventory_lines(document: InventoryDocument, gates: FeatureGates, question: 
         yield line(f"pool {driver}/{pool}", plural(len(own), "device"), flaws, LATE if question.is_late else "")
     yield line("document", "numbers of devices", list(_count_flaws(document)))
     yield line("document", "why devices are not free", [], "counters, nodes and selectors are not looked at")
-    yield from _claim_lines(document.claims, devices.cluster)
+    yield from _claim_lines(document.claims, devices)
     known = devices.cluster.nodes.keys()
     wrong = [f"the input has no node {one.name}" for one in document.nodes if one.name and one.name not in known]
     yield line("document", plural(len(document.nodes), "node"), wrong, _NOT_SUMMED if document.nodes else "")
@@ -133,16 +133,18 @@ def _count_flaws(document: InventoryDocument) -> Iterator[str]:
             yield f"{' '.join(filter(None, key))}: {plural(len(by[key]), 'device')}, {states['free']} of them free"
 
 
-def _claim_lines(claims: Sequence[ClaimInventory], cluster: Cluster) -> Lines:
+def _claim_lines(claims: Sequence[ClaimInventory], devices: _Devices) -> Lines:
     for one in claims:
-        about, claim = f"claim {one.namespace}/{one.name}", cluster.claims.get((one.namespace, one.name))
+        about, claim = f"claim {one.namespace}/{one.name}", devices.cluster.claims.get((one.namespace, one.name))
         if claim is None:
             wrong = [] if one.generated and one.state == "pending" else ["the input has no such claim"]
             yield line(about, one.state, wrong, "it is yet to be made for a pod")
             continue
         made = claim.status.allocation if claim.status else None
         held = [(each.driver, each.pool, each.device) for each in (made.devices.results if made else None) or ()]
-        wrong = [] if (one.state == "pending") == (made is None) else [f"it is {'allocated' if made else 'pending'}"]
+        there = "allocated" if all(key in devices.published for key in held) else "orphaned"
+        state = "pending" if made is None else there
+        wrong = [] if one.state == state else [f"it is {state}"]
         if Counter(held) != Counter((each.driver, each.pool, each.device) for each in one.devices):
             wrong.append(f"it has {plural(len(held), 'device')}")
         yield line(about, one.state, wrong)
@@ -189,8 +191,12 @@ def _instance_flaws(
     for name, number in told.items():
         if states[name] != number:
             yield f"{states[name]} of its devices are {name}"
-    for one in instance.devices:
-        key = one.driver, one.pool, one.device
+    keys = [(one.driver, one.pool, one.device) for one in instance.devices]
+    yield from (f"{'/'.join(key)} is there {number} times" for key, number in Counter(keys).items() if number > 1)
+    known = {*devices.cluster.nodes} if topology.scope == "Node" else {"/".join(key[:2]) for key in keys}
+    if keys and (instance.name not in known if topology.scope != "Cluster" else instance.name):
+        yield f"there is no such {topology.scope.lower()}"
+    for key, one in zip(keys, instance.devices, strict=True):
         name = "/".join(key)
         if key not in view.members:
             yield f"the input has no device {name}"

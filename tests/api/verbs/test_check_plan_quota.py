@@ -103,6 +103,8 @@ FORGERIES = {
     "more pods": ("j-stranded", lambda one: pod_set(one, "halves").update(count=9)),
     "another pod set": ("j-stranded", lambda one: pod_set(one, "halves").update(name="x")),
     "another queue": ("e-fungibility", lambda one: workload(one, "next-3").update(queue="stop")),
+    "waiting with a flavor": ("g-reclaim", lambda one: pod_set(one, "a-4")["flavors"].update({"whole-gpus": "gpus"})),
+    "waiting in another queue": ("g-reclaim", lambda one: workload(one, "a-4").update(queue="b")),
     "not admitted, and placed": ("j-stranded", lambda one: workload(one, "halves").update(outcome="NotAdmitted")),
     "more than there is": ("j-stranded", admit),
     "a workload less": ("j-stranded", lambda one: take(one, "halves")),
