@@ -8,7 +8,7 @@ from decimal import Decimal
 import msgspec
 
 from ...models.kubernetes.gates import FeatureGates
-from ...models.results.common import CheckedLine, ProofKind, Status
+from ...models.results.common import CheckedLine, ProofKind
 from ...models.results.explanation import ExplainedGroup, ExplainedUnit, ExplanationDocument
 from ...models.workload.evictions import emptied_cluster
 from ...models.workload.queue import read_groups
@@ -92,6 +92,6 @@ def _relaxation_lines(unit: ExplainedUnit, question: CheckQuestion) -> Lines:
     for number, one in enumerate(unit.relaxations, 1):
         wrong = [] if one.changes else ["it changes nothing"]
         wrong += [] if one.node in question.cluster.nodes else ["the input has no such node"]
-        wrong += ["the unit is allocated"] if unit.outcome == Status.ALLOCATED else []
+        wrong += ["the unit is allocated"] if unit.outcome == "Allocated" else []
         said = f"relaxation {number} on node {one.node}"
         yield line(unit_text(unit.pod, unit.claims), said, wrong, "a change is a sentence, and cannot be made again")
