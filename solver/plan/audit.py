@@ -240,7 +240,8 @@ class _StageDualNames:
         """The number of the flavors that units of a workload have; 0 for others."""
         quota, own = self.request.quota, entry.units[0].unit_set
         member = quota.member_of_set(own) if quota else None
-        if quota is None or member is None:
+        # Units of a mix have no position.
+        if quota is None or member is None or not entry.positions:
             return 0
         queued = self.request.queue[entry.positions[0]]
         choices = quota.problem.workloads[member.workload].pod_sets[member.pod_set].choices
