@@ -383,8 +383,8 @@ class PlanCheck:
     def stages(self) -> Lines:
         """Check values of stages that the document has the terms of, and bounds from the duals."""
         bounds = self._bounds()
-        left = (self._shapes.get(_key(one)) for one in self._document.units if one.node is None)
-        unplaced = [shape for shape in left if shape is not None]
+        left = [_key(one) for one in self._document.units if one.node is None]
+        unplaced = [self._shapes[key] for key in left if key in self._shapes]
         for stage, bound in zip(self._document.objective, bounds, strict=True):
             value = self._value(stage.stage)
             wrong = [] if value is None or _same(value, stage.value) else [f"it is {float(value):g}"]

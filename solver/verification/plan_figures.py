@@ -117,7 +117,7 @@ def label_flaws(told: PlannedUnit, own: UnitSet, *others: str) -> Iterator[str]:
     if told.unit != own.unit_name(told.replica):
         yield f"{label} is {own.unit_name(told.replica)}, not {told.unit}"
     gang = own.gang.name if own.gang else ""
-    if told.gang not in (gang, *others):
+    if told.gang not in ((gang, told.name) if told.kind == "Workload" else (gang, *others)):
         yield f"{label} is in {f'gang {gang}' if gang else 'no gang'}"
 
 

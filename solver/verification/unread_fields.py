@@ -82,6 +82,7 @@ UNREAD_FIELDS: Mapping[str, Sequence[str]] = {
         "pools[].nodeNames",
         "pools[].nodes",
         "pools[].reason",
+        "pools[].state",
     ),
     "OverlayResult": ("overlays[].message",),
     "PlanComparison": (
@@ -124,11 +125,15 @@ UNREAD_FIELDS: Mapping[str, Sequence[str]] = {
         "workloads",
     ),
     "QuotaResult": (
+        "cycles[].waiting",
         "cyclesRun",
+        "placement.units[].reasons",
         "placement.verified",
         "repeating",
         "settled",
+        "workloads[].evictions[].message",
         "workloads[].message",
+        "workloads[].place",
         "workloads[].reason",
     ),
     "TopologyResult": (

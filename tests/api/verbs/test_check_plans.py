@@ -104,10 +104,6 @@ def result(document, number=0):
     return placed(document, number)["claims"][0]["allocation"]["devices"]["results"][0]
 
 
-def unplaced(document):
-    return next(one for one in document["units"] if one["node"] is None)
-
-
 def stage(document, name):
     return next(one for one in document["objective"] if one["stage"] == name)
 
@@ -147,32 +143,15 @@ FORGERIES = {
     "a plan that is certified": ("queue", lambda one: one.update(certified=True), "certified is true"),
     "a plan with a better proof": ("queue", lambda one: one.update(proof="audited"), "proof is audited"),
     "a stage with a proof": ("queue", lambda one: stage(one, "admitted").update(proven=False), "is not proven"),
-    "devices of a unit without place": (
-        "queue",
-        lambda one: unplaced(one)["claims"][0].update(allocation=placed(one)["claims"][0]["allocation"]),
-        "has devices, and no place",
-    ),
-    "a claim of another unit": (
-        "queue",
-        lambda one: placed(one, 1).update(claims=[*placed(one)["claims"], *placed(one, 1)["claims"]]),
-        "is none of",
-    ),
-    "a claim twice": ("queue", lambda one: placed(one)["claims"].append(placed(one)["claims"][0]), "is there twice of"),
     "a witness of a value that may be better": (
         "queue",
         lambda one: stage(one, "admitted").update(proof="witness"),
         "its value is no witness",
     ),
-    "a stage twice": ("queue", lambda one: one["objective"].append(one["objective"][-1]), "admitted is there twice"),
     "a stage of no priority": (
         "queue",
         lambda one: one["objective"].append(stage(one, "admitted") | {"stage": "priority=x", "value": 0, "bound": 0}),
         "there is no such stage",
-    ),
-    "devices of a pod that leaves": (
-        "preempt",
-        lambda one: one["steps"][0].update(claims=placed(one)["claims"]),
-        "only a pod that comes",
     ),
     "a pool's nodes for less": ("pools", lambda one: one["bought"][0].update(price=0.01, cost=0.03), "costs 1"),
 }

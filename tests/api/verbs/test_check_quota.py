@@ -109,10 +109,6 @@ def evict_by_another_policy(made):
     workload(made, "stop-low")["evictions"][0]["preempted"] = "InCohortReclamation"
 
 
-def evict_for_nothing(made):
-    workload(made, "stop-low")["evictions"][0]["preempted"] = ""
-
-
 def admit_in_another_cycle(made):
     workload(made, "stop-3")["cycle"] = 1
 
@@ -188,7 +184,6 @@ MUTATIONS = [
     (evict_nobody, "team/nobody is no workload"),
     (evict_who_waits, "is evicted, and has no quota"),
     (evict_by_another_policy, "no queue preempts it"),
-    (evict_for_nothing, "preempted by nothing"),
     (admit_in_another_cycle, "was admitted in cycle 2"),
     (forget_an_eviction, "other evictions"),
     (forget_a_workload, "team/next-3 is not there"),
@@ -222,35 +217,6 @@ def test_a_changed_document_fails(made, change, said):
     assert failing
     assert not found.holds
     assert any(said in one.reason for one in failing), failing
-
-
-@pytest.mark.parametrize(
-    ("forge", "said"),
-    [
-        (lambda one: workload(one, "b2").update(clusterQueue="nowhere"), "its ClusterQueue is not nowhere"),
-        (lambda one: unplaced(one).update(outcome="Placed"), "is Placed on node None"),
-        (lambda one: unplaced(one).update(gang="nobody"), "is of no workload"),
-    ],
-)
-def test_forged_workloads_that_wait_fail(forge, said):
-    cluster = drasat.load("examples/kueue/g-reclaim")
-    changed = drasat.quota(cluster).to_dict()
-    forge(changed)
-    failing = [one for one in drasat.check(changed, cluster).lines if one.verdict == "fails"]
-    assert any(said in one.reason for one in failing), failing
-
-
-def unplaced(made):
-    return next(one for one in made["placement"]["units"] if one["node"] is None)
-
-
-def test_cohorts_have_nothing_available():
-    """What queues may take is theirs to say."""
-    cluster = drasat.load("examples/kueue/a-lending")
-    changed = drasat.quota(cluster, placement=False).to_dict()
-    next(one for one in changed["quota"] if one["cohort"])["available"] = "0"
-    failing = [one for one in drasat.check(changed, cluster).lines if one.verdict == "fails"]
-    assert "is None, not 0" in failing[0].reason
 
 
 def test_more_than_there_is_of_a_borrowing_queue_fails():

@@ -34,7 +34,6 @@ STUDY = "examples/study"
 ASKED = {
     "show": ("tainted-devices", drasat.show, {}),
     "show in use": ("make-room", drasat.show, {}),
-    "show orphans": ("inventory", drasat.show, {}),
     "show partitions": ("mig-partitions", drasat.show, {}),
     "ring": ("ring-topology", drasat.topology, {}),
     "torus": ("torus-topology", drasat.topology, {}),
@@ -92,17 +91,6 @@ FORGERIES = {
         "show in use",
         lambda one: next(each for each in one["claims"] if each["state"] == "allocated").update(state="pending"),
         "it is allocated",
-    ),
-    "a claim that holds what is gone": (
-        "show orphans",
-        lambda one: next(each for each in one["claims"] if each["state"] == "orphaned").update(state="allocated"),
-        "it is orphaned",
-    ),
-    "another pool": ("ring", lambda one: instance(one).update(name="x"), "there is no such"),
-    "a device of a ring twice": (
-        "ring",
-        lambda one: instance(one)["devices"].append(instance(one)["devices"][0]),
-        "is there 2 times",
     ),
     "another place": ("ring", lambda one: instance(one)["devices"][0].update(coordinates=[7]), "stands at 0"),
     "another topology": ("ring", lambda one: one["topologies"][0].update(shape="Line"), "it is another"),
