@@ -1,6 +1,7 @@
-"""Answers with their audits: ``audits.py [full] [hard] [plans] [check]``, all of them without any.
+"""Answers with their audits: ``audits.py [examples] [full] [hard] [plans] [check]``, all of them without any.
 
-``full``: the random full nodes; ``hard``: questions about one node; ``plans``: openb and a fleet with an audit;
+``examples``: what each verb's answer about each example rests on, and what a run with an audit takes more than one
+without; ``full``: the random full nodes; ``hard``: questions about one node; ``plans``: openb and a fleet with audits;
 ``check``: the document of a large fleet. Times are CPU seconds of this process; only limits are by the clock.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from statistics import median
 from time import process_time
 from typing import Any
@@ -18,7 +21,9 @@ from tables import machine, show
 
 import drasat
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.formats.errors import InputError
 from drasat.models.results.common import Status
+from drasat.models.workload.requested import requested_units
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.full_nodes import full_node
 from drasat.scenarios.lattices import SHAPE_QUESTIONS
@@ -30,6 +35,7 @@ from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
 from drasat.solver.plan.plan import plan
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 FULL_NODES = 120
 FLEET_NODES = 1_000
 CHECKED_NODES = 10_000
@@ -37,8 +43,10 @@ OPENB_OBJECTIVES = ("admitted",)
 OPENB_GAP = 0.002
 # What is aimed at, in seconds.
 MOST_OF_ANSWER = 5.0
+MOST_OF_EXAMPLE = 2.0
 MOST_OF_PLAN = 600.0
 MOST_OF_CHECK = 60.0
+EXAMPLE_COLUMNS = ("example", "verb", "certified", "rests on", "CPU of the audit", "not audited")
 QUESTION_COLUMNS = ("questions", "number", "refused", "audited", f"in {MOST_OF_ANSWER:g} s", "median", "95 %", "most")
 PLAN_COLUMNS = ("plan", "stage", "value", "bound", "proof", "CPU", "at most")
 CHECK_COLUMNS = ("document", "nodes", "units", "lines", "hold", "fail", "unchecked", "plan", "check", "at most")
@@ -60,6 +68,71 @@ def question_row(name: str, clusters: Iterable[Cluster], limit: float) -> tuple[
     times = (median(seconds), share(seconds, 0.95), max(seconds))
     counts = (len(seconds), refused, audited)
     return name, *map(str, counts), f"{soon / len(seconds):.0%}", *map(display_duration, times)
+
+
+def example_questions(cluster: Cluster) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """What an example asks, by verb."""
+    units = requested_units(cluster)
+    if not units:
+        return
+    yield "allocate", partial(drasat.allocate, cluster)
+    yield "explain", partial(drasat.explain, cluster)
+    yield "plan", partial(drasat.plan, cluster, buy=bool(cluster.node_templates))
+    named = next(("/".join(one.key) for one in units[0].claims if not one.generated), "")
+    copied = {"claim": named} if named else {"pod": f"{units[0].namespace}/{units[0].name}"}
+    yield "capacity", partial(drasat.capacity, cluster, **copied)
+
+
+def proofs(document: Any) -> Iterator[tuple[str, str]]:
+    """What an answer says no to, or bounds, and what that rests on."""
+    for stage in getattr(document, "objective", ()):
+        yield f"stage {stage.stage}", str(stage.proof or "none")
+    if document.kind == "CapacityResult":
+        yield from ((f"node {one.nodes[0]}", str(one.proof_kind)) for one in document.nodes)
+        return
+    for unit in getattr(document, "units", ()):
+        name = unit.name if document.kind == "PlanResult" else unit.pod or unit.claims[0]
+        label = getattr(name, "name", name)
+        for one in getattr(unit, "failures", ()):
+            yield f"{label} on {one.names[0]}", str(getattr(one, "proof_kind", None) or one.proof)
+
+
+def example_row(name: str, verb: str, ask: Callable[..., Any]) -> tuple[str, ...] | None:
+    """A row of the table; None where the verb is asked nothing."""
+    try:
+        # What is loaded and read once is no part of it.
+        ask()
+        began = process_time()
+        ask()
+        plain = process_time() - began
+        found = ask(audit=MOST_OF_EXAMPLE).document
+    except ValueError:
+        return None
+    taken = process_time() - began - 2 * plain
+    kinds = dict(proofs(found))
+    left = [what for what, kind in kinds.items() if kind not in ("audited", "witness")]
+    whole = getattr(found, "proof", None)
+    left += [] if left or whole in (None, "audited", "witness") else ["the answer"]
+    rests = ", ".join(sorted(set(kinds.values()))) or str(whole or "nothing is refused")
+    more = f" and {len(left) - 2} more" if len(left) > 2 else ""
+    return name, verb, "no" if left else "yes", rests, f"{max(0.0, taken):.2f} s", ", ".join(left[:2]) + more
+
+
+def example_rows(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The rows of examples, all of them where none is named."""
+    yield EXAMPLE_COLUMNS
+    for folder in sorted({one.parent for one in EXAMPLES.rglob("*.yaml")}):
+        name = str(folder.relative_to(EXAMPLES))
+        if names and name not in names:
+            continue
+        try:
+            cluster = drasat.load(folder)
+        except InputError:
+            continue
+        for verb, ask in example_questions(cluster):
+            found = example_row(name, verb, ask)
+            if found is not None:
+                yield found
 
 
 def plan_rows(name: str, objects: Sequence[Mapped], limit: float, **options: Any) -> Iterator[tuple[str, ...]]:
@@ -86,6 +159,11 @@ def check_row(nodes: int) -> tuple[str, ...]:
     counts = (len(answer.lines), *(verdicts[name] for name in ("holds", "fails", "unchecked")))
     times = (planned - started, used, MOST_OF_CHECK)
     return "plan", f"{nodes:,}", f"{len(found.units):,}", *(f"{one:,}" for one in counts), *map(display_duration, times)
+
+
+def examples(_: float) -> Iterator[tuple[str, ...]]:
+    """All examples."""
+    return example_rows(())
 
 
 def full(limit: float) -> Iterator[tuple[str, ...]]:
@@ -117,6 +195,7 @@ def checks(_: float) -> Iterator[tuple[str, ...]]:
 
 
 SECTIONS: Mapping[str, Callable[[float], Iterator[tuple[str, ...]]]] = {
+    "examples": examples,
     "full": full,
     "hard": hard,
     "plans": plans,
