@@ -124,8 +124,8 @@ def _count_flaws(document: InventoryDocument) -> Iterator[str]:
         *((("node", one.name), one.devices) for one in document.nodes),
         *((("pool", one.driver, one.name), one.devices) for one in document.pools),
     ]
-    names = Counter([*(key for key, _ in told), *(("claim", one.namespace, one.name) for one in document.claims)])
-    yield from (f"{' '.join(key)} is there twice" for key, times in names.items() if times > 1)
+    met = Counter([*(key for key, _ in told), *(("claim", one.namespace, one.name) for one in document.claims)])
+    yield from (f"{' '.join(key)} is there twice" for key, times in met.items() if times > 1)
     for key, counts in told:
         states = Counter(one.state for one in by[key])
         listed = (counts.free, counts.in_use, counts.tainted, counts.blocked, counts.unavailable, counts.unknown)
