@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -194,6 +195,22 @@ def removed_rows(document: PlanDocument) -> Iterator[Row]:
 
 
 _WAIT = "--timeout=15m"
+_RUNNING = "status.phase=Running"
+# Nobody knows the name of a pod before its controller makes it: it is there once enough pods run on its node.
+_FUNCTIONS = (
+    "# running NAMESPACE NODE: how many pods of the namespace run on the node",
+    f'running() {{ kubectl -n "$1" get pod --field-selector "spec.nodeName=$2,{_RUNNING}" -o name | wc -l; }}',
+    "# arrive NAMESPACE NODE NUMBER: wait until so many of them run there, and are ready",
+    "arrive() {",
+    "  left=180",
+    '  until [ "$(running "$1" "$2")" -ge "$3" ]; do',
+    '    [ "$left" -gt 0 ] || { echo "$3 pods of namespace $1 do not run on node $2" >&2; exit 1; }',
+    "    left=$((left - 1))",
+    "    sleep 5",
+    "  done",
+    f'  kubectl -n "$1" wait --for=condition=Ready pod --all --field-selector "spec.nodeName=$2,{_RUNNING}" {_WAIT}',
+    "}",
+)
 
 
 def command_lines(document: PlanDocument) -> Iterator[str]:
@@ -203,7 +220,9 @@ def command_lines(document: PlanDocument) -> Iterator[str]:
     scheduler chooses where the next pod goes: comments say where the plan has it.
     """
     cordoned, gone = set[str](), set[tuple[str, str]]()
+    arrivals = _Arrivals(document)
     yield "set -eu"
+    yield from arrivals.first_lines()
     for number, one in enumerate(document.steps or (), 1):
         name, node = shlex.quote(one.name), shlex.quote(one.node)
         said = [one.action, one.kind, f"{one.namespace}/{one.name}" if one.namespace else one.name]
@@ -229,26 +248,57 @@ def command_lines(document: PlanDocument) -> Iterator[str]:
         if one.node in cordoned:
             cordoned.discard(one.node)
             yield f"kubectl uncordon {node}"
-        yield from _pod_commands(one) if one.kind == "Pod" else ()
+        if one.kind == "Pod":
+            yield from _eviction(one) if one.source else ()
+            yield from arrivals.wait(one)
     yield from (f"kubectl uncordon {shlex.quote(name)}" for name in sorted(cordoned))
 
 
-def _pod_commands(step: PlanStep) -> Iterator[str]:
-    """Evict a pod and wait for the next one, or wait for one that is there already."""
-    space, name, node = shlex.quote(step.namespace), shlex.quote(step.name), shlex.quote(step.node)
+class _Arrivals:
+    """Waits for pods to run where the steps of a plan have them."""
+
+    def __init__(self, document: PlanDocument) -> None:
+        self._named = {(one.namespace, one.unit) for one in document.units if one.kind == "Pod"}
+        steps = [one for one in document.steps or () if one.kind == "Pod" and one.node]
+        places = ((one.namespace, one.node) for one in steps if not self._has_name(one))
+        self._variables = {place: f"there_{number}" for number, place in enumerate(dict.fromkeys(places), 1)}
+        self._change = Counter[tuple[str, str]]()
+
+    def _has_name(self, step: PlanStep) -> bool:
+        """Whether the pod is there already, and waits."""
+        return step.action == "place" and (step.namespace, step.name) in self._named
+
+    def first_lines(self) -> Iterator[str]:
+        """Yield lines that count the pods that run before the first step."""
+        yield from _FUNCTIONS if self._variables else ()
+        for (namespace, node), variable in self._variables.items():
+            yield f"{variable}=$(running {shlex.quote(namespace)} {shlex.quote(node)})"
+
+    def wait(self, step: PlanStep) -> Iterator[str]:
+        """Yield the line that waits for a pod, if it goes anywhere."""
+        space, node = shlex.quote(step.namespace), shlex.quote(step.node)
+        self._change[step.namespace, step.source] -= 1
+        self._change[step.namespace, step.node] += 1
+        if step.node and self._has_name(step):
+            yield f"kubectl -n {space} wait --for=condition=Ready pod/{shlex.quote(step.name)} {_WAIT}"
+        elif step.node:
+            place = step.namespace, step.node
+            yield f"arrive {space} {node} $(({self._variables[place]} + {self._change[place]}))"
+
+
+def _eviction(step: PlanStep) -> Iterator[str]:
+    """Evict a pod, and wait until it is gone."""
+    space, name = shlex.quote(step.namespace), shlex.quote(step.name)
     if step.action == "evict" and "PodDisruptionBudget" in step.note:
         # The API evicts no pod of a budget that does not allow it.
         yield f"kubectl -n {space} delete pod/{name} --wait=true {_WAIT}"
-    elif step.source:
-        metadata = {"name": step.name, "namespace": step.namespace}
-        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
-        body = shlex.quote(msgspec.json.encode(eviction).decode())
-        path = shlex.quote(f"/api/v1/namespaces/{step.namespace}/pods/{step.name}/eviction")
-        yield f"echo {body} | kubectl create --raw {path} -f -"
-        yield f"kubectl -n {space} wait --for=delete pod/{name} {_WAIT}"
-    if step.node:
-        chosen = f"--all --field-selector spec.nodeName={node}" if step.source else f"pod/{name}"
-        yield f"kubectl -n {space} wait --for=condition=Ready {'pod ' if step.source else ''}{chosen} {_WAIT}"
+        return
+    metadata = {"name": step.name, "namespace": step.namespace}
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+    body = shlex.quote(msgspec.json.encode(eviction).decode())
+    path = shlex.quote(f"/api/v1/namespaces/{step.namespace}/pods/{step.name}/eviction")
+    yield f"echo {body} | kubectl create --raw {path} -f -"
+    yield f"kubectl -n {space} wait --for=delete pod/{name} {_WAIT}"
 
 
 def quota_tables(document: PlanDocument, *, wide: bool) -> Iterator[tuple[Sequence[str], list[list[str]]]]:

@@ -6,6 +6,7 @@ import subprocess
 
 import jsonschema
 import pytest
+from support.evicting_kubectl import run_script
 from support.rules import ROOT
 
 import drasat as package
@@ -46,6 +47,31 @@ def test_commands_are_lines_for_a_shell(ask):
     assert joined == [f"node/accelerated-g1.xlarge-zone-a-on-demand-{number}" for number in (1, 2, 3)]
     removed = [line[-1] for line in lines if line[1:2] == ["delete"]]
     assert removed == ["node/large-1", "node/large-2", "node/large-3"]
+
+
+@pytest.fixture
+def commands(drasat, examples):
+    return drasat("plan", "-f", str(examples / "make-room"), "--moves", "any", "-o", "commands").out
+
+
+def test_commands_wait_until_the_next_pods_run(commands, tmp_path):
+    """Their names are not known: a Deployment and a Job make them."""
+    there = [["serve-a", "gpu-2"], ["serve-b", "gpu-1"]]
+    done = run_script(commands, tmp_path, there, [[["serve-x", "gpu-2"]], [["train-y", "gpu-1"]]])
+    assert (done.returncode, done.stderr) == (0, "")
+    log = (tmp_path / "log").read_text().splitlines()
+    kinds = [
+        next(word for word in line.split() if word in ("cordon", "uncordon", "create", "wait"))
+        for line in log
+        if " get " not in line
+    ]
+    assert kinds == ["cordon", "create", "wait", "wait", "uncordon", "wait"]
+
+
+def test_commands_end_where_a_pod_does_not_arrive(commands, tmp_path):
+    done = run_script(commands, tmp_path, [["serve-a", "gpu-2"], ["serve-b", "gpu-1"]], [[["serve-x", "gpu-3"]]])
+    assert (done.returncode, done.stderr) == (1, "2 pods of namespace team do not run on node gpu-2\n")
+    assert "uncordon" not in (tmp_path / "log").read_text()
 
 
 def test_manifests_have_new_nodes_and_claims(ask):
