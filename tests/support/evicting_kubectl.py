@@ -1,4 +1,4 @@
-"""A kubectl for scripts of plans: pods that are evicted come back with another name on the node that is to have them."""
+"""A kubectl for scripts of plans: pods that are evicted come back with other names, where the caller says."""
 
 import json
 import os
