@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from ..kubernetes.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
 from ..kubernetes.gates import FeatureGates
@@ -16,8 +17,7 @@ from ..kubernetes.meta import DeviceId, ObjectKey, key_of
 from ..kubernetes.quantity import Quantity
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(msgspec.Struct, frozen=True):
     """A claim's hold on a device: the whole device, or (with a share id) a share of it."""
 
     claim: ObjectKey

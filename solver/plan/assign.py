@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, islice, repeat, takewhile
 
+import msgspec
+
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult
@@ -57,8 +59,7 @@ from .quota_ledger import QuotaLedger
 from .quota_outcome import planned_quota
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Slot:
+class Slot(msgspec.Struct, frozen=True, eq=False):
     """Units that go together, on one node: the number of the node in its class, and the picks of the units' claims.
 
     ``admin`` are the demands with admin access. ``claims`` are shared ones that this slot is the first to name. A pod
