@@ -252,7 +252,7 @@ class PlanReplay(ParallelReplay):
         check = partial(options, cluster, gates=gates, groups=True, rooms=False, deadline=deadline)
         is_joint = cluster.constraint_groups or cluster.pod_groups
         processes = 1 if is_joint else processes_for_replay(len(placed))
-        super().__init__(check, [placement for _, placement in placed], processes, elsewhere=ahead)
+        super().__init__(check, [placement for _, placement in placed], processes, ahead=ahead)
 
     def is_of(self, units: Sequence[PlacedUnit], about: PlanRules) -> bool:
         """Whether it is about these very units in this order; units that are not placed count where groups do."""

@@ -156,8 +156,8 @@ class ParallelReplay:
     """A replay that other processes begin at once, as a context; ``result`` does the rest of it here.
 
     ``check`` judges placements as ``verify`` does. Processes are forks, which see the same memory; there are none where
-    placements of different nodes share something. With ``elsewhere`` the other processes do all of it: there is enough
-    other work here meanwhile.
+    placements of different nodes share something. With ``ahead`` twice as much of it is done elsewhere, for there is
+    more other work here meanwhile.
     """
 
     def __init__(
@@ -166,16 +166,16 @@ class ParallelReplay:
         placements: Sequence[Placement],
         processes: int,
         *,
-        elsewhere: bool = False,
+        ahead: bool = False,
     ) -> None:
         self._check = check
         self._placements = placements
         self._processes = processes
-        self._share_here = 0 if elsewhere else 1
+        self._share = _NODES_ELSEWHERE * (2 if ahead else 1)
         self._elsewhere: list[tuple[BaseProcess, Connection]] = []
 
     def __enter__(self) -> Self:
-        parts = _independent_parts(self._placements, self._processes, self._share_here)
+        parts = _independent_parts(self._placements, self._processes, self._share)
         self._parts = parts or [list(range(len(self._placements)))]
         for part in self._parts[1:]:
             # Only large plans have more than one.
@@ -197,7 +197,7 @@ class ParallelReplay:
 
     def result(self) -> list[Violation]:
         """Return what is wrong with the placements; raises as ``verify`` does."""
-        verdicts = [self._verdict(self._parts[0]) if self._parts[0] else ([], None)]
+        verdicts = [self._verdict(self._parts[0])]
         for part, (_, here) in zip(self._parts[1:], self._elsewhere, strict=True):
             try:
                 verdicts.append(here.recv())
@@ -242,14 +242,14 @@ def processes_for_replay(placements: int) -> int:
     return min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
 
 
-def _independent_parts(placements: Sequence[Placement], number: int, here: int) -> list[list[int]] | None:
+def _independent_parts(placements: Sequence[Placement], number: int, share: int) -> list[list[int]] | None:
     """Divide placements by their nodes; None where parts have a pool, a claim or the id of a share together.
 
-    The first part gets ``here`` nodes where any other one gets ``_NODES_ELSEWHERE``.
+    For one node in the first part, each other part has a ``share`` of so many.
     """
     if number == 1:
         return None
-    deal = [part for part in range(number) for _ in range(_NODES_ELSEWHERE if part else here)]
+    deal = [0, *(part for part in range(1, number) for _ in range(share))]
     nodes: dict[str, int] = {}
     parts: list[list[int]] = [[] for _ in range(number)]
     known: dict[tuple[str, ...], int] = {}
@@ -265,7 +265,7 @@ def _independent_parts(placements: Sequence[Placement], number: int, here: int) 
                     return None
                 if result.share_id is not None and known.setdefault((result.share_id,), part) != part:
                     return None
-    return parts if all(parts[1:]) else None
+    return parts if all(parts) else None
 
 
 def _held_devices(cluster: Cluster, gates: FeatureGates) -> HeldDevices:
