@@ -7,7 +7,7 @@ says which devices lie close together, how large they are, and what a card has i
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,7 +22,7 @@ from ..models.kubernetes.quantity import Quantity
 from ..models.kubernetes.slices import published_value
 from .problem import InUse, NodeContext, groups_after_joining
 from .requests import VisibleAttributes
-from .shapes import NodeView, group_set
+from .shapes import NodeType, NodeView, group_set
 
 
 class AllocatedState:
@@ -36,6 +36,8 @@ class AllocatedState:
         self._log: list[PoolId] = []
         self._changed: dict[PoolId, int] = {}
         self._in_use: dict[str, tuple[NodeView, int, InUse]] = {}
+        # What is in use where nothing is held, by type.
+        self._unused: dict[NodeType, InUse] = {}
         self._baselines: dict[tuple[PoolId, int], tuple[int, tuple[int, ...]]] = {}
 
     def copied(self) -> AllocatedState:
@@ -43,6 +45,7 @@ class AllocatedState:
         copy = AllocatedState(self.usage)
         copy._log, copy._changed = list(self._log), dict(self._changed)
         copy._in_use, copy._baselines = dict(self._in_use), dict(self._baselines)
+        copy._unused = dict(self._unused)
         return copy
 
     def commit(self, allocations: Iterable[tuple[ObjectKey, AllocationResult]]) -> None:
@@ -86,7 +89,17 @@ class AllocatedState:
         return known[2]
 
     def _number(self, view: NodeView) -> InUse:
-        holds, devices = self.usage.holds, () if self.usage.is_empty else view.devices
+        is_unused = self.usage.is_empty
+        if is_unused and view.shape in self._unused:
+            return self._unused[view.shape]
+        found = self._number_held(view, () if is_unused else view.devices)
+        if is_unused:
+            self._unused[view.shape] = found
+        return found
+
+    def _number_held(self, view: NodeView, devices: Sequence[PoolDevice]) -> InUse:
+        """Number what is in use; others than these devices are free."""
+        holds = self.usage.holds
         held = [(number, found) for number, device in enumerate(devices) if (found := holds(device.id))]
         counts = ((number, sum(hold.share_id is not None for hold in found)) for number, found in held)
         shares = {number: count for number, count in counts if count}

@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from ..cel.devices import DeviceShapes, Path, PreparedDevice, read_paths
 from ..cel.environment import derived_attribute_environment
 from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
@@ -372,13 +374,14 @@ class NodeResourceClaims:
         made = allocation_of(ref) if name else None
         if made is not None and self._resources.is_mapped(made) and is_reserved_for_others(ref, unit):
             text = f"node allocatable resource claim {ref.name} has a mapped device and cannot be shared across pods"
-            return replace(ref, problem=text)
+            return structs.replace(ref, problem=text)
         if not name or (users == 1 and not beside):
             return ref
         self.is_incomplete = True
         text = f"ResourceClaim {ref.namespace}/{ref.name} may get device {name}, which takes resources of its node"
         why = f"beside {beside}" if beside else "where pods share a claim"
-        return replace(ref, problem=f"{text} (feature gate DRANodeAllocatableResources): that is not counted {why}")
+        text = f"{text} (feature gate DRANodeAllocatableResources): that is not counted {why}"
+        return structs.replace(ref, problem=text)
 
     def _device_for(self, claim: ResourceClaim, *, mapped: bool) -> str:
         """Such a device that the claim holds or selects, if asked one with a mapping; nothing if there is none."""

@@ -369,7 +369,7 @@ def _claim_as_made(ref: ClaimRef, allocation: ClaimAllocation) -> ClaimRef | Non
     served = {result.request for result in allocation.devices.results or ()}
     kept = tuple(one for one in claim.spec.devices.requests or () if one.name in served)
     spec = replace(claim.spec, devices=replace(claim.spec.devices, requests=kept))
-    return dataclasses.replace(ref, claim=replace(claim, spec=spec)) if kept else None
+    return replace(ref, claim=replace(claim, spec=spec)) if kept else None
 
 
 def allocated_manifests(outcome: AllocationOutcome | PlanOutcome) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
+import msgspec
+
 from ..kubernetes.claims import DeviceTaintRule
 from ..kubernetes.core import Node
 from ..kubernetes.gates import FeatureGates
@@ -23,8 +25,7 @@ INCOMPLETE = "incomplete"
 INVALID = "invalid"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PoolDevice:
+class PoolDevice(msgspec.Struct, frozen=True, eq=False):
     """A device of a pool; taints of rules are merged into ``device`` (TNT-5)."""
 
     device: Device

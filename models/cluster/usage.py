@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from ..kubernetes.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
 from ..kubernetes.gates import FeatureGates
@@ -16,8 +17,7 @@ from ..kubernetes.meta import DeviceId, ObjectKey, key_of
 from ..kubernetes.quantity import Quantity
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(msgspec.Struct, frozen=True):
     """A claim's hold on a device: the whole device, or (with a share id) a share of it."""
 
     claim: ObjectKey
@@ -66,9 +66,12 @@ class Usage:
         claims: dict[ObjectKey, tuple[DeviceId, ...]] = {}
         for key, allocation in allocations.items():
             held = [result for result in allocation.devices.results or () if not result.admin_access]
-            claims[key] = tuple((result.driver, result.pool, result.device) for result in held)
-            for device, result in zip(claims[key], held, strict=True):
-                devices[device] = (*(devices.get(device) or self.holds(device)), self._hold(key, result))
+            own = claims[key] = tuple([(result.driver, result.pool, result.device) for result in held])
+            whole = Hold(key)
+            for device, result in zip(own, held, strict=True):
+                hold = whole if result.share_id is None else self._hold(key, result)
+                before = devices.get(device) or self.holds(device)
+                devices[device] = (*before, hold) if before else (hold,)
         return Usage(self._by_device.updated(devices), self._by_claim.updated(claims), self._sharing)
 
     def _hold(self, claim: ObjectKey, result: DeviceRequestAllocationResult) -> Hold:

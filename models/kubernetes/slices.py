@@ -127,6 +127,8 @@ class Device(Model):
     @property
     def node_resources(self) -> dict[str, NodeAllocatableResource]:
         """What the device takes of its node, in the words of Kubernetes 1.37; a multiplier is 1 by default."""
+        if not self.node_allocatable_resources and not self.node_allocatable_resource_mappings:
+            return {}
         found = dict(self.node_allocatable_resources or {})
         for name, old in (self.node_allocatable_resource_mappings or {}).items():
             times = old.allocation_multiplier or "1"

@@ -13,6 +13,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import structs
+
 from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec
 from ..kubernetes.core import Pod, PodSpec
@@ -138,6 +140,8 @@ class UnitExpander:
         self._backing = backed_resources(cluster, gates)
         # The latest spec and its claim: copies of a set have one spec and come one after another.
         self._latest: tuple[PodSpec | None, ResourceClaimSpec | None] = None, None
+        # The latest template, and the annotations of its copies.
+        self._copied: tuple[ObjectMeta | None, dict[str, str] | None] = None, None
 
     def unit(self, planned: UnitSet, number: int) -> Unit:
         """The unit of one replica; ask for each once."""
@@ -148,7 +152,13 @@ class UnitExpander:
         pod = planned.pod
         if planned.is_copied:
             # A copy is no pod of the cluster yet: it has neither uid nor status.
-            pod = copy_of_pod(pod, name)
+            metadata = pod.metadata
+            if self._copied[0] is not metadata:
+                self._copied = metadata, _copied_annotations(metadata)
+            copy = ObjectMeta(
+                name=name, namespace=metadata.namespace, labels=metadata.labels, annotations=self._copied[1]
+            )
+            pod = Pod(metadata=copy, spec=pod.spec)
         return Unit(pod, (*self.claims.claims_of(pod), *self.extended_claims(pod)), planned.namespace, name)
 
     def extended_claims(self, pod: Pod) -> tuple[ClaimRef, ...]:
@@ -172,13 +182,19 @@ def copy_of_pod(pod: Pod, name: str) -> Pod:
 
 
 def _copy_metadata(metadata: ObjectMeta, name: str) -> ObjectMeta:
+    annotations = _copied_annotations(metadata)
+    return ObjectMeta(name=name, namespace=metadata.namespace, labels=metadata.labels, annotations=annotations)
+
+
+def _copied_annotations(metadata: ObjectMeta) -> dict[str, str] | None:
     kept = {key: text for key, text in (metadata.annotations or {}).items() if key != REPLICAS_ANNOTATION}
-    return ObjectMeta(name=name, namespace=metadata.namespace, labels=metadata.labels, annotations=kept or None)
+    return kept or None
 
 
 def _rename_claim_ref(ref: ClaimRef, name: str) -> ClaimRef:
     claim = ref.claim and ResourceClaim(metadata=_copy_metadata(ref.claim.metadata, name), spec=ref.claim.spec)
-    return replace(ref, name=name, claim=claim, manifest=ref.manifest and _copy_manifest(ref.manifest, claim, name))
+    manifest = ref.manifest and _copy_manifest(ref.manifest, claim, name)
+    return structs.replace(ref, name=name, claim=claim, manifest=manifest)
 
 
 def _copy_manifest(manifest: Manifest, claim: ResourceClaim | None, name: str) -> Manifest:

@@ -241,7 +241,10 @@ def _device_requests(spec: PodSpec, backing: Mapping[str, str]) -> Iterator[Devi
     for index, container in enumerate((*(spec.init_containers or ()), *(spec.containers or ()))):
         if container.resources is None:
             continue
-        amounts = {name: text for name, text in container_requests(container).items() if name in backing}
+        asked = container_requests(container)
+        if backing.keys().isdisjoint(asked):
+            continue
+        amounts = {name: text for name, text in asked.items() if name in backing}
         backed = [(backing[name], count) for name, count in sorted(integer_amounts(amounts).items()) if count]
         for number, (device_class, count) in enumerate(backed):
             exactly = ExactDeviceRequest(device_class_name=device_class, allocation_mode="ExactCount", count=count)

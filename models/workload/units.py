@@ -6,16 +6,18 @@ controller would make them. An entry that its PodGroup has, too, is that group's
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from ..cluster.cluster import Cluster
 from ..kubernetes import meta
-from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimTemplate
+from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from ..kubernetes.core import Pod, PodResourceClaim, PodSpec
 from ..kubernetes.extensions import constraints_annotation
 from ..kubernetes.kinds import SCHEDULING_GROUP, kind_of
@@ -25,8 +27,7 @@ from ..manifests.writer import RESOURCE_API, is_allocated, model_mapping
 from .requests import EXTENDED_ENTRY, is_extended_claim
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClaimRef:
+class ClaimRef(msgspec.Struct, frozen=True, eq=False):
     """A claim of a unit: one that exists, or one made from a template."""
 
     namespace: str
@@ -93,11 +94,12 @@ class PodClaims:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+        self._templates = cluster.templates
         self.names_are_apart = False
         self._by_owner = claims_by_owner(cluster.claims)
         self._of_groups: dict[tuple[meta.ObjectKey, str], ClaimRef] = {}
-        # Of the claims made from a template for entries of one name: equal ones are one mapping.
-        self._annotations: dict[tuple[meta.ObjectKey, str], dict[str, str]] = {}
+        # What claims made from a template for entries of one name have in common.
+        self._makers: dict[tuple[meta.ObjectKey, str], _ClaimMaker] = {}
         self._taken: dict[str, set[str]] = defaultdict(set)
         for namespace, name in cluster.claims:
             self._taken[namespace].add(name)
@@ -179,8 +181,8 @@ class PodClaims:
             problem = f"ResourceClaim {ref.namespace}/{name} was not created for Pod {pod.metadata.name}"
             if group is not None:
                 problem += f" (neither Pod nor PodGroup {group.metadata.name} is the owner)"
-            return dataclasses.replace(ref, problem=problem)
-        return ref if group is None else dataclasses.replace(ref, group=group.metadata.name)
+            return replace(ref, problem=problem)
+        return ref if group is None else replace(ref, group=group.metadata.name)
 
     def group_claim_name(self, group: PodGroup, entry: PodResourceClaim) -> str:
         """The name of the claim of a group's entry: what its status says, what was made for it, or ``GROUP-ENTRY``."""
@@ -197,7 +199,7 @@ class PodClaims:
                 self._of_groups[key] = self._owned(pod, entry, name, group)
             else:
                 ref = self._from_template(group, entry)
-                self._of_groups[key] = dataclasses.replace(ref, group=group.metadata.name)
+                self._of_groups[key] = replace(ref, group=group.metadata.name)
         return self._of_groups[key]
 
     def _made_before(self, owner: Pod | PodGroup, entry: PodResourceClaim) -> str | None:
@@ -217,16 +219,16 @@ class PodClaims:
     def _from_template(self, owner: Pod | PodGroup, entry: PodResourceClaim) -> ClaimRef:
         namespace = meta.key_of(owner.metadata)[0]
         key = namespace, entry.resource_claim_template_name or ""
-        template = self._cluster.templates.get(key)
+        template = self._templates.get(key)
         if template is None:
             name = generated_claim_name(owner.metadata.name, entry.name, self._taken[namespace])
             return ClaimRef(namespace, name, None, entry.name, True, problem=template_not_found(key))
         name = self._take_name(namespace, owner.metadata.name, entry.name)
-        annotations = self._annotations.get((key, entry.name))
-        if annotations is None:
-            annotations = self._annotations[key, entry.name] = _generated_annotations(template, entry.name)
-        claim = _generate_claim(template, owner, annotations, name)
-        return ClaimRef(namespace, name, claim, entry.name, True, self._cluster.manifest(ResourceClaimTemplate, key))
+        maker = self._makers.get((key, entry.name))
+        if maker is None:
+            manifest = self._cluster.manifest(ResourceClaimTemplate, key)
+            maker = self._makers[key, entry.name] = _ClaimMaker.of(template, entry.name, manifest)
+        return ClaimRef(namespace, name, maker.claim(owner, namespace, name), entry.name, True, maker.manifest)
 
 
 def group_of_entry(cluster: Cluster, namespace: str, spec: PodSpec, entry: PodResourceClaim) -> PodGroup | None:
@@ -270,7 +272,8 @@ class Unit:
     @property
     def requested_claims(self) -> tuple[ClaimRef, ...]:
         """The claims without an allocation."""
-        return tuple([ref for ref in self.claims if ref.claim is not None and not ref.allocated])
+        # Most claims have no status.
+        return tuple([ref for ref in self.claims if ref.claim and (ref.claim.status is None or not ref.allocated)])
 
     @property
     def claims_to_allocate(self) -> tuple[ResourceClaim, ...]:
@@ -367,28 +370,44 @@ def _generated_annotations(template: ResourceClaimTemplate, entry: str) -> dict[
     return {**constraints_annotation(template.metadata), **own, POD_CLAIM_ANNOTATION: entry}
 
 
-def _generate_claim(
-    template: ResourceClaimTemplate, owner: Pod | PodGroup, annotations: dict[str, str], name: str
-) -> ResourceClaim:
-    """The claim of an entry: the template's spec and labels, owned by the pod or its PodGroup.
+class _ClaimMaker(NamedTuple):
+    """Makes the claims of entries of one name from a template: its spec and labels; equal annotations are one mapping.
 
-    The owner reference needs the owner's uid; for one that is not in a cluster yet there is none.
+    The owner is the pod or its PodGroup. Its reference needs its uid; for one that is not in a cluster yet there is
+    none.
     """
-    copied, references = template.spec.metadata, None
-    if owner.metadata.uid:
-        kind, known = kind_of(type(owner)), owner.metadata
-        version = kind.api_versions()[0]
-        references = (
-            meta.OwnerReference(api_version=version, kind=kind.name, name=known.name, uid=known.uid, controller=True),
+
+    spec: ResourceClaimSpec
+    labels: dict[str, str] | None
+    annotations: dict[str, str]
+    manifest: Manifest | None
+
+    @classmethod
+    def of(cls, template: ResourceClaimTemplate, entry: str, manifest: Manifest | None) -> _ClaimMaker:
+        """Read a template for entries of this name."""
+        copied = template.spec.metadata
+        annotations = _generated_annotations(template, entry)
+        return cls(template.spec.spec, copied.labels if copied else None, annotations, manifest)
+
+    def claim(self, owner: Pod | PodGroup, namespace: str, name: str) -> ResourceClaim:
+        """Make the claim of this name."""
+        references = None
+        if owner.metadata.uid:
+            kind, known = kind_of(type(owner)), owner.metadata
+            version = kind.api_versions()[0]
+            references = (
+                meta.OwnerReference(
+                    api_version=version, kind=kind.name, name=known.name, uid=known.uid, controller=True
+                ),
+            )
+        metadata = meta.ObjectMeta(
+            name=name,
+            namespace=namespace,
+            labels=self.labels,
+            annotations=self.annotations,
+            owner_references=references,
         )
-    metadata = meta.ObjectMeta(
-        name=name,
-        namespace=meta.key_of(owner.metadata)[0],
-        labels=copied.labels if copied else None,
-        annotations=annotations,
-        owner_references=references,
-    )
-    return ResourceClaim(metadata=metadata, spec=template.spec.spec)
+        return ResourceClaim(metadata=metadata, spec=self.spec)
 
 
 def generated_claim_manifest(claim: ResourceClaim, api_version: str, spec: Any) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class Explainer:
         then in the way.
         """
         # Claims that earlier units share with this one have their allocations.
-        refs = tuple(dataclasses.replace(ref, claim=allocated.get(ref.key, ref.claim)) for ref in answer.unit.claims)
+        refs = tuple(structs.replace(ref, claim=allocated.get(ref.key, ref.claim)) for ref in answer.unit.claims)
         unit = dataclasses.replace(answer.unit, claims=refs)
         if unit.problems or any(reason.id == "deviceClass" for reason in answer.reasons):
             return UnitExplanation(whole)

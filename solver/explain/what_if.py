@@ -81,8 +81,7 @@ class WhatIf:
     def _with_claim(self, number: int, change: Callable[[ResourceClaim], ResourceClaim]) -> WhatIf:
         chosen = self.unit.requested_claims[number]
         refs = tuple(
-            dataclasses.replace(ref, claim=change(ref.claim)) if ref is chosen and ref.claim else ref
-            for ref in self.unit.claims
+            replace(ref, claim=change(ref.claim)) if ref is chosen and ref.claim else ref for ref in self.unit.claims
         )
         stored = [ref.claim for ref in refs if ref.claim is not None and ref.key in self.cluster.claims]
         unit = dataclasses.replace(self.unit, claims=refs)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, islice, repeat, takewhile
 
+import msgspec
+
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult
@@ -57,8 +59,7 @@ from .quota_ledger import QuotaLedger
 from .quota_outcome import planned_quota
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Slot:
+class Slot(msgspec.Struct, frozen=True, eq=False):
     """Units that go together, on one node: the number of the node in its class, and the picks of the units' claims.
 
     ``admin`` are the demands with admin access. ``claims`` are shared ones that this slot is the first to name. A pod
@@ -331,6 +332,15 @@ def admitted_queue(request: PlanRequest, assignment: PlanAssignment) -> Sequence
     return quota.admitted_queue(request.queue, assignment.admissions) if quota else request.queue
 
 
+def placed_outcomes(queue: Sequence[QueuedUnit], assignment: PlanAssignment) -> dict[int, PlannedUnitOutcome]:
+    """The units with nodes, by their places in a queue of what is admitted, in the order of the plan."""
+    there = ((number, place, *assignment.assigned[place]) for number, place in enumerate(assignment.order, 1))
+    return {
+        place: PlannedUnitOutcome.of(queue[place], node.metadata.name, (), made, number)
+        for number, place, node, made in there
+    }
+
+
 def build_plan_outcome(
     request: PlanRequest,
     instance: PlanInstance,
@@ -339,8 +349,9 @@ def build_plan_outcome(
     reasons: ReasonsByUnit,
     gap: float,
     relaxed_bounds: Sequence[float | None] = (),
+    placed: Mapping[int, PlannedUnitOutcome] | None = None,
 ) -> PlanOutcome:
-    """Return the outcome, which is not verified yet.
+    """Return the outcome, which is not verified yet. ``placed`` are the units with nodes, if they are made already.
 
     ``relaxed_bounds`` hold for all plans, in the order of the stages, where those of a narrowed instance do not.
     """
@@ -352,14 +363,11 @@ def build_plan_outcome(
     stages = tuple(
         _stage_outcome(instance, request, assignment, goal, result, bound, gap) for goal, result, bound in pairs
     )
-    units: list[PlannedUnitOutcome] = []
-    order = {place: number for number, place in enumerate(assignment.order, 1)}
-    for place, planned in enumerate(admitted_queue(request, assignment)):
-        there = assignment.assigned.get(place)
-        if there is None:
-            units.append(UnplacedUnitOutcome.at(place, planned, reasons))
-        else:
-            units.append(PlannedUnitOutcome.of(planned, there[0].metadata.name, (), there[1], order[place]))
+    queue = admitted_queue(request, assignment)
+    placed = placed_outcomes(queue, assignment) if placed is None else placed
+    units = [
+        placed.get(place) or UnplacedUnitOutcome.at(place, planned, reasons) for place, planned in enumerate(queue)
+    ]
     statistics = PlanStatistics(
         units=len(request.queue),
         unit_classes=len(instance.unit_classes),

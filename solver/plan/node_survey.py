@@ -325,7 +325,7 @@ class UnitDemand:
         if not any(ref.key in made for ref in self.unit.requested_claims):
             return self
         refs = tuple(
-            dataclasses.replace(ref, claim=replace(ref.claim, status=ResourceClaimStatus(allocation=made[ref.key])))
+            replace(ref, claim=replace(ref.claim, status=ResourceClaimStatus(allocation=made[ref.key])))
             if ref.key in made and ref.claim is not None and not ref.allocated
             else ref
             for ref in self.unit.claims

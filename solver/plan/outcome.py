@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -44,7 +45,8 @@ from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
 from ..engines.outcome import ClaimConsumers, claim_answers, missing_reference_reasons
 from ..verification.payments import cannot_be_better
-from ..verification.plans import plan_violations
+from ..verification.plans import PlanReplay, PlanRules, plan_violations
+from ..verification.verify import processes_for_replay
 
 OPTIMAL = "Optimal"
 FEASIBLE = "Feasible"
@@ -348,13 +350,14 @@ def planned_nodes(
         pool = slice_.spec.driver, slice_.spec.pool.name
         newest[pool] = max(newest[pool], slice_.spec.pool.generation)
     # A device that is published twice is one device.
-    homes: dict[DeviceId, str] = {}
+    homes: dict[PoolId, dict[str, str]] = defaultdict(dict)
     for slice_ in cluster.slices:
-        name, (driver, pool_name) = slice_.spec.node_name, (slice_.spec.driver, slice_.spec.pool.name)
-        if name and slice_.spec.pool.generation == newest[driver, pool_name]:
-            homes.update({(driver, pool_name, device.name): name for device in slice_.spec.devices or ()})
+        name, pool = slice_.spec.node_name, (slice_.spec.driver, slice_.spec.pool.name)
+        if name and slice_.spec.pool.generation == newest[pool]:
+            homes[pool].update(dict.fromkeys([device.name for device in slice_.spec.devices or ()], name))
     held = _held_devices(cluster, (allocation for _, made in assigned for _, allocation in made))
-    own, used = Counter(homes.values()), Counter(homes[device] for device in held if device in homes)
+    own = Counter(chain.from_iterable(devices.values() for devices in homes.values()))
+    used = Counter([homes[one[:2]].get(one[2], "") for one in held if one[:2] in homes])
     listed = [name for name in cluster.nodes if name not in templates] + list(templates)
     return tuple(
         PlannedNode(
@@ -396,6 +399,7 @@ def check_plan(
     moved: Collection[ObjectKey] = (),
     deadline: float | None = None,
     queue_deadline: float | None = None,
+    begun: PlanReplay | None = None,
 ) -> None:
     """Check a plan as a whole, see ``plan_violations``, whose timeouts it raises. Raises ``VerificationError``."""
     check = partial(plan_violations, cluster, units, gates, cel_errors=cel_errors, order=order)
@@ -413,9 +417,22 @@ def check_plan(
             moved=moved,
             deadline=deadline,
             queue_deadline=queue_deadline,
+            begun=begun,
         )
     if violations:
         raise VerificationError(violations)
+
+
+def begun_replay(
+    placed: Mapping[int, PlannedUnitOutcome] | None, about: PlanRules, deadline: float | None
+) -> AbstractContextManager[PlanReplay | None]:
+    """Let other processes replay units, given in the order of the plan, while this one looks for reasons.
+
+    A context in which that goes on; it does not begin where one process replays all of them.
+    """
+    if placed is None or processes_for_replay(len(placed)) == 1:
+        return nullcontext()
+    return PlanReplay(tuple(placed.values()), about, None, deadline, ahead=True)
 
 
 def planned_units(found: PlanOutcome) -> tuple[PlannedUnit, ...]:

@@ -39,7 +39,7 @@ from ..engines.outcome import SearchInterrupted
 from ..engines.registry import effective_policy
 from ..verification.plans import QueueTimeoutError
 from ..verification.verify import VerificationTimeoutError
-from .assign import PlanAssignment, assign_plan, build_plan_outcome, planned_weight
+from .assign import PlanAssignment, admitted_queue, assign_plan, build_plan_outcome, placed_outcomes, planned_weight
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
 from .build.gangs import forbid_coverage
 from .build.nodes import build_node_catalogue
@@ -51,7 +51,7 @@ from .gang_dive import plan_of_all
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
-from .outcome import PlanOutcome, ReasonsByUnit, check_plan, refused_units, unread_plan
+from .outcome import PlanOutcome, ReasonsByUnit, begun_replay, check_plan, refused_units, unread_plan
 from .price_and_branch import solve_stages
 from .time_budget import PlanTimeBudget, most_placed
 
@@ -203,52 +203,49 @@ def plan(
     if moves:
         lost = Reason("preempted", "", "it loses its place for a pod of higher priority")
         refused.update(dict.fromkeys(moves.homes.keys() - assignment.assigned.keys(), (lost,)))
-    reasons = ReasonsByUnit(queue)
-    if len(assignment.assigned) + len(refused) < len(queue):
-        # Most queues fit: then nothing of this is loaded.
-        from .why_not import unplaced_reasons
+    outcomes = None if lifted else placed_outcomes(admitted_queue(request, assignment), assignment)
+    about = assignment.cluster, gates, policy, given
+    with begun_replay(outcomes, about, time.verification_ends()) as begun:
+        reasons = ReasonsByUnit(queue)
+        if len(assignment.assigned) + len(refused) < len(queue):
+            # Most queues fit: then nothing of this is loaded.
+            from .why_not import reasons_of_plan
 
-        alike, assigned = assignment.equivalence, assignment.assigned
-        ends = time.reasons_end([queue[place] for place in assigned])
-        there: Sequence[QueuedUnit] = queue
-        if charged:
-            from .quota_outcome import quota_reasons
+            ends = time.reasons_end([queue[place] for place in assignment.assigned])
+            reasons = reasons_of_plan(request, assignment, refused, ends, usable, given)
+        time.lap("explain")
+        why = reasons.beside(refused)
+        answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds, outcomes)
+        said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
+        answer = replace(answer, shadow_prices=prices, notices=(*dropped, *(quota.notices if quota else ()), *said))
+        if duals or audit is not None:
+            from .audit import named_duals
 
-            stopped, there = quota_reasons(charged, queue, assigned, assignment.admissions, refused)
-            refused.update(stopped)
-        explain = partial(unplaced_reasons, assignment.cluster, there, assigned, gates, policy, seed, usable, alike)
-        reasons = explain(known=refused, deadline=ends, given=given)
-    time.lap("explain")
-    why = reasons.beside(refused)
-    answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds)
-    said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
-    answer = replace(answer, shadow_prices=prices, notices=(*dropped, *(quota.notices if quota else ()), *said))
-    if duals or audit is not None:
-        from .audit import named_duals
-
-        answer = replace(answer, duals=named_duals(request, instance, solution))
-    cluster = assignment.cluster
-    if lifted:
-        answer, cluster = lifted.settled(answer, cluster)
-    check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
-    check = partial(check, natural_gangs=natural_gangs, quota=quota, group=group)
-    try:
-        ends, told = time.verification_ends(), answer.recounted_stages(is_moving=moves is not None)
-        moved = [one.running.key for one in answer.moves]
-        ask = partial(check, order=answer.order, admissions=assignment.admissions, stages=told, moved=moved)
-        ask(cluster, answer.units, deadline=ends, queue_deadline=time.reread_ends() if may_be_unread else None)
-    except QueueTimeoutError:
-        return unread(time.laps)
-    except VerificationTimeoutError as error:
-        solution, part = _verified_part(request, instance, solution, assignment, error.verified)
-        late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
-        less = build_plan_outcome(request, instance, solution, part, ReasonsByUnit(queue, late_ones).beside(why), gap)
-        said = (f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}",)
-        answer = replace(less, notices=(*answer.notices, *said))
-        cluster = part.cluster
+            answer = replace(answer, duals=named_duals(request, instance, solution))
+        cluster = assignment.cluster
         if lifted:
             answer, cluster = lifted.settled(answer, cluster)
-        check(cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
+        check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
+        check = partial(check, natural_gangs=natural_gangs, quota=quota, group=group)
+        try:
+            ends, told = time.verification_ends(), answer.recounted_stages(is_moving=moves is not None)
+            moved = [one.running.key for one in answer.moves]
+            ask = partial(check, order=answer.order, admissions=assignment.admissions, stages=told, moved=moved)
+            queue_ends = time.reread_ends() if may_be_unread else None
+            ask(cluster, answer.units, deadline=ends, queue_deadline=queue_ends, begun=begun)
+        except QueueTimeoutError:
+            return unread(time.laps)
+        except VerificationTimeoutError as error:
+            solution, part = _verified_part(request, instance, solution, assignment, error.verified)
+            late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
+            why = ReasonsByUnit(queue, late_ones).beside(why)
+            less = build_plan_outcome(request, instance, solution, part, why, gap)
+            said = (f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}",)
+            answer = replace(less, notices=(*answer.notices, *said))
+            cluster = part.cluster
+            if lifted:
+                answer, cluster = lifted.settled(answer, cluster)
+            check(cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
     answer = lifted.recounted(answer, queue, moves) if lifted and moves else answer.with_derived_witnesses(queue)
     time.lap("verify")
     interrupted = solution.interrupted

@@ -33,6 +33,8 @@ from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import DeadlineExceededError, check_deadline
 from ...problem.node_state import AllocatedState
 from ..engines.outcome import missing_reference_reasons
+from .assign import PlanAssignment
+from .build import PlanRequest
 from .node_states import subtract_placed
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
 from .outcome import ReasonsByUnit, SharedReasons
@@ -119,6 +121,26 @@ def unplaced_reasons(
     late = Reason(UNEXPLAINED, "", "the time limit left no time to look for the reasons")
     last: tuple[Reason, ...] = (late,)
     return ReasonsByUnit(queue, {place: found.get(place, last) for positions in listed for place in positions})
+
+
+def reasons_of_plan(
+    request: PlanRequest,
+    assignment: PlanAssignment,
+    refused: dict[int, tuple[Reason, ...]],
+    deadline: float | None,
+    usable: Container[str] | None,
+    given: Sequence[CallerConstraint],
+) -> ReasonsByUnit:
+    """As ``unplaced_reasons``; those that are ``refused`` have their reasons there, to which those of quota come."""
+    there, session = request.queue, request.session
+    if request.quota:
+        from .quota_outcome import quota_reasons
+
+        admissions = assignment.admissions
+        stopped, there = quota_reasons(request.quota, there, assignment.assigned, admissions, refused)
+        refused.update(stopped)
+    ask = partial(unplaced_reasons, assignment.cluster, there, assignment.assigned, session.gates, session.policy)
+    return ask(session.seed, usable, assignment.equivalence, known=refused, deadline=deadline, given=given)
 
 
 GANG = "gang"

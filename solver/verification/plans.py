@@ -8,23 +8,22 @@ of allocation.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from operator import is_
 from time import monotonic
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes import karpenter
 from ...models.kubernetes.claims import AllocationResult
-from ...models.kubernetes.core import Node, Pod
+from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.kubernetes.quantity import Quantity
 from ...models.results.plan import PlanStage
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.pod_sets import looking
@@ -35,7 +34,7 @@ from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .gangs import gang_findings, tree_findings
 from .nodes import NodeLoads
-from .payments import template_of, value_findings
+from .payments import purchase_findings, value_findings
 from .pod_rules import have_pod_rules, pod_rule_findings
 from .preferences import preference_value
 from .published import Finding
@@ -62,6 +61,7 @@ def plan_violations(
     moved: Collection[ObjectKey] = (),
     deadline: float | None = None,
     queue_deadline: float | None = None,
+    begun: PlanReplay | None = None,
 ) -> list[Violation]:
     """Check that a plan can be carried out, and that it is about the queue.
 
@@ -114,6 +114,8 @@ def plan_violations(
         When to give up, as a reading of ``time.monotonic``.
     queue_deadline
         When to give up reading the queue and comparing it with the plan; that of a few units is always read.
+    begun
+        A replay that has begun; it counts if it is of this very plan, and has a deadline of its own.
 
     Returns
     -------
@@ -128,15 +130,14 @@ def plan_violations(
         If the queue was not read and compared until its deadline.
 
     """
-    placements = [placement for _, placement in plan_placements(cluster, units, order)] if replay else []
-    # Groups may be about claims of pods that are still to be made.
-    requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups and replay else None
-    options = partial(verify, cel_errors=cel_errors, caller_constraints=caller_constraints, requested=requested)
-    check = partial(options, cluster, gates=gates, groups=True, rooms=False, deadline=deadline)
-    is_joint = cluster.constraint_groups or cluster.pod_groups
-    with ParallelReplay(check, placements, 1 if is_joint else processes_for_replay(len(placements))) as replayed:
-        about = natural_gangs, quota, admissions or {}, group
-        queue = Queue(cluster, gates, namespace, selector, *about, deadline=queue_deadline)
+    about = cluster, gates, cel_errors, caller_constraints
+    if begun is not None and replay and begun.is_of([units[one] for one in _placement_order(units, order)], about):
+        replaying: AbstractContextManager[PlanReplay] = nullcontext(begun)
+    else:
+        replaying = PlanReplay(units if replay else (), about, order, deadline)
+    with replaying as replayed:
+        narrowed = natural_gangs, quota, admissions or {}, group
+        queue = Queue(cluster, gates, namespace, selector, *narrowed, deadline=queue_deadline)
         found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
         members = ((one.gang, unit.node, one.coverage) for unit, one in queue.known if one.gang is not None)
         found += gang_findings(cluster, members, stages)
@@ -149,7 +150,7 @@ def plan_violations(
         found += _preference_findings(cluster, units, stages)
         told = [Violation(finding.rule, "", finding.message) for finding in found]
         try:
-            return told + (replayed.result() if placements or requested else [])
+            return told + (replayed.result() if replay and replayed.has_work else [])
         except VerificationTimeoutError:
             if told:
                 return told
@@ -223,6 +224,40 @@ def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:
     pairs = [(ref.claim, allocation) for ref, allocation in unit.allocations if ref.claim is not None]
     earlier = [ref.claim for ref in unit.unit.claims if ref.claim is not None and ref.key not in new]
     return Placement(cluster.node(unit.node or ""), tuple(pairs), unit.unit.pod, tuple(earlier))
+
+
+PlanRules: TypeAlias = tuple[Cluster, FeatureGates, str, Sequence[CallerConstraint]]
+"""By what a plan is judged: the cluster and the features, what errors of expressions do, and entries of all claims."""
+
+
+class PlanReplay(ParallelReplay):
+    """The replay of the placed units of a plan, in ``order``; with ``ahead`` it begins before the plan is told."""
+
+    def __init__(
+        self,
+        units: Sequence[PlacedUnit],
+        about: PlanRules,
+        order: Sequence[int] | None,
+        deadline: float | None,
+        *,
+        ahead: bool = False,
+    ) -> None:
+        cluster, gates, cel_errors, caller_constraints = about
+        placed = plan_placements(cluster, units, order)
+        self._about, self._units = about, [unit for unit, _ in placed]
+        # Groups may be about claims of pods that are still to be made.
+        requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
+        self.has_work = bool(placed or requested)
+        options = partial(verify, cel_errors=cel_errors, caller_constraints=caller_constraints, requested=requested)
+        check = partial(options, cluster, gates=gates, groups=True, rooms=False, deadline=deadline)
+        is_joint = cluster.constraint_groups or cluster.pod_groups
+        processes = 1 if is_joint else processes_for_replay(len(placed))
+        super().__init__(check, [placement for _, placement in placed], processes, ahead=ahead)
+
+    def is_of(self, units: Sequence[PlacedUnit], about: PlanRules) -> bool:
+        """Whether it is about these very units in this order; units that are not placed count where groups do."""
+        same = len(units) == len(self._units) and all(map(is_, units, self._units))
+        return same and about[0] is self._about[0] and about[1:] == self._about[1:] and not about[0].constraint_groups
 
 
 class PlacedUnit(Protocol):
@@ -409,64 +444,6 @@ def room_findings(
     for name, own in pods.items():
         for resource, more in loads.excess(own, cluster.nodes[name]):
             yield Finding("PLAN-ROOM", f"node {name}: planned units take {more} of {resource} more than is left")
-
-
-def purchase_findings(cluster: Cluster) -> Iterator[Finding]:
-    """Nodes to be bought that templates, pools or reservations do not allow; ``cluster`` has them among its nodes."""
-    new = [node for node in cluster.nodes.values() if template_of(node)]
-    made = Counter(map(template_of, new))
-    for name, number in made.items():
-        most = cluster.node_templates[name].spec.limit if name in cluster.node_templates else 0
-        if most is not None and number > most:
-            yield Finding("PLAN-LIMIT", f"{number} nodes of NodeTemplate {name} are bought, there are {most}")
-    for pool in {_label(node, karpenter.NODE_POOL_LABEL) for node in new}:
-        yield from _pool_findings(cluster, pool)
-    for kind in cluster.objects(karpenter.InstanceType).values() if new else ():
-        own = [node for node in new if _label(node, karpenter.INSTANCE_TYPE_LABEL) == kind.metadata.name]
-        yield from _reservation_findings(kind, own)
-
-
-def _pool_findings(cluster: Cluster, name: str) -> Iterator[Finding]:
-    """What nodes of a pool have together, those that only have a claim yet included, is within its limits."""
-    pool = cluster.objects(karpenter.NodePool).get(name)
-    claims = cluster.objects(karpenter.NodeClaim).values()
-    joined = cluster.nodes.keys() - {""}
-    joining = [one for one in claims if one.status is None or one.status.node_name not in joined]
-    there: list[Node | karpenter.NodeClaim] = [*cluster.nodes.values(), *joining]
-    own = [one.status for one in there if _label(one, karpenter.NODE_POOL_LABEL) == name]
-    for resource, limit in sorted((pool.spec.limits or {}).items()) if pool else ():
-        known = [(status.capacity or status.allocatable or {}) if status else {} for status in own]
-        amounts = ["1" if resource == "nodes" else amounts.get(resource, "0") for amounts in known]
-        if sum(Quantity.parse(amount).nano for amount in amounts) > Quantity.parse(limit).nano:
-            yield Finding("PLAN-LIMIT", f"the nodes of NodePool {name} have more {resource} than its limit {limit}")
-
-
-def _reservation_findings(kind: karpenter.InstanceType, nodes: Sequence[Node]) -> Iterator[Finding]:
-    """Nodes that only reservations can give are no more than these have left."""
-    offerings = kind.spec.offerings or ()
-    used: Counter[tuple[int, ...]] = Counter()
-    for node in nodes:
-        fitting = tuple(number for number, one in enumerate(offerings) if one.available and _may_be(node, one))
-        if all(offerings[number].reservation_capacity is not None for number in fitting):
-            used[fitting] += 1
-    for fitting, number in used.items():
-        left = sum(offerings[one].reservation_capacity or 0 for one in fitting)
-        if number > left:
-            yield Finding("PLAN-LIMIT", f"{number} nodes of {kind.metadata.name} are reserved, there are {left} left")
-
-
-def _may_be(node: Node, offering: karpenter.Offering) -> bool:
-    """Whether none of the node's labels is another in the offering."""
-    labels = node.metadata.labels or {}
-    return all(
-        labels[one.key] in (one.values or ())
-        for one in offering.requirements or ()
-        if one.operator == "In" and one.key in labels
-    )
-
-
-def _label(one: Node | karpenter.NodeClaim, label: str) -> str:
-    return (one.metadata.labels or {}).get(label, "")
 
 
 def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:

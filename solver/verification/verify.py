@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import apply_taint_rules
+from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
@@ -155,19 +156,27 @@ class ParallelReplay:
     """A replay that other processes begin at once, as a context; ``result`` does the rest of it here.
 
     ``check`` judges placements as ``verify`` does. Processes are forks, which see the same memory; there are none where
-    placements of different nodes share something.
+    placements of different nodes share something. With ``ahead`` twice as much of it is done elsewhere, for there is
+    more other work here meanwhile.
     """
 
     def __init__(
-        self, check: Callable[[Sequence[Placement]], list[Violation]], placements: Sequence[Placement], processes: int
+        self,
+        check: Callable[[Sequence[Placement]], list[Violation]],
+        placements: Sequence[Placement],
+        processes: int,
+        *,
+        ahead: bool = False,
     ) -> None:
         self._check = check
         self._placements = placements
         self._processes = processes
+        self._share = _NODES_ELSEWHERE * (2 if ahead else 1)
         self._elsewhere: list[tuple[BaseProcess, Connection]] = []
 
     def __enter__(self) -> Self:
-        self._parts = _independent_parts(self._placements, self._processes) or [list(range(len(self._placements)))]
+        parts = _independent_parts(self._placements, self._processes, self._share)
+        self._parts = parts or [list(range(len(self._placements)))]
         for part in self._parts[1:]:
             # Only large plans have more than one.
             from multiprocessing import get_context
@@ -215,7 +224,8 @@ class ParallelReplay:
 
         # Who waits for the answer is told, and ends this process.
         signal(SIGINT, SIG_IGN)
-        there.send(self._verdict(part))
+        with gc_paused():
+            there.send(self._verdict(part))
 
 
 def processes_for_replay(placements: int) -> int:
@@ -232,11 +242,14 @@ def processes_for_replay(placements: int) -> int:
     return min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
 
 
-def _independent_parts(placements: Sequence[Placement], number: int) -> list[list[int]] | None:
-    """Divide placements by their nodes; None where parts have a pool, a claim or the id of a share together."""
+def _independent_parts(placements: Sequence[Placement], number: int, share: int) -> list[list[int]] | None:
+    """Divide placements by their nodes; None where parts have a pool, a claim or the id of a share together.
+
+    For one node in the first part, each other part has a ``share`` of so many.
+    """
     if number == 1:
         return None
-    deal = [0, *(part for part in range(1, number) for _ in range(_NODES_ELSEWHERE))]
+    deal = [0, *(part for part in range(1, number) for _ in range(share))]
     nodes: dict[str, int] = {}
     parts: list[list[int]] = [[] for _ in range(number)]
     known: dict[tuple[str, ...], int] = {}

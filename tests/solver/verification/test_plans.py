@@ -205,7 +205,7 @@ def test_made_claims_may_have_other_names():
 
 
 def _with(ref, made, **fields):
-    return replace(ref, claim=made, **fields)
+    return changed(ref, claim=made, **fields)
 
 
 def test_a_unit_with_a_claim_that_cannot_be_had_is_not_placed():
