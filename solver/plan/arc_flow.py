@@ -117,7 +117,7 @@ def solve_arc_flow(
     """
     step = value_step(generator.instance, stage.terms)
     sign = 1 if stage.maximise else -1
-    graphs = filling_graphs(generator, stage)
+    graphs = filling_graphs(generator, stage, deadline)
     if graphs is None:
         return ArcFlowResult(None, bound, proven=False)
     search = _FlowSearch(generator, stage, relaxation.duals, graphs)
@@ -136,7 +136,10 @@ def solve_arc_flow(
         if found is None:
             break
         if found.plan is not None or not found.proven:
-            better = stage.tightest(bound, found.bound)
+            # The model has no plans that are worse than the target: what it says about these is not their bound.
+            worse = sign * (target - sign * step)
+            own = None if found.bound is None else sign * max(sign * found.bound, worse)
+            better = stage.tightest(bound, own)
             return ArcFlowResult(found.plan, bound if better is None else better, found.proven)
         bound, slack = target - sign * step, 2 * slack + 1
         left = sign * (bound - plan.value(stage.terms)) // step
@@ -198,14 +201,16 @@ class _FlowSearch:
 
 
 def filling_graphs(
-    generator: ColumnGenerator, stage: master_problem.ObjectiveStage
+    generator: ColumnGenerator, stage: master_problem.ObjectiveStage, deadline: float | None
 ) -> Mapping[int, FillingGraph] | None:
-    """The graphs of all node classes; None where some class has none, or rows count usage."""
+    """The graphs of all node classes; None where some class has none, rows count usage, or time is over."""
     instance, most = generator.instance, generator.instance.demands()
     if stage.terms.usage or any(row.terms.usage for row in generator.master.rows):
         return None
     found: dict[int, FillingGraph] = {}
     for node in instance.nodes:
+        if master_problem.is_past(deadline):
+            return None
         graph = generator.pricer.graph(node.index, most) if node.count else None
         if graph is not None:
             found[node.index] = graph

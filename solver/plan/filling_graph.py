@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import ceil
+from math import lcm
 
 from ...encoders.solver_library import BoolArray, IntArray, np
 
@@ -45,6 +44,15 @@ class VectorNode:
         found = np.full(len(room), np.iinfo(np.int64).max if most is None else most, dtype=np.int64)
         return np.minimum(found, (room[:, taken] // needs[taken]).min(axis=1)) if len(taken) else found
 
+    def holds(self, counts: Mapping[int, int]) -> bool:
+        """Whether so many units of each class fit together."""
+        if any(unit not in self.needs or number > self.most.get(unit, number) for unit, number in counts.items()):
+            return False
+        return all(
+            sum(self.needs[unit][dimension] * number for unit, number in counts.items()) <= left
+            for dimension, left in enumerate(self.left)
+        )
+
     def items(self, limits: Sequence[int]) -> list[GraphItem]:
         """The classes with at most so many units each, and no more than fit."""
         room = np.array([self.left], dtype=np.int64)
@@ -68,31 +76,27 @@ def volume_bound(nodes: Mapping[int, VectorNode], units: Sequence[int], costs: M
     """
     best = 0
     for dimension in range(min((len(node.left) for node in nodes.values()), default=0)):
+        # Parts of a node are numbers up to ``whole``, which has a half.
+        whole = 2 * lcm(*(node.left[dimension] or 1 for node in nodes.values()))
         sizes = [
-            (number, [(_part(node, unit, dimension), costs.get(index, 0)) for index, node in takers])
+            (number, [(_part(node, unit, dimension, whole), costs.get(index, 0)) for index, node in takers])
             for unit, number in enumerate(units)
             if number and (takers := [(index, node) for index, node in nodes.items() if unit in node.needs])
         ]
-        halves = {part for _, own in sizes for part, _ in own if 0 < part <= Fraction(1, 2)}
-        for least in (Fraction(0), Fraction(1, 2), *sorted(halves)[:_MOST_PARTS]):
+        halves = {part for _, own in sizes for part, _ in own if 0 < 2 * part <= whole}
+        for least in (0, whole // 2, *sorted(halves)[:_MOST_PARTS]):
+            most = whole - least
             total = sum(
-                (number * min(_rounded_part(part, least) * cost for part, cost in own) for number, own in sizes),
-                Fraction(0),
+                number * min((0 if part < least else whole if part > most else part) * cost for part, cost in own)
+                for number, own in sizes
             )
-            best = max(best, ceil(total))
+            best = max(best, -(-total // whole))
     return best
 
 
-def _part(node: VectorNode, unit: int, dimension: int) -> Fraction:
+def _part(node: VectorNode, unit: int, dimension: int, whole: int) -> int:
     left = node.left[dimension]
-    return Fraction(node.needs[unit][dimension], left) if left else Fraction(0)
-
-
-def _rounded_part(part: Fraction, least: Fraction) -> Fraction:
-    """The dual-feasible function for one part of a node."""
-    if part < least:
-        return Fraction(0)
-    return Fraction(1) if part > 1 - least else part
+    return node.needs[unit][dimension] * (whole // left) if left else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 Units come in order of their size, each class as a whole, and go to the open nodes in order, or to the fullest first.
 Sizes are compared by several keys, and every node class is tried as the one that is opened first (Friesen and Langston,
-1986). In the end each node becomes the cheapest one that has room for what it got.
+1986). In the end each node becomes the cheapest one that has room for what it got. Where nodes cost something, another
+plan fills one node after the other as far as sums of sizes allow (minimum bin slack: Gupta and Ho, 1999).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import gcd, inf, prod
 from random import Random
 
@@ -80,13 +82,12 @@ def pack_decreasing(
         (index for index in nodes if costs.get(index, 0) > 0),
         key=lambda index: _cost_of_all(nodes[index], units, costs[index]),
     )
-    ways = [
-        (key, main, fullest)
-        for main in (*paid, *(() if paid else (None,)))
-        for key in _SIZE_KEYS
-        for fullest in (False, True)
-    ]
+    mains: Sequence[int | None] = paid or (None,)
+    ways = [(key, main, fullest) for main in mains for key in _SIZE_KEYS for fullest in (False, True)]
     ways.sort(key=lambda way: (way[0] is not sum, way[2]))
+    if paid and same_needs(nodes):
+        fillings = _WholeFillings.of(instance, nodes, units, costs)
+        yield [(pricer.filled(index, counts), number) for index, counts, number in fillings.all()]
     steps = len(nodes) * sum(number > 0 for number in units)
     ways = ways[: _MOST_STEPS // max(1, steps)]
     for key, main, fullest in ways:
@@ -146,29 +147,31 @@ class _DecreasingPacking:
             index: _OpenNodes(np.zeros((0, len(node.left)), dtype=np.int64), []) for index, node in nodes.items()
         }
         self._order = sorted(nodes, key=lambda index: (costs.get(index, 0) > 0, index != main, index))
+        self._first = next((index for index in self._order if costs.get(index, 0) > 0), None)
+        self._cheap = sorted(nodes, key=lambda index: (costs.get(index, 0), index))
 
     def place(self, unit: int, number: int) -> None:
         """Place units of a class in open nodes, and then in new ones."""
         takers = [index for index in self._order if unit in self._nodes[index].needs]
         for index in takers:
             number -= self._fill(index, unit, number)
-        for index in sorted(takers, key=lambda index: self._price(index, unit)):
-            alone = int(self._nodes[index].fitting(unit, np.array([self._nodes[index].left], dtype=np.int64))[0])
-            if not alone or number <= 0:
+        if number <= 0:
+            return
+        empty = {index: np.array([self._nodes[index].left], dtype=np.int64) for index in takers}
+        alone = {index: int(self._nodes[index].fitting(unit, own)[0]) for index, own in empty.items()}
+        for index in sorted(takers, key=lambda index: self._price(index, alone[index])):
+            if not alone[index] or number <= 0:
                 continue
-            new = min(self._free[index], -(-number // alone))
-            own, left = self._open[index], np.array([self._nodes[index].left], dtype=np.int64)
-            own.room = np.concatenate((own.room, np.repeat(left, new, axis=0)))
+            new, own = min(self._free[index], -(-number // alone[index])), self._open[index]
+            own.room = np.concatenate((own.room, np.repeat(empty[index], new, axis=0)))
             own.counts += [Counter() for _ in range(new)]
             self._free[index] -= new
             number -= self._fill(index, unit, number)
 
-    def _price(self, index: int, unit: int) -> tuple[bool, float, int]:
+    def _price(self, index: int, alone: int) -> tuple[bool, float, int]:
         """New nodes of the main class come first; else those that cost least for each unit."""
-        cost, node = self._costs.get(index, 0), self._nodes[index]
-        alone = int(node.fitting(unit, np.array([node.left], dtype=np.int64))[0])
-        first = next((one for one in self._order if self._costs.get(one, 0) > 0), None)
-        return cost > 0 and index != first, cost / alone if alone else inf, index
+        cost = self._costs.get(index, 0)
+        return cost > 0 and index != self._first, cost / alone if alone else inf, index
 
     def _fill(self, index: int, unit: int, number: int) -> int:
         own, node = self._open[index], self._nodes[index]
@@ -194,11 +197,11 @@ class _DecreasingPacking:
     def downsized(self) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
         """Yield each node with what it has; it becomes the cheapest that has room for that and is to be had."""
         for index, own in self._open.items():
+            cost = self._costs.get(index, 0)
+            cheaper = [other for other in self._cheap if self._costs.get(other, 0) < cost]
             for counts in own.counts:
-                chosen = min(
-                    (other for other in self._nodes if self._is_cheaper(other, index) and self._fits(other, counts)),
-                    key=lambda other: (self._costs.get(other, 0), other),
-                    default=index,
+                chosen = next(
+                    (other for other in cheaper if self._free[other] > 0 and self._nodes[other].holds(counts)), index
                 )
                 if chosen != index:
                     self._free[chosen] -= 1
@@ -206,17 +209,102 @@ class _DecreasingPacking:
                 if counts:
                     yield chosen, tuple(sorted((unit, number) for unit, number in counts.items() if number))
 
-    def _is_cheaper(self, index: int, other: int) -> bool:
-        return self._free[index] > 0 and self._costs.get(index, 0) < self._costs.get(other, 0)
 
-    def _fits(self, index: int, counts: Mapping[int, int]) -> bool:
-        node = self._nodes[index]
-        if any(number > node.most.get(unit, number) for unit, number in counts.items()):
-            return False
-        if not node.needs.keys() >= counts.keys():
-            return False
-        used = (sum(node.needs[unit][d] * number for unit, number in counts.items()) for d in range(len(node.left)))
-        return all(amount <= left for amount, left in zip(used, node.left, strict=True))
+# Sums of sizes are counted in at most so many parts of the largest node.
+_MOST_SUMS = 1 << 12
+
+
+def same_needs(nodes: Mapping[int, VectorNode]) -> Mapping[int, tuple[int, ...]] | None:
+    """What a unit of each class takes; None where that is not the same on all nodes."""
+    found: dict[int, tuple[int, ...]] = {}
+    is_same = all(found.setdefault(unit, own) == own for node in nodes.values() for unit, own in node.needs.items())
+    return found if is_same and len({len(node.left) for node in nodes.values()}) == 1 else None
+
+
+@dataclass
+class _WholeFillings:
+    """Fills one node after the other around the largest unit that is left, at the least price for what is used.
+
+    ``sizes`` and ``rooms`` are in the dimension that is scarcest. Which sums units can have are the bits of a number.
+    """
+
+    nodes: Mapping[int, VectorNode]
+    costs: Mapping[int, int]
+    free: dict[int, int]
+    left: dict[int, int]
+    sizes: Mapping[int, int]
+    rooms: Mapping[int, int]
+
+    @classmethod
+    def of(
+        cls, instance: MasterProblem, nodes: Mapping[int, VectorNode], units: Sequence[int], costs: Mapping[int, int]
+    ) -> _WholeFillings:
+        """Choose the dimension in which units take most of the largest node."""
+        needs = {unit: own for node in nodes.values() for unit, own in node.needs.items() if units[unit]}
+        most = [max(own) or 1 for own in zip(*(node.left for node in nodes.values()), strict=True)]
+        totals = [sum(units[unit] * own[d] for unit, own in needs.items()) / most[d] for d in range(len(most))]
+        d = totals.index(max(totals))
+        step = max(gcd(*(own[d] for own in needs.values())), -(-most[d] // _MOST_SUMS))
+        sizes = {unit: -(-own[d] // step) for unit, own in needs.items()}
+        order = sorted(needs, key=lambda unit: (-sizes[unit], [-need for need in needs[unit]], unit))
+        free = {index: instance.nodes[index].count for index in nodes}
+        rooms = {index: node.left[d] // step for index, node in nodes.items()}
+        return cls(nodes, costs, free, {unit: units[unit] for unit in order}, sizes, rooms)
+
+    def all(self) -> Iterator[tuple[int, tuple[tuple[int, int], ...], int]]:
+        """Yield node classes with what each node takes, and how many of them do."""
+        for seed in self.left:
+            while self.left[seed] and (best := self._best(seed)):
+                index, counts = best
+                times = min(self.free[index], *(self.left[unit] // number for unit, number in counts.items()))
+                self.free[index] -= times
+                for unit, number in counts.items():
+                    self.left[unit] -= number * times
+                yield index, tuple(sorted(counts.items())), times
+
+    def _best(self, seed: int) -> tuple[int, Counter[int]] | None:
+        """The filling with this unit that costs least for what it uses."""
+        takers = [index for index, number in self.free.items() if number and self.nodes[index].holds({seed: 1})]
+        if not takers:
+            return None
+        widest = max(0, max(self.rooms[index] for index in takers) - self.sizes[seed])
+        others = [unit for unit, number in self.left.items() if number > (unit == seed) and self.sizes[unit] <= widest]
+        sums, mask = [1], (1 << (widest + 1)) - 1
+        for unit in reversed(others):
+            sums.append(self._with(sums[-1], unit, self.left[unit] - (unit == seed), mask))
+        sums.reverse()
+        found = [(index, self._filled(index, seed, others, sums)) for index in takers]
+        return min(found, key=lambda one: (self._price(*one), -self.rooms[one[0]], one[0]))
+
+    def _price(self, index: int, counts: Mapping[int, int]) -> float:
+        return self.costs.get(index, 0) / (sum(self.sizes[unit] * number for unit, number in counts.items()) or 1)
+
+    def _with(self, sums: int, unit: int, number: int, mask: int) -> int:
+        """The sums with up to so many units more, which are added in growing numbers."""
+        size, copies = self.sizes[unit], 1
+        while number > 0 and size:
+            more = sums | (sums << (size * min(copies, number))) & mask
+            if more == sums:
+                break
+            sums, number, copies = more, number - copies, 2 * copies
+        return sums
+
+    def _filled(self, index: int, seed: int, others: Sequence[int], sums: Sequence[int]) -> Counter[int]:
+        """The largest units that come to the largest sum; where other dimensions forbid that, what fits of it."""
+        counts, room = Counter({seed: 1}), max(0, self.rooms[index] - self.sizes[seed])
+        for unit, (before, after) in zip(others, pairwise(sums), strict=True):
+            # The largest sum of this unit and those behind it.
+            room = (before & ((1 << (room + 1)) - 1)).bit_length() - 1
+            while room >= self.sizes[unit] and counts[unit] < self.left[unit]:
+                rest = room - self.sizes[unit]
+                if not self._with(after, unit, self.left[unit] - counts[unit] - 1, (1 << (rest + 1)) - 1) >> rest & 1:
+                    break
+                counts[unit] += 1
+                if not self.nodes[index].holds(counts):
+                    counts[unit] -= 1
+                    break
+                room = rest
+        return +counts
 
 
 # Nodes that are repacked at once, and unit classes in them at most.
@@ -259,14 +347,8 @@ class NodeRepacking:
         nodes = vector_nodes(instance, pricer)
         if not nodes or len(nodes) > MANY_NODE_CLASSES or not any(costs.values()):
             return None
-        needs: dict[int, tuple[int, ...]] = {}
-        for node in nodes.values():
-            for unit, own in node.needs.items():
-                if needs.setdefault(unit, own) != own:
-                    return None
-        if len({len(node.left) for node in nodes.values()}) != 1:
-            return None
-        return cls(instance, pricer, nodes, costs, needs)
+        needs = same_needs(nodes)
+        return None if needs is None else cls(instance, pricer, nodes, costs, needs)
 
     def plans(
         self, plan: IntegerPlan, rounds: Iterator[int], work: float, deadline: float | None

@@ -132,9 +132,8 @@ class _StageSolver:
 
     def stage(self, stage: ObjectiveStage, stages: int) -> None:
         """Solve the first of so many stages that are left to be bounded, and keep its value from now on."""
-        self._results.append(
-            master_problem.StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
-        )
+        value = self._plan.value(stage.terms)
+        self._results.append(master_problem.StageResult(stage.name, value, None, proven=False, rounds=0))
         implied, limits = implied_bound(stage, self._reached), self._limits
         if implied is None:
             if self._instance.completion and limits.deadline is not None:
@@ -156,7 +155,8 @@ class _StageSolver:
             cost_bound(self._instance, self._generator.pricer, stage, self.master.rows),
         )
         if not self._is_close(stage, known):
-            self._pack(stage)
+            self._pack(stage, known)
+        if not self._is_close(stage, known):
             self._start(stage)
         if stage.brief and stage.least:
             self._lighten(stage)
@@ -182,8 +182,8 @@ class _StageSolver:
 
     def _brief_rounds(self, stage: ObjectiveStage) -> int:
         """So many rounds of pricing; with many node classes usage has a tenth of what stages took before it."""
-        before, classes = sum(one.rounds for one in self._results), len(self._instance.nodes)
         # Where arc flow closes stages, few rounds come before.
+        before, classes = sum(one.rounds for one in self._results), len(self._instance.nodes)
         least = _LEAST_BRIEF_ROUNDS if classes <= MANY_NODE_CLASSES else 0
         return _BRIEF_ROUNDS if classes <= _FEW_NODE_CLASSES or stage.maximise else max(least, before // _BRIEF_PART)
 
@@ -191,7 +191,7 @@ class _StageSolver:
         """Generate columns, and make a plan of them; some bound is ``known``."""
         limits = self._limits
         rounds = min(limits.rounds, self._brief_rounds(stage)) if stage.brief else limits.rounds
-        if not rounds:
+        if not rounds or master_problem.is_past(limits.deadline):
             return
         # Where graphs are too large for arc flow, a dive takes what is left once no better bound can be found.
         best = known if self._is_labeled(stage) else None
@@ -205,7 +205,8 @@ class _StageSolver:
 
     def _is_labeled(self, stage: ObjectiveStage) -> bool:
         """Whether nodes are vectors without graphs."""
-        return bool(vector_nodes(self._instance, self._generator.pricer)) and not filling_graphs(self._generator, stage)
+        nodes, ends = vector_nodes(self._instance, self._generator.pricer), self._limits.deadline
+        return bool(nodes) and not filling_graphs(self._generator, stage, ends)
 
     def _generated(
         self, stage: ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
@@ -261,7 +262,7 @@ class _StageSolver:
         self._take(stage, fill_greedily(self._generator, prices, deadline), work=_STARTING_WORK)
         self._fill_at_duals(stage, deadline)
 
-    def _pack(self, stage: ObjectiveStage) -> None:
+    def _pack(self, stage: ObjectiveStage, bound: int | None) -> None:
         """Pack units by size where nodes are vectors: all that are asked for, or again those that are placed."""
         instance, pricer = self._instance, self._generator.pricer
         # With few classes greedy filling at the start is as quick, and finds more where not all fits.
@@ -271,9 +272,8 @@ class _StageSolver:
         nodes = vector_nodes(instance, pricer)
         if nodes is None:
             return
-        placed = master_problem.placed_units(instance, self._plan) if self._plan.columns else instance.demands()
-        costs = {} if stage.maximise else stage.terms.nodes
-        for columns in pack_decreasing(instance, pricer, nodes, placed, costs):
+        units = master_problem.placed_units(instance, self._plan) if self._plan.columns else instance.demands()
+        for columns in pack_decreasing(instance, pricer, nodes, units, {} if stage.maximise else stage.terms.nodes):
             if self._plan.columns:
                 plan = replace(self._plan, columns=master_problem.ordered_columns(dict(columns)))
             else:
@@ -283,6 +283,8 @@ class _StageSolver:
                 self.master.add(column)
             if plan.is_feasible(instance, self.master.rows):
                 self._keep_better(stage, plan)
+            if self._is_close(stage, bound):
+                break
 
     def _follow(self, stage: ObjectiveStage, plans: Iterable[IntegerPlan], bound: int | None) -> None:
         """Take plans that are better each, until one is close to the bound."""
@@ -346,8 +348,8 @@ class _StageSolver:
             self._keep_better(stage, plan)
 
     def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
-        # A stage ends once it is proven: most of its gap is for the columns, or half of it in a brief one. With few
-        # node classes the best choice is soon known, and spares the comparison with first fit.
+        # A stage ends once it is proven: a part of its gap is for the columns. With few node classes the best choice is
+        # soon known, and spares the comparison with first fit.
         exact = len(self._instance.nodes) <= _FEW_NODE_CLASSES
         gap = stage.gap(self._limits.gap) * (1 / 2 if stage.brief else 0 if exact else _CHOICE_PART_OF_GAP)
         limits = Limits(deadline=self._limits.deadline, work=work, gap=gap)
@@ -372,15 +374,13 @@ class _StageSolver:
         self, stage: ObjectiveStage, generated: column_generation.GenerationResult, bound: int | None
     ) -> int | None:
         """Come close to the bound with whole numbers; return the bound, which may have become better."""
-        relaxation = generated.relaxation
-        if relaxation is None:
+        if (relaxation := generated.relaxation) is None:
             return bound
         if self._instance.completion and not stage.brief:
             bound = self._choose_whole_gangs(stage, relaxation, bound)
             self._note(stage, bound, generated.rounds)
-            if not self._is_close(stage, bound):
-                self._round_gangs(stage, relaxation, bound)
-                self._note(stage, bound, generated.rounds)
+            self._round_gangs(stage, relaxation, bound)
+            self._note(stage, bound, generated.rounds)
             if self._is_close(stage, bound):
                 return bound
         if len(self.master.columns) <= (_FEW_COLUMNS if self._instance.start is None else _MORE_COLUMNS):
@@ -465,7 +465,7 @@ class _StageSolver:
     def _round_gangs(self, stage: ObjectiveStage, relaxation: MasterRelaxation, bound: int | None) -> None:
         """Make gangs whole where rows decide about them, fill nodes for these, and choose some of them anew."""
         completion = self._instance.completion
-        if completion is None:
+        if completion is None or self._is_close(stage, bound):
             return
         groups, deadline = completion.decided, self._limits.deadline
         among = frozenset(gang for own in groups for gang in own)

@@ -1,5 +1,6 @@
 """Packing by size keeps to what a node takes of one kind of unit, and nodes that are repacked to all that they take."""
 
+from collections import Counter
 from itertools import count
 from operator import le
 from random import Random
@@ -59,6 +60,44 @@ def random_packing(seed):
     plan = IntegerPlan(ordered_columns(columns), tuple(demands), ())
     costs = {index: rng.randint(1, 9) for index in range(kinds)}
     return instance, nodes, costs, plan
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_each_packing_has_all_units_and_keeps_to_what_nodes_take(seed):
+    """Node classes take some unit classes only and some of each at most; there are nodes of one class for all."""
+    instance, nodes, costs, plan = random_packing(seed)
+    packed = list(pack_decreasing(instance, vector_pricer(nodes), nodes, plan.units, costs))
+    assert len(packed) > 1
+    for columns in packed:
+        counts = Counter[Column]()
+        for column, number in columns:
+            assert nodes[column.node_class].holds(dict(column.counts))
+            counts[column] += number
+        assert IntegerPlan(ordered_columns(counts), plan.units, ()).is_feasible(instance, ())
+
+
+def test_sizes_that_only_whole_fillings_bring_together_fill_two_nodes():
+    """Decreasing sizes put 44 and 38 together first, and need a third node."""
+    sizes = (44, 38, 37, 31, 25)
+    instance = MasterProblem(
+        tuple(MasterUnitClass(unit, 1 + (unit == 4)) for unit in range(5)), (MasterNodeClass(0, 9),)
+    )
+    nodes = {0: VectorNode((100,), {unit: (size,) for unit, size in enumerate(sizes)}, {})}
+    used = [
+        sum(number for _, number in columns)
+        for columns in pack_decreasing(instance, vector_pricer(nodes), nodes, instance.demands(), {0: 1})
+    ]
+    assert used[0] == min(used) == 2
+    assert max(used) == 3
+
+
+@pytest.mark.parametrize(("other", "nodes_used"), [(0, 2), (1, 4)])
+def test_whole_fillings_heed_the_dimensions_that_are_not_scarce(other, nodes_used):
+    """5, 3 and 2 fill a node of ten, unless each 5 and each 2 takes more than half of something else."""
+    instance = MasterProblem(tuple(MasterUnitClass(unit, 2) for unit in range(3)), (MasterNodeClass(0, 9),))
+    nodes = {0: VectorNode((10, 4), {0: (5, other * 3), 1: (3, 0), 2: (2, other * 3)}, {})}
+    columns = next(pack_decreasing(instance, vector_pricer(nodes), nodes, instance.demands(), {0: 1}))
+    assert sum(number for _, number in columns) == nodes_used
 
 
 @pytest.mark.parametrize("seed", range(40))
