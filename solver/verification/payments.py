@@ -19,7 +19,7 @@ from ...models.kubernetes.quantity import NANO
 from ...models.results.common import ProofKind
 from ...models.results.plan import DualRow, Number, PlanDocument, PlanStage, relative_gap
 from ...models.workload.unit_classes import Gang, UnitSet, UnitShape
-from .consumption import ConsumptionWeights
+from .consumption import ConsumptionWeights, RequestedCapacities
 from .devices import CounterStock, VerificationContext
 from .published import Finding, PoolView, nano
 from .verify import Replay
@@ -82,10 +82,13 @@ class StageForm:
         return self.price * price + (self.opened if opens else ZERO)
 
 
-def stage_form(name: str, shapes: Mapping[bytes, UnitShape], *, grouped: bool) -> StageForm | None:
+def stage_form(
+    name: str, shapes: Mapping[bytes, UnitShape], *, grouped: bool, capacities: RequestedCapacities | None = None
+) -> StageForm | None:
     """What a stage counts, by the signatures of shapes; None for one that is not read here.
 
-    ``grouped``: there are ConstraintGroups, so that units may open nodes that stages do not count.
+    ``grouped``: there are ConstraintGroups, so that units may open nodes that stages do not count. Without
+    ``capacities`` stages about these are not read.
     """
     head, _, rest = name.partition("=")
     if head == "priority":
@@ -96,6 +99,8 @@ def stage_form(name: str, shapes: Mapping[bytes, UnitShape], *, grouped: bool) -
         weights = {key: _requested_devices(shape) for key, shape in shapes.items()}
     elif head == "admitted" and rest.startswith("annotation:"):
         weights = {key: Fraction(shape.value) for key, shape in shapes.items()}
+    elif head == "admitted" and rest.startswith("capacity:") and capacities is not None:
+        weights = {key: capacities.of_unit(shape, rest.partition(":")[2]) for key, shape in shapes.items()}
     elif head == "cost":
         return StageForm(price=Fraction(1))
     elif head == FEWEST_NODES and not grouped:
@@ -289,6 +294,7 @@ def value_findings(
     numbers = Counter(one.shape.signature for _, one, counts in placed if counts)
     shapes = {one.shape.signature: one.shape for _, one, _ in placed}
     opened = {node for node, one, _ in placed if not one.node}
+    capacities = RequestedCapacities(cluster, gates)
     templates = Counter(filter(None, (template_of(node) for node in cluster.nodes.values())))
     prices = ((cluster.node_templates.get(name), number) for name, number in templates.items())
     cost = sum((Fraction(str(made.spec.price or 0)) * number for made, number in prices if made is not None), ZERO)
@@ -297,7 +303,7 @@ def value_findings(
         head, _, label = stage.stage.partition("=")
         if head == FREE_DOMAINS and (free := _free_domains(cluster, gates, opened, label)) != stage.value:
             yield Finding("PLAN-VALUE", f"the stage {stage.stage} is said to be {stage.value}, and is {free}")
-        form = stage_form(stage.stage, shapes, grouped=bool(cluster.constraint_groups))
+        form = stage_form(stage.stage, shapes, grouped=bool(cluster.constraint_groups), capacities=capacities)
         if form is None or form.is_of_devices or "annotation:" in stage.stage:
             continue
         value = sum((form.units.get(key, ZERO) * number for key, number in numbers.items()), form.price * cost)
@@ -369,12 +375,32 @@ STAGE_SENSES: Mapping[str, Literal["max", "min"]] = {
 }
 
 
-def stage_flaws(stage: PlanStage, asked: float, unplaced: Collection[UnitShape] = ()) -> list[str]:
+def widest_gap(stage: str, stages: Sequence[PlanStage], gap: float, units: int) -> float:
+    """Within which gap a stage is proven, where ``gap`` was asked for, in a plan of so many units.
+
+    Stages that follow those that were asked for are proven within a wider one (``docs/guides/plan.md``).
+    """
+    names = [one.stage for one in stages]
+    weighs = any(name.startswith("admitted=") and name != "admitted=count" for name in names)
+    follows = stage == "admitted" == names[-1] and weighs and units >= _MANY_UNITS
+    return gap * _BRIEF_GAP if follows or stage in _BRIEF_STAGES else gap
+
+
+# Of fewer units the stage that counts those that weigh nothing is proven as all others are.
+_MANY_UNITS = 2000
+_BRIEF_STAGES, _BRIEF_GAP = (PREFERENCE, LEAST_CONSUMPTION), 10
+
+
+def stage_flaws(
+    stage: PlanStage, asked: float, unplaced: Collection[UnitShape] = (), value: Fraction | None = None
+) -> list[str]:
     """What is wrong with a stage by itself: its sense, or value, bound, gap, proof and ``proven`` that do not agree.
 
-    ``unplaced`` are the units that have no place.
+    It is proven within a gap of ``asked``. ``unplaced`` are the units that have no place, ``value`` is what the stage
+    comes to where that is known.
     """
-    wrong = list(_flaws_of_sense(stage))
+    wrong = [] if value is None or _is_rounded(value, stage.value) else [f"it is {float(value):g}"]
+    wrong += _flaws_of_sense(stage)
     if stage.proof is ProofKind.WITNESS and not cannot_be_better(stage, unplaced):
         wrong.append("its value is no witness, for it may be better")
     if stage.bound is None:
@@ -384,10 +410,14 @@ def stage_flaws(stage: PlanStage, asked: float, unplaced: Collection[UnitShape] 
     wrong += ["it is beyond its bound"] if beyond else []
     if (gap is None) != (stage.gap is None) or abs((gap or 0) - (stage.gap or 0)) > _ROUNDING:
         wrong.append(f"the gap is {gap}")
-    wide = asked * _BRIEF_GAP if stage.stage in _BRIEF_STAGES else asked
-    if stage.proven and gap is not None and gap > wide + _ROUNDING:
+    if stage.proven and gap is not None and gap > asked + _ROUNDING:
         wrong.append(f"it is not proven with a gap of {gap:g}")
     return wrong
+
+
+def _is_rounded(value: Fraction, told: Number) -> bool:
+    """Whether two numbers are equal, but for the rounding of one that is written with a point."""
+    return abs(value - Fraction(str(told))) <= max(abs(value), Fraction(1)) / 10**9
 
 
 def plan_proof_flaws(document: PlanDocument) -> Iterator[str]:
@@ -417,5 +447,3 @@ def unread_plan_flaws(document: PlanDocument) -> Iterator[str]:
 
 
 _ROUNDING = 1e-9
-# Where they follow the stages that were asked for they are proven within a wider gap (``docs/guides/plan.md``).
-_BRIEF_STAGES, _BRIEF_GAP = ("preference", "least-consumption"), 10
