@@ -32,6 +32,7 @@ from ...models.workload.node_room import running_pods
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import Gang, UnitSet
+from .audit import without_never_placed
 from .audit_rows import NodeFace, most_valuable
 from .bundles import EqualBundles, NodeBundles, UnitKind
 from .consumption import ConsumptionWeights, RequestedCapacities
@@ -137,6 +138,10 @@ class _PlanBounds:
             group=question.group,
         )
         terms = {"moves": question.moves, "preempts": question.preempts}
+        given = question.caller_constraints
+        if question.cluster.constraint_groups and not (question.buy or question.quota or any(terms.values())):
+            fresh = Replay(question.cluster, gates, errors, given, True, True, deadline)
+            sets = without_never_placed(question.cluster, sets, fresh, given, deadline)
         leaving = LeavingPods(question.cluster, gates, sets, **terms) if any(terms.values()) else None
         self._leaving = leaving
         cluster = question.cluster if leaving is None else leaving.without()
@@ -153,7 +158,7 @@ class _PlanBounds:
         # Each node that is bought has such pools of its own: nothing in them has a price that all nodes share.
         self._own_pools = frozenset((one.spec.driver, one.spec.pool.name) for one in slices)
         cluster = cluster.with_nodes([node for _, node in offers], slices) if offers else cluster
-        replay = Replay(cluster, gates, errors, question.caller_constraints, True, True, deadline)
+        replay = Replay(cluster, gates, errors, given, True, True, deadline)
         there = [
             node
             for name, node in question.cluster.nodes.items()
