@@ -222,7 +222,7 @@ def derive_refusals(
         return {}
     from ..verification.refusals import CountedRefusal, RefusedUnits, derived_refusals
 
-    order = _placing_order(outcomes, sets)
+    order = placing_order(outcomes, sets)
     numbers = [number for number in order if number in failures]
 
     def steps() -> Iterator[Placement | CountedRefusal]:
@@ -260,7 +260,7 @@ def derive_refusals(
     }
 
 
-def _placing_order(outcomes: Sequence[UnitOutcome], sets: Sequence[CoupledUnits]) -> list[int]:
+def placing_order(outcomes: Sequence[UnitOutcome], sets: Sequence[CoupledUnits]) -> list[int]:
     """The numbers of units in the order in which they were placed."""
     numbers = {id(one.unit): number for number, one in enumerate(outcomes)}
     ordered = in_request_order([one.unit for one in outcomes], sets)

@@ -119,5 +119,8 @@ def audit_explanations(
     for number, verdict in audit_refusals(question, outcomes, sets, deadline, reasons).items():
         unit = outcomes[number].unit
         found[number] = replace_fields(outcomes[number], audited=verdict.is_impossible)
-        explained[id(unit)] = explained[id(unit)].audited(verdict, impossible_nodes(question, verdict))
+        own = explained[id(unit)]
+        # Units that are tied are refused together, and explained each by itself.
+        if len(own.asked) == len(verdict.reasons):
+            explained[id(unit)] = own.audited(verdict, impossible_nodes(question, verdict))
     return found, explained

@@ -29,7 +29,7 @@ from .build import PlanInstance, PlanRequest
 from .build.objectives import Goal
 from .build.units import ColocatedUnits
 from .lifted import LiftedPods
-from .master_problem import BRIEF_GAP_FACTOR, CouplingRow, PlanSolution, StageResult
+from .master_problem import CouplingRow, PlanSolution, StageResult
 from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, PlanOutcome
 from .why_not import MOST_UNIT_CLASSES, OUTBID
 
@@ -40,13 +40,14 @@ _DAEMON_SET = "DaemonSet"
 class PlanAudit:
     """What was asked, and the cluster with what is bought.
 
-    ``usable`` names the nodes that the plan may use; None: all. ``lifted`` are the running pods that may leave. The
-    rest is what narrows the queue.
+    ``usable`` names the nodes that the plan may use; None: all. ``goals`` are its stages, ``lifted`` the running pods
+    that may leave. The rest is what narrows the queue.
     """
 
     request: PlanRequest
     cluster: Cluster
     usable: Container[str] | None
+    goals: Sequence[Goal]
     namespace: str | None
     selector: str
     natural_gangs: bool
@@ -93,15 +94,12 @@ class PlanAudit:
             preempts=bool(options and options.preempts),
         )
         bounds = audited_bounds(question, answer.objective, answer.duals or (), deadline)
-        pairs = zip(answer.objective, bounds, strict=True)
-        last = self.request.last_stages
-        return replace(
-            answer,
-            objective=tuple(
-                _audited_stage(stage, bound, answer.gap * (BRIEF_GAP_FACTOR if stage.stage in last else 1))
-                for stage, bound in pairs
-            ),
+        goals = {goal.stage.name: goal.stage for goal in self.goals}
+        stages = (
+            _audited_stage(stage, bound, goals[stage.stage].gap(answer.gap) if stage.stage in goals else answer.gap)
+            for stage, bound in zip(answer.objective, bounds, strict=True)
         )
+        return replace(answer, objective=tuple(stages))
 
     def _with_units(self, answer: PlanOutcome, deadline: float) -> PlanOutcome:
         placements = [placement for _, placement in plan_placements(self.cluster, answer.units, answer.order)]

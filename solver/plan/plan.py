@@ -254,7 +254,7 @@ def plan(
 
         # Flavors that are left out of the plan are not read by the audit.
         if not interrupted and (quota is None or quota.complete):
-            judge = PlanAudit(request, cluster, usable, namespace, selector, natural_gangs, lifted)
+            judge = PlanAudit(request, cluster, usable, instance.goals, namespace, selector, natural_gangs, lifted)
             answer, interrupted = judge.audited(answer, time.audit_ends(audit))
         complete = len(answer.objective) == len(instance.goals) and not solution.interrupted
         answer = rests_on_audits(answer, complete and not buy)

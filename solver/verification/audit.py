@@ -1,9 +1,12 @@
-"""Audits of a no: every refusal is decided anew, by a formulation of the verifier's own (``existence``)."""
+"""Audits of a no: every refusal is decided anew, by formulations of the verifier's own (``existence``).
+
+Units that ConstraintGroups tie have places together or none of them has: which units these are is read here anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from time import monotonic
 
@@ -13,10 +16,15 @@ from ...models.kubernetes import extensions
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, key_of
+from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
+from ...models.workload.expansion import UnitExpander
+from ...models.workload.groups import group_members
+from ...models.workload.requested import all_units
+from ...models.workload.unit_classes import UnitSet
+from ...models.workload.units import Unit
 from .audit_rows import NodeFace, most_valuable
 from .bundles import NodeBundles, UnitKind
-from .existence import Audit, NodeAudit
+from .existence import Audit, NodeAudit, SeatedUnits, TiedAudit, TyingGroup
 from .payments import SharedPrices
 from .reasons import ReasonAudit, ReasonSet, ReasonVerdict
 from .state import ExpressionTimeoutError
@@ -50,9 +58,91 @@ class RefusalVerdict:
         return all(one is Audit.IMPOSSIBLE for one in self.nodes)
 
 
+@dataclass(eq=False, slots=True)
+class TiedUnits:
+    """Units that have places together or not at all: seats, of which each is on one node, and the groups."""
+
+    seats: list[list[Unit]]
+    groups: list[TyingGroup] = field(default_factory=list)
+    nodes: tuple[Node, ...] = ()
+
+    @property
+    def units(self) -> Iterator[Unit]:
+        """Yield all units."""
+        for seat in self.seats:
+            yield from seat
+
+    def seated(self) -> Iterator[SeatedUnits]:
+        """Yield the seats as an audit takes them."""
+        for seat in self.seats:
+            pods = tuple(unit.pod for unit in seat if unit.pod is not None)
+            refs = {ref.key: ref for unit in seat for ref in unit.requested_claims}
+            claims = tuple(ref.claim for ref in refs.values() if ref.claim is not None)
+            yield SeatedUnits(pods, claims, tuple(one for unit in seat for one in unit.existing_allocations()))
+
+
+def tied_units(cluster: Cluster, units: Sequence[Unit], there: Sequence[Unit] | None = None) -> list[TiedUnits]:
+    """The units that hard entries of ConstraintGroups tie, or the label of nodes.
+
+    Groups may speak of the units that are ``there``; None: those of the cluster. Units that share a claim to allocate
+    have one seat. Raises ``GroupError`` for a group that is wrong.
+    """
+    seats: dict[int, tuple[set[ObjectKey], list[Unit]]] = {}
+    seat_of: dict[ObjectKey, int] = {}
+    for number, unit in enumerate(units):
+        keys = {ref.key for ref in unit.requested_claims}
+        sharing = [seats.pop(place) for place in sorted({seat_of[key] for key in keys if key in seat_of})]
+        keys.update(*(own for own, _ in sharing))
+        seats[number] = keys, [*(one for _, own in sharing for one in own), unit]
+        seat_of.update(dict.fromkeys(keys, number))
+    found = [(keys, TiedUnits([own])) for keys, own in seats.values()]
+    for group in cluster.constraint_groups.values():
+        if group.spec.same_node_label or any(one.weight is None for one in group.spec.constraints or ()):
+            members = frozenset(group_members(group, cluster, there))
+            tied = [one for one in found if not members.isdisjoint(one[0])]
+            if tied:
+                whole = TiedUnits([], [*(one for _, own in tied for one in own.groups), (group, members)])
+                whole.seats += [seat for _, own in tied for seat in own.seats]
+                found = [one for one in found if one not in tied]
+                found.append((set[ObjectKey]().union(*(keys for keys, _ in tied)), whole))
+    return [one for _, one in found if one.groups]
+
+
+def without_never_placed(
+    cluster: Cluster,
+    sets: Sequence[UnitSet],
+    replay: Replay,
+    caller_constraints: Sequence[extensions.CallerConstraint],
+    deadline: float | None,
+) -> Sequence[UnitSet]:
+    """The queue of a plan without units that are tied and have no places together, whatever else is planned."""
+    expander = UnitExpander(cluster, replay.context.gates)
+    # Pods of DaemonSets have their places before all others.
+    free = [(place, number) for place, one in enumerate(sets) if not one.node for number in one.numbers]
+    if len(free) > _MOST_UNITS:
+        return sets
+    units = [expander.unit(sets[place], number) for place, number in free]
+    queued = {(unit.pod is None, unit.namespace, unit.name) for unit in units}
+    others = [one for one in all_units(cluster) if (one.pod is None, one.namespace, one.name) not in queued]
+    names, never = {id(unit): name for unit, name in zip(units, free, strict=True)}, set[tuple[int, int]]()
+    nodes = tuple(cluster.nodes.values())
+    for tied in tied_units(cluster, units, [*others, *units]):
+        own = TiedAudit(replay.context, replay.loads, nodes, caller_constraints, deadline)
+        if own.is_impossible(list(tied.seated()), tied.groups):
+            never.update(names[id(unit)] for unit in tied.units)
+    return [
+        one._replace(numbers=[number for number in one.numbers if (place, number) not in never])
+        for place, one in enumerate(sets)
+    ]
+
+
+# Of more, no set is looked at.
+_MOST_UNITS = 2_000
+
+
 def audit(
     cluster: Cluster,
-    steps: Iterable[Placement | Refusal],
+    steps: Iterable[Placement | Refusal | TiedUnits],
     gates: FeatureGates,
     *,
     cel_errors: str = "strict",
@@ -61,7 +151,8 @@ def audit(
 ) -> list[RefusalVerdict]:
     """Decide anew, for every refusal and each of its nodes, whether the claims have no allocation there.
 
-    Its sets of reasons are audited as well (``reasons``). The other arguments are as for ``verify``; a refused unit
+    Its sets of reasons are audited as well (``reasons``). Of units that are tied the verdict is about all nodes, and
+    says no more than that they have no places together. The other arguments are as for ``verify``; what is refused
     sees what placements before it leave. Nodes for which there is no time are undecided. What devices take of
     nodes, and what couples units, is left aside: it could only refuse more.
     """
@@ -70,6 +161,10 @@ def audit(
     for step in steps:
         if isinstance(step, Refusal):
             found.append(_RefusalAudit(replay, step, caller_constraints, deadline).verdict())
+        elif isinstance(step, TiedUnits):
+            own = TiedAudit(replay.context, replay.loads, step.nodes, caller_constraints, deadline)
+            never = own.is_impossible(list(step.seated()), step.groups)
+            found.append(RefusalVerdict((Audit.IMPOSSIBLE if never else Audit.UNDECIDED,) * len(step.nodes)))
         else:
             replay.enter(step)
     return found

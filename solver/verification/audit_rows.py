@@ -77,8 +77,11 @@ def run_audit(solver: CpSolver, model: CpModel) -> CpSolverStatus:
     return found[0]
 
 
-def make_choices(model: CpModel, options: Sequence[DeviceOption]) -> list[Choice]:
-    """Make the Booleans: one option of each request, and as many devices of it as it asks for (PRE-7, PRE-11)."""
+def make_choices(model: CpModel, options: Sequence[DeviceOption], asked: IntVar | None = None) -> list[Choice]:
+    """Make the Booleans: one option of each request, and as many devices of it as it asks for (PRE-7, PRE-11).
+
+    ``asked`` says whether the claims are to have devices at all; None: they are.
+    """
     choices: list[Choice] = []
     by_request: dict[tuple[int, str], list[IntVar]] = defaultdict(list)
     for option in options:
@@ -88,7 +91,10 @@ def make_choices(model: CpModel, options: Sequence[DeviceOption]) -> list[Choice
         model.add(sum(one.taken for one in own) == option.count * chosen)
         choices += own
     for alternatives in by_request.values():
-        model.add_exactly_one(alternatives)
+        if asked is None:
+            model.add_exactly_one(alternatives)
+        else:
+            model.add(sum(alternatives) == asked)
     for claim in {option.claim for option in options}:
         model.add(sum(one.taken for one in choices if one.option.claim == claim) <= MAX_RESULTS)
     return choices

@@ -32,9 +32,10 @@ from ...models.workload.node_room import running_pods
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import Gang, UnitSet
+from .audit import without_never_placed
 from .audit_rows import NodeFace, most_valuable
 from .bundles import EqualBundles, NodeBundles, UnitKind
-from .consumption import ConsumptionWeights
+from .consumption import ConsumptionWeights, RequestedCapacities
 from .payments import (
     FEWEST_NODES,
     ZERO,
@@ -137,6 +138,10 @@ class _PlanBounds:
             group=question.group,
         )
         terms = {"moves": question.moves, "preempts": question.preempts}
+        given = question.caller_constraints
+        if question.cluster.constraint_groups and not (question.buy or question.quota or any(terms.values())):
+            fresh = Replay(question.cluster, gates, errors, given, True, True, deadline)
+            sets = without_never_placed(question.cluster, sets, fresh, given, deadline)
         leaving = LeavingPods(question.cluster, gates, sets, **terms) if any(terms.values()) else None
         self._leaving = leaving
         cluster = question.cluster if leaving is None else leaving.without()
@@ -153,7 +158,7 @@ class _PlanBounds:
         # Each node that is bought has such pools of its own: nothing in them has a price that all nodes share.
         self._own_pools = frozenset((one.spec.driver, one.spec.pool.name) for one in slices)
         cluster = cluster.with_nodes([node for _, node in offers], slices) if offers else cluster
-        replay = Replay(cluster, gates, errors, question.caller_constraints, True, True, deadline)
+        replay = Replay(cluster, gates, errors, given, True, True, deadline)
         there = [
             node
             for name, node in question.cluster.nodes.items()
@@ -175,6 +180,8 @@ class _PlanBounds:
             number = total if limit is None else min(limit, total)
             self._nodes.append(_NodeKind(bundles(node), number, Fraction(str(template.spec.price or 0)), opens=True))
         self._known: dict[tuple[NodeFace, tuple[Fraction, ...]], Fraction | None] = {}
+        capacities = RequestedCapacities(question.cluster, gates, deadline)
+        self._forms = {name: self._form(name, capacities) for name in names}
 
     def _read_rules(self, cluster: Cluster) -> tuple[PlacedPods | None, PodSeparation]:
         """The pods that run, and rules about one another; where some of these may leave they are left aside."""
@@ -192,7 +199,7 @@ class _PlanBounds:
         self, stage: PlanStage, earlier: Sequence[tuple[PlanStage, Fraction | None]], rows: Sequence[DualRow]
     ) -> Fraction | None:
         """Bound a stage: by bounds of stages that it is the sum of, by its duals, and by what there is at all."""
-        form = self._form(stage.stage)
+        form = self._forms[stage.stage]
         if form is None:
             return self._counted(stage, earlier)
         sign = 1 if stage.sense == "max" else -1
@@ -229,15 +236,16 @@ class _PlanBounds:
         counted = floor(max(counts, default=ZERO)) - self._queued.of_nodes.total() - made
         return least_spread(max(0, counted), sum(node.number for node in self._nodes))
 
-    def _form(self, name: str) -> StageForm | None:
+    def _form(self, name: str, capacities: RequestedCapacities) -> StageForm | None:
         """What a stage counts; None for one that is not read here."""
         shapes = {key: one.shape for key, one in self._queued.kinds.items()}
-        is_about_units = name.partition("=")[0] in ("priority", "admitted") and name != "admitted=devices"
+        of_devices = name.startswith(("admitted=devices", "admitted=capacity:"))
+        is_about_units = name.partition("=")[0] in ("priority", "admitted") and not of_devices
         if self._leaving is not None and not is_about_units:
             # Whether claims that are free then ask for devices anew is not read here.
             weights = self._leaving.weights(name)
             return None if weights is None else StageForm(leaving=weights)
-        form = stage_form(name, shapes, grouped=bool(self._question.cluster.constraint_groups))
+        form = stage_form(name, shapes, grouped=bool(self._question.cluster.constraint_groups), capacities=capacities)
         # What there is of each kind is not known where nodes are bought.
         return None if form is not None and form.consumption and self._question.buy else form
 
@@ -253,7 +261,7 @@ class _PlanBounds:
         """The sum of the bounds of earlier stages that together count what this one does."""
         left, total = form.terms, ZERO
         for one, bound in earlier:
-            own = self._form(one.stage)
+            own = self._forms[one.stage]
             if (
                 own
                 and own.terms
@@ -277,7 +285,7 @@ class _PlanBounds:
         whole, constant = StageForm().plus(form, Fraction(sign)), ZERO
         for one, _ in earlier:
             factor = payments.stages.get(one.stage, ZERO)
-            own = self._form(one.stage) if factor > 0 else None
+            own = self._forms[one.stage] if factor > 0 else None
             if own is not None:
                 side = 1 if one.sense == "max" else -1
                 whole = whole.plus(own, factor * side)
@@ -291,20 +299,9 @@ class _PlanBounds:
             payments.places = kept
         constant += worth_of_shared(payments.shared, self._context, [node.bundles.node for node in self._nodes])
         payments.shared = self._with_costs(payments.shared, whole)
-        gone, staying = self._leaving_worth(whole)
+        gone, staying = self._leaving.worth(whole.leaving) if self._leaving else (ZERO, {})
         nodes = self._nodes_worth(whole, payments, staying)
         return None if nodes is None else sign * (constant + gone + self._units_worth(whole, payments) + nodes)
-
-    def _leaving_worth(self, whole: StageForm) -> tuple[Fraction, Mapping[ObjectKey, Fraction]]:
-        """What running pods are worth if all that may leave do, in the better way, and each one more if it stays."""
-        total, staying = ZERO, {}
-        for one in self._leaving.pods if self._leaving else ():
-            lost, moved = whole.leaving.get(one.key, (ZERO, ZERO))
-            best = max([lost] * one.may_be_lost + [moved] * one.may_move)
-            total += best
-            if best < 0:
-                staying[one.key] = -best
-        return total, staying
 
     def _with_costs(self, shared: SharedPrices, form: StageForm) -> SharedPrices:
         """Prices with what a form, which costs, counts of devices."""
@@ -334,7 +331,7 @@ class _PlanBounds:
         payments.places = {(key, domain): cost for key, cost in costs.items() for domain in domains}
         counted: set[bytes] = set()
         for known, _ in earlier:
-            own = self._form(known.stage)
+            own = self._forms[known.stage]
             if own and own.units and known.sense == "max" and counted.isdisjoint(own.units):
                 counted.update(own.units)
                 numbers = {key: one.units for key, one in self._queued.kinds.items()}

@@ -323,19 +323,15 @@ class GroupRules:
     def _covered(
         self, entry: extensions.Entry, claim: str, final: FinalClaim
     ) -> Iterator[tuple[Node | None, PublishedDevice, RequestSpec]]:
-        """Yield the devices that an entry covers, each with its node and the spec of its request.
-
-        CON-1: a reference is ``REQUEST``, or after ``CLAIM/`` what a claim's own entry would say.
-        """
-        pieces = [text.partition("/") for text in entry.requests or ()]
-        own = tuple(tail if slash else head for head, slash, tail in pieces if not slash or head == claim)
-        if entry.requests and not own:
+        """Yield the devices that an entry covers, each with its node and the spec of its request."""
+        own = entry_of_claim(entry, claim)
+        if own is None:
             return
         results = final.allocation.devices.results or ()
         requested = selected_requests(final.claim, {result.request for result in results})
         for result in results:
             device = self._device(device_id(result), final.node)
-            if device is not None and covers(extensions.Entry(requests=own), result.request):
+            if device is not None and covers(own, result.request):
                 yield final.node, device, (requested.get(result.request) or ExactDeviceRequest())
 
     def _device(self, device: DeviceId, node: Node | None) -> PublishedDevice | None:
@@ -362,6 +358,16 @@ class GroupRules:
             if final.node is None and not any(is_usable_on(final.allocation, node) for node in there):
                 name = "/".join(key_of(final.claim.metadata))
                 yield Finding("NODE-2", f"claim {name} is allocated where label {label} has another value")
+
+
+def entry_of_claim(entry: extensions.Entry, claim: str) -> extensions.Entry | None:
+    """The requests of a group's entry as an entry of one claim has them; None: it is about none of the claim's.
+
+    CON-1: a reference is ``REQUEST``, or after ``CLAIM/`` what a claim's own entry would say.
+    """
+    pieces = [text.partition("/") for text in entry.requests or ()]
+    own = tuple(tail if slash else head for head, slash, tail in pieces if not slash or head == claim)
+    return None if entry.requests and not own else extensions.Entry(requests=own)
 
 
 class MemberClaims:

@@ -24,7 +24,7 @@ from ...models.results.comparison import (
 from ...models.results.purchases import PurchaseAnswer, PurchaseComparisonDocument
 from .documents import LATE, CheckQuestion, Lines, UnitCheck, line
 from .node_pools import NodePoolReading
-from .payments import stage_flaws
+from .payments import stage_flaws, widest_gap
 from .published import PublishedDevice
 from .verify import Replay
 
@@ -135,7 +135,8 @@ def plan_comparison_lines(document: PlanComparisonDocument, _: FeatureGates, que
             _NO_PLACEMENTS,
         )
         for stage in one.objective:
-            yield line(one.label, f"{stage.stage} is {stage.value}", stage_flaws(stage, document.gap), _NO_PLACEMENTS)
+            gap = widest_gap(stage.stage, one.objective, document.gap, document.asked)
+            yield line(one.label, f"{stage.stage} is {stage.value}", stage_flaws(stage, gap), _NO_PLACEMENTS)
     if question.is_late:
         yield line("document", "planners", [], LATE)
 

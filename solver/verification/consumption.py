@@ -1,19 +1,28 @@
-"""What devices consume, in the stage ``least-consumption``: read again from the slices, as the guide says.
+"""What devices consume, in the stage ``least-consumption``, and what units take in ``admitted=capacity:NAME``.
 
-A kind is a driver with the name of a counter or of a capacity. Its weight is the inverse of what slices publish of it.
-All kinds of a driver weigh alike, and an average card, or device with capacities that count, is 1,000,000. Amounts are
-rounded up.
+Both are read again from the slices, as the guide says. A kind is a driver with the name of a counter or of a capacity.
+Its weight is the inverse of what slices publish of it. All kinds of a driver weigh alike, and an average card, or
+device with capacities that count, is 1,000,000. Amounts are rounded up.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 
 from ...models.cluster.cluster import Cluster
-from .published import PublishedDevice, nano
+from ...models.kubernetes.claims import RequestSpec
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import PoolId
+from ...models.kubernetes.node_templates import slices_from_template
+from ...models.kubernetes.quantity import NANO
+from ...models.workload.unit_classes import UnitShape
+from .equal_devices import EqualDevices
+from .published import PublishedDevice, nano, published_devices
+from .state import VerifierExpressions
 
 _FULL = 1_000_000
 _Kind = tuple[str, str]
@@ -62,3 +71,87 @@ def _weights(totals: Mapping[_Kind, int], holders: Mapping[str, int]) -> Mapping
 def _weighed(weights: Mapping[_Kind, Fraction], entry: PublishedDevice, amounts: Iterable[tuple[str, int]]) -> int:
     driver = entry.id[0]
     return sum(ceil(amount * weights.get((driver, name), 0)) for name, amount in amounts if amount > 0)
+
+
+class RequestedCapacities:
+    """What units take of capacities: for each request of the smallest device of the input that its selectors let serve.
+
+    Devices are those of the newest generation of each pool, and of NodeTemplates. One that is not shared is taken
+    whole. Of a shared one a request takes what it asks for, else what the policy has for a default, else all. A request
+    that no device with this capacity serves takes what it asks for. Of alternatives the one counts that takes least.
+    Raises ``ExpressionTimeoutError`` past ``deadline``.
+    """
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates, deadline: float | None = None) -> None:
+        self._cluster = cluster
+        self._sharing = gates.consumable_capacity
+        self._expressions = VerifierExpressions(gates, deadline)
+
+    @cached_property
+    def _devices(self) -> list[PublishedDevice]:
+        generations: dict[PoolId, int] = {}
+        for one in self._cluster.slices:
+            pool = one.spec.driver, one.spec.pool.name
+            generations[pool] = max(one.spec.pool.generation, generations.get(pool, 0))
+        found = published_devices(self._cluster.slices)
+        found_now = [one for one in found if one.slice.spec.pool.generation == generations[one.pool_id]]
+        made = (slices_from_template(one, name) for name, one in self._cluster.node_templates.items())
+        return found_now + [device for slices in made for device in published_devices(slices)]
+
+    def of_unit(self, shape: UnitShape, name: str) -> Fraction:
+        """What the requests of a unit take of the capacity of this name, in its own unit."""
+        total = 0
+        for claim in shape.claims:
+            for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
+                specs = (*([request.exactly] if request.exactly else ()), *(request.first_available or ()))
+                total += min((self._of_request(one, name) for one in specs), default=0)
+        return Fraction(total, NANO)
+
+    def _of_request(self, requested: RequestSpec, name: str) -> int:
+        amounts = (requested.capacity.requests if requested.capacity else None) or {}
+        asked = nano(amounts[name]) if name in amounts else 0
+        known = self._cluster.classes.get(requested.device_class_name)
+        selectors = (*((known.spec.selectors if known else None) or ()), *(requested.selectors or ()))
+        texts = [one.cel.expression for one in selectors if one.cel is not None]
+        least = None
+        if known is not None and len(texts) == len(selectors):
+            least = self._least(name, asked, tuple(texts))
+        count = 1 if requested.count is None else requested.count
+        return count * (asked if least is None else least)
+
+    def _least(self, name: str, asked: int, texts: tuple[str, ...]) -> int | None:
+        """What is taken of the smallest device, of those that are equal to the selectors asking one alone."""
+        key = name, asked, texts
+        if key not in self._known:
+            by_amount: dict[int, list[PublishedDevice]] = defaultdict(list)
+            for entry in self._devices:
+                taken = self._taken(entry, name, asked)
+                if taken is not None:
+                    by_amount[taken].append(entry)
+            serving = (taken for taken in sorted(by_amount) if self._any_serves(by_amount[taken], texts))
+            self._known[key] = next(serving, None)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, int, tuple[str, ...]], int | None]:
+        return {}
+
+    def _taken(self, entry: PublishedDevice, name: str, asked: int) -> int | None:
+        offered = (entry.device.capacity or {}).get(name)
+        if offered is None or nano(offered.value) < asked:
+            return None
+        if not (self._sharing and entry.device.allow_multiple_allocations):
+            return nano(offered.value)
+        default = offered.request_policy.default if offered.request_policy else None
+        return asked or nano(offered.value if default is None else default)
+
+    def _any_serves(self, entries: Iterable[PublishedDevice], texts: tuple[str, ...]) -> bool:
+        equal, seen = EqualDevices(texts), set()
+        for entry in entries:
+            key = equal.key(entry)
+            if key is not None and key in seen:
+                continue
+            seen.add(key)
+            if all(self._expressions.refuses(text, entry) is None for text in texts):
+                return True
+        return False

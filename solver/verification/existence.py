@@ -12,24 +12,29 @@ unlike the engines.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from ...models.cluster.node_fit import SelectorError
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes import extensions
-from ...models.kubernetes.claims import DeviceRequestAllocationResult, RequestSpec, ResourceClaim
-from ...models.kubernetes.core import Node
+from ...models.kubernetes.claims import AllocationResult, DeviceRequestAllocationResult, RequestSpec, ResourceClaim
+from ...models.kubernetes.core import Node, Pod
+from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.kubernetes.quantity import Quantity
-from .audit_rows import AuditRows, Choice, audit_solver, make_choices, run_audit
-from .claims import EntryRules
-from .constraints import ConstraintRules, Entry, Relation
+from .audit_rows import AuditRows, Choice, audit_solver, make_choices, post_at_most, run_audit
+from .claims import EntryRules, entry_of_claim, is_usable_on
+from .constraints import ConstraintRules, Entry, Relation, covers
 from .devices import ClaimContext, ResultDevice, ResultDeviceRules, VerificationContext, groups_of
+from .nodes import NodeLoads, node_findings
 from .offers import DeviceOption, NodeOffers
 from .published import Finding, PublishedDevice
-from .requests import is_admin
+from .requests import all_requested, is_admin
 from .state import ExpressionTimeoutError, UnitUsage
 from .topology import TopologyRules
 from .topology_rows import post_shape
@@ -112,8 +117,8 @@ class NodeAudit(NodeOffers):
         choices = make_choices(model, options)
         rows = AuditRows(model, choices)
         self.bound_devices(rows)
-        self._bound_counters(rows)
-        self._bound_groups(rows)
+        self.bound_counters(rows)
+        self.bound_groups(rows)
         for claim, entries in enumerate(self.entries):
             for entry in entries:
                 self.bound_entry(model, rows, entry, rows.covered(claim, entry))
@@ -165,7 +170,7 @@ class NodeAudit(NodeOffers):
         for name, parts in drawn.items():
             rows.at_most(parts, left[name])
 
-    def _bound_counters(self, rows: AuditRows) -> None:
+    def bound_counters(self, rows: AuditRows) -> None:
         """CTR-2, CTR-3: no pool's counters are overdrawn; pools where devices give are left to the judges."""
         for view, own in rows.by_pool().items():
             drawing = [one for one in own if self.draws(one.entry)]
@@ -181,7 +186,7 @@ class NodeAudit(NodeOffers):
             for key, parts in drawn.items():
                 rows.at_most_of(parts, left[key])
 
-    def _bound_groups(self, rows: AuditRows) -> None:
+    def bound_groups(self, rows: AuditRows) -> None:
         """GRP-2, GRP-3: what is taken of a counter set has a group in common, also with what is held."""
         for view, own in rows.by_pool().items():
             sets: dict[str, list[tuple[Choice, frozenset[str]]]] = defaultdict(list)
@@ -244,6 +249,141 @@ class NodeAudit(NodeOffers):
                 if members and next(self._entry_rules.findings(entry, members, self._node), None) is not None:
                     return scope
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class SeatedUnits:
+    """Units that go to one node: their pods, the claims to allocate, and what their other claims hold already."""
+
+    pods: tuple[Pod, ...]
+    claims: tuple[ResourceClaim, ...]
+    earlier: tuple[AllocationResult, ...] = ()
+
+
+TyingGroup = tuple[extensions.ConstraintGroup, Collection[ObjectKey]]
+"""A ConstraintGroup, and the claims that it is about."""
+
+
+class TiedAudit:
+    """The question whether units that ConstraintGroups tie have places together, with devices, on these nodes.
+
+    A Boolean says for each unit and node whether it goes there, and one for each request and device there what it has.
+    Rows are those of ``NodeAudit``, what pods take of nodes, one value of a node label, and entries of groups about
+    attributes. Other entries of groups, shapes, what members hold already, and rules of pods about one another are left
+    aside: they could only refuse more. So only a no is known.
+    """
+
+    def __init__(
+        self,
+        context: VerificationContext,
+        loads: NodeLoads,
+        nodes: Sequence[Node],
+        caller_constraints: Sequence[extensions.CallerConstraint] = (),
+        deadline: float | None = None,
+    ) -> None:
+        from ortools.sat.python import cp_model
+
+        self._context, self._loads, self._nodes = context, loads, nodes
+        self._caller_constraints, self._deadline = caller_constraints, deadline
+        self._model = cp_model.CpModel()
+        self._choices: list[Choice] = []
+        # By number, as options have it.
+        self._claims: list[ObjectKey] = []
+        self._there: list[tuple[SeatedUnits, Node, IntVar]] = []
+
+    def is_impossible(self, seats: Sequence[SeatedUnits], groups: Sequence[TyingGroup]) -> bool:
+        """Whether they have no places together; False says nothing."""
+        from ortools.sat.python import cp_model
+
+        if any(is_admin(one) for seat in seats for claim in seat.claims for _, one in all_requested(claim)):
+            return False
+        try:
+            for seat in seats:
+                there = [one for node in self._nodes if (one := self._on(seat, node)) is not None]
+                if len(self._choices) > _MOST_CHOICES or self._is_late:
+                    return False
+                if not there:
+                    return True
+                self._model.add_exactly_one(there)
+                self._claims += [key_of(claim.metadata) for claim in seat.claims]
+        except (ExpressionTimeoutError, SelectorError):
+            return False
+        self._bound_nodes()
+        for group, members in groups:
+            self._bound_group(group, members)
+        solver = audit_solver(self._deadline)
+        return solver is not None and run_audit(solver, self._model) == cp_model.INFEASIBLE
+
+    @property
+    def _is_late(self) -> bool:
+        return self._deadline is not None and monotonic() > self._deadline
+
+    def _on(self, seat: SeatedUnits, node: Node) -> IntVar | None:
+        """The Boolean of a node that suits the units; None where they find no devices, each request by itself."""
+        if self._is_late or not all(is_usable_on(one, node) for one in seat.earlier):
+            return None
+        if any(next(node_findings(pod, node), None) for pod in seat.pods):
+            return None
+        claims = [self._loads.claim_on(claim, node) for claim in seat.claims]
+        audit = NodeAudit(self._context, claims, node, self._caller_constraints, self._deadline)
+        try:
+            options = [option for number in range(len(claims)) for option in audit.options(number)]
+        except NoAllocationError:
+            return None
+        first, there = len(self._claims), self._model.new_bool_var("")
+        choices = make_choices(self._model, [replace(one, claim=first + one.claim) for one in options], there)
+        rows = AuditRows(self._model, choices)
+        for number, entries in enumerate(audit.entries):
+            for entry in entries:
+                if not isinstance(entry, extensions.Entry) or entry.topology is None:
+                    audit.bound_entry(self._model, rows, entry, rows.covered(first + number, entry))
+        self._choices += choices
+        self._there.append((seat, node, there))
+        return there
+
+    def _bound_nodes(self) -> None:
+        """Devices, counters and groups of devices on all nodes, and what pods take of each node."""
+        reader = NodeAudit(self._context, [], self._nodes[0])
+        devices: dict[int, list[Choice]] = defaultdict(list)
+        for one in self._choices:
+            devices[id(one.entry.device)].append(one)
+        for own in devices.values():
+            reader.bound_devices(AuditRows(self._model, own))
+        rows = AuditRows(self._model, self._choices)
+        reader.bound_counters(rows)
+        reader.bound_groups(rows)
+        needs: dict[str, dict[str, list[tuple[IntVar, int]]]] = defaultdict(dict)
+        for seat, node, there in self._there:
+            for pod in seat.pods:
+                for name, amount in self._loads.needs(pod, node).items():
+                    needs[node.metadata.name].setdefault(name, []).append((there, amount))
+        for node in self._nodes:
+            left = self._loads.left(node)
+            for name, parts in needs[node.metadata.name].items() if left is not None else ():
+                if left is not None and (name in left or name != "pods"):
+                    post_at_most(self._model, parts, max(0, left[name]))
+
+    def _bound_group(self, group: extensions.ConstraintGroup, members: Collection[ObjectKey]) -> None:
+        """Entries about attributes over the devices of all members, and the value of the label of their nodes."""
+        rows, reader = AuditRows(self._model, self._choices), NodeAudit(self._context, [], self._nodes[0])
+        for entry in group.spec.constraints or ():
+            if entry.weight is None and reader.relation(entry) is not None:
+                of_claims = [entry_of_claim(entry, name) if (n, name) in members else None for n, name in self._claims]
+                pairs = ((one, of_claims[one.option.claim]) for one in self._choices)
+                own = [one for one, of_claim in pairs if of_claim is not None and covers(of_claim, one.option.name)]
+                reader.bound_entry(self._model, rows, entry, own)
+        if not group.spec.same_node_label:
+            return
+        values: dict[str, IntVar] = {}
+        for seat, node, there in self._there:
+            value = (node.metadata.labels or {}).get(group.spec.same_node_label)
+            if any(key_of(one.metadata) in members and one.spec.devices.requests for one in seat.claims):
+                chosen = values.setdefault(value, self._model.new_bool_var("")) if value is not None else 0
+                self._model.add(there <= chosen)
+        self._model.add_at_most_one(values.values())
+
+
+_MOST_CHOICES = 20_000
 
 
 # What results repeat of requests and devices; there is no claim yet that would say it.

@@ -1,5 +1,7 @@
 """Whether a pod may be on its node: the rules for nodes and the room beside other pods, read anew from the manifests.
 
+Whether nodes may be bought is here, too: what NodeTemplates, NodePools and reservations allow (PLAN-LIMIT).
+
 A resource that a device class backs is no matter of rooms on a node without a device plugin for it (KEP-5004).
 """
 
@@ -15,10 +17,13 @@ from msgspec.structs import replace
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import node_matches, tolerates
 from ...models.formats.decode import QuantityText
+from ...models.kubernetes import karpenter
 from ...models.kubernetes.claims import DeviceClass, ResourceClaim
 from ...models.kubernetes.core import Node, NodeSelector, Pod, PodResourceClaim, PodSpec, Taint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
+from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
+from ...models.kubernetes.quantity import Quantity
 from ...models.workload.requests import format_amount
 from .pod_amounts import MADE_FOR_ENTRY, DeviceDraws, HeldClaim, asked_by, named_for_the_pod, pod_takes, whole_amounts
 from .published import Finding
@@ -346,3 +351,66 @@ def _extended_owners(cluster: Cluster) -> Iterator[tuple[ObjectKey, str]]:
 
 def _is_extended(claim: ResourceClaim) -> bool:
     return (claim.metadata.annotations or {}).get(_EXTENDED) == "true"
+
+
+def template_of(node: Node) -> str:
+    """The NodeTemplate that a node is to be made from; empty for one that is there."""
+    return (node.metadata.annotations or {}).get(NODE_TEMPLATE_ANNOTATION, "")
+
+
+def purchase_findings(cluster: Cluster) -> Iterator[Finding]:
+    """Nodes to be bought that templates, pools or reservations do not allow; ``cluster`` has them among its nodes."""
+    new = [node for node in cluster.nodes.values() if template_of(node)]
+    made = Counter(map(template_of, new))
+    for name, number in made.items():
+        most = cluster.node_templates[name].spec.limit if name in cluster.node_templates else 0
+        if most is not None and number > most:
+            yield Finding("PLAN-LIMIT", f"{number} nodes of NodeTemplate {name} are bought, there are {most}")
+    for pool in {_label(node, karpenter.NODE_POOL_LABEL) for node in new}:
+        yield from _pool_findings(cluster, pool)
+    for kind in cluster.objects(karpenter.InstanceType).values() if new else ():
+        own = [node for node in new if _label(node, karpenter.INSTANCE_TYPE_LABEL) == kind.metadata.name]
+        yield from _reservation_findings(kind, own)
+
+
+def _pool_findings(cluster: Cluster, name: str) -> Iterator[Finding]:
+    """What nodes of a pool have together, those that only have a claim yet included, is within its limits."""
+    pool = cluster.objects(karpenter.NodePool).get(name)
+    claims = cluster.objects(karpenter.NodeClaim).values()
+    joined = cluster.nodes.keys() - {""}
+    joining = [one for one in claims if one.status is None or one.status.node_name not in joined]
+    there: list[Node | karpenter.NodeClaim] = [*cluster.nodes.values(), *joining]
+    own = [one.status for one in there if _label(one, karpenter.NODE_POOL_LABEL) == name]
+    for resource, limit in sorted((pool.spec.limits or {}).items()) if pool else ():
+        known = [(status.capacity or status.allocatable or {}) if status else {} for status in own]
+        amounts = ["1" if resource == "nodes" else amounts.get(resource, "0") for amounts in known]
+        if sum(Quantity.parse(amount).nano for amount in amounts) > Quantity.parse(limit).nano:
+            yield Finding("PLAN-LIMIT", f"the nodes of NodePool {name} have more {resource} than its limit {limit}")
+
+
+def _reservation_findings(kind: karpenter.InstanceType, nodes: Sequence[Node]) -> Iterator[Finding]:
+    """Nodes that only reservations can give are no more than these have left."""
+    offerings = kind.spec.offerings or ()
+    used: Counter[tuple[int, ...]] = Counter()
+    for node in nodes:
+        fitting = tuple(number for number, one in enumerate(offerings) if one.available and _may_be(node, one))
+        if all(offerings[number].reservation_capacity is not None for number in fitting):
+            used[fitting] += 1
+    for fitting, number in used.items():
+        left = sum(offerings[one].reservation_capacity or 0 for one in fitting)
+        if number > left:
+            yield Finding("PLAN-LIMIT", f"{number} nodes of {kind.metadata.name} are reserved, there are {left} left")
+
+
+def _may_be(node: Node, offering: karpenter.Offering) -> bool:
+    """Whether none of the node's labels is another in the offering."""
+    labels = node.metadata.labels or {}
+    return all(
+        labels[one.key] in (one.values or ())
+        for one in offering.requirements or ()
+        if one.operator == "In" and one.key in labels
+    )
+
+
+def _label(one: Node | karpenter.NodeClaim, label: str) -> str:
+    return (one.metadata.labels or {}).get(label, "")

@@ -10,18 +10,17 @@ from math import gcd, lcm
 from typing import Literal
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes import karpenter
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import VALUE_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
-from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
-from ...models.kubernetes.quantity import NANO, Quantity
+from ...models.kubernetes.quantity import NANO
 from ...models.results.common import ProofKind
 from ...models.results.plan import DualRow, Number, PlanDocument, PlanStage, relative_gap
 from ...models.workload.unit_classes import Gang, UnitSet, UnitShape
-from .consumption import ConsumptionWeights
+from .consumption import ConsumptionWeights, RequestedCapacities
 from .devices import CounterStock, VerificationContext
+from .nodes import template_of
 from .published import Finding, PoolView, nano
 from .verify import Replay
 
@@ -83,10 +82,13 @@ class StageForm:
         return self.price * price + (self.opened if opens else ZERO)
 
 
-def stage_form(name: str, shapes: Mapping[bytes, UnitShape], *, grouped: bool) -> StageForm | None:
+def stage_form(
+    name: str, shapes: Mapping[bytes, UnitShape], *, grouped: bool, capacities: RequestedCapacities | None = None
+) -> StageForm | None:
     """What a stage counts, by the signatures of shapes; None for one that is not read here.
 
-    ``grouped``: there are ConstraintGroups, so that units may open nodes that stages do not count.
+    ``grouped``: there are ConstraintGroups, so that units may open nodes that stages do not count. Without
+    ``capacities`` stages about these are not read.
     """
     head, _, rest = name.partition("=")
     if head == "priority":
@@ -97,6 +99,8 @@ def stage_form(name: str, shapes: Mapping[bytes, UnitShape], *, grouped: bool) -
         weights = {key: _requested_devices(shape) for key, shape in shapes.items()}
     elif head == "admitted" and rest.startswith("annotation:"):
         weights = {key: Fraction(shape.value) for key, shape in shapes.items()}
+    elif head == "admitted" and rest.startswith("capacity:") and capacities is not None:
+        weights = {key: capacities.of_unit(shape, rest.partition(":")[2]) for key, shape in shapes.items()}
     elif head == "cost":
         return StageForm(price=Fraction(1))
     elif head == FEWEST_NODES and not grouped:
@@ -290,6 +294,7 @@ def value_findings(
     numbers = Counter(one.shape.signature for _, one, counts in placed if counts)
     shapes = {one.shape.signature: one.shape for _, one, _ in placed}
     opened = {node for node, one, _ in placed if not one.node}
+    capacities = RequestedCapacities(cluster, gates)
     templates = Counter(filter(None, (template_of(node) for node in cluster.nodes.values())))
     prices = ((cluster.node_templates.get(name), number) for name, number in templates.items())
     cost = sum((Fraction(str(made.spec.price or 0)) * number for made, number in prices if made is not None), ZERO)
@@ -298,7 +303,7 @@ def value_findings(
         head, _, label = stage.stage.partition("=")
         if head == FREE_DOMAINS and (free := _free_domains(cluster, gates, opened, label)) != stage.value:
             yield Finding("PLAN-VALUE", f"the stage {stage.stage} is said to be {stage.value}, and is {free}")
-        form = stage_form(stage.stage, shapes, grouped=bool(cluster.constraint_groups))
+        form = stage_form(stage.stage, shapes, grouped=bool(cluster.constraint_groups), capacities=capacities)
         if form is None or form.is_of_devices or "annotation:" in stage.stage:
             continue
         value = sum((form.units.get(key, ZERO) * number for key, number in numbers.items()), form.price * cost)
@@ -343,11 +348,6 @@ _SOURCE = "kubernetes.io/config.source"
 _NOISE = Fraction(1, 10**9)
 
 
-def template_of(node: Node) -> str:
-    """The NodeTemplate that a node is to be made from; empty for one that is there."""
-    return (node.metadata.annotations or {}).get(NODE_TEMPLATE_ANNOTATION, "")
-
-
 def _flaws_of_sense(stage: PlanStage) -> Iterator[str]:
     """Whether the stage has a name that plans know, and what is better of it is as its name says."""
     name, _, level = stage.stage.partition("=")
@@ -370,12 +370,32 @@ STAGE_SENSES: Mapping[str, Literal["max", "min"]] = {
 }
 
 
-def stage_flaws(stage: PlanStage, asked: float, unplaced: Collection[UnitShape] = ()) -> list[str]:
+def widest_gap(stage: str, stages: Sequence[PlanStage], gap: float, units: int) -> float:
+    """Within which gap a stage is proven, where ``gap`` was asked for, in a plan of so many units.
+
+    Stages that follow those that were asked for are proven within a wider one (``docs/guides/plan.md``).
+    """
+    names = [one.stage for one in stages]
+    weighs = any(name.startswith("admitted=") and name != "admitted=count" for name in names)
+    follows = stage == "admitted" == names[-1] and weighs and units >= _MANY_UNITS
+    return gap * _BRIEF_GAP if follows or stage in _BRIEF_STAGES else gap
+
+
+# Of fewer units the stage that counts those that weigh nothing is proven as all others are.
+_MANY_UNITS = 2000
+_BRIEF_STAGES, _BRIEF_GAP = (PREFERENCE, LEAST_CONSUMPTION), 10
+
+
+def stage_flaws(
+    stage: PlanStage, asked: float, unplaced: Collection[UnitShape] = (), value: Fraction | None = None
+) -> list[str]:
     """What is wrong with a stage by itself: its sense, or value, bound, gap, proof and ``proven`` that do not agree.
 
-    ``unplaced`` are the units that have no place.
+    It is proven within a gap of ``asked``. ``unplaced`` are the units that have no place, ``value`` is what the stage
+    comes to where that is known.
     """
-    wrong = list(_flaws_of_sense(stage))
+    wrong = [] if value is None or _is_rounded(value, stage.value) else [f"it is {float(value):g}"]
+    wrong += _flaws_of_sense(stage)
     if stage.proof is ProofKind.WITNESS and not cannot_be_better(stage, unplaced):
         wrong.append("its value is no witness, for it may be better")
     if stage.bound is None:
@@ -385,10 +405,14 @@ def stage_flaws(stage: PlanStage, asked: float, unplaced: Collection[UnitShape] 
     wrong += ["it is beyond its bound"] if beyond else []
     if (gap is None) != (stage.gap is None) or abs((gap or 0) - (stage.gap or 0)) > _ROUNDING:
         wrong.append(f"the gap is {gap}")
-    wide = asked * _BRIEF_GAP if stage.stage in _BRIEF_STAGES else asked
-    if stage.proven and gap is not None and gap > wide + _ROUNDING:
+    if stage.proven and gap is not None and gap > asked + _ROUNDING:
         wrong.append(f"it is not proven with a gap of {gap:g}")
     return wrong
+
+
+def _is_rounded(value: Fraction, told: Number) -> bool:
+    """Whether two numbers are equal, but for the rounding of one that is written with a point."""
+    return abs(value - Fraction(str(told))) <= max(abs(value), Fraction(1)) / 10**9
 
 
 def plan_proof_flaws(document: PlanDocument) -> Iterator[str]:
@@ -418,63 +442,3 @@ def unread_plan_flaws(document: PlanDocument) -> Iterator[str]:
 
 
 _ROUNDING = 1e-9
-# Where they follow the stages that were asked for they are proven within a wider gap (``docs/guides/plan.md``).
-_BRIEF_STAGES, _BRIEF_GAP = ("preference", "least-consumption"), 10
-
-
-def purchase_findings(cluster: Cluster) -> Iterator[Finding]:
-    """Nodes to be bought that templates, pools or reservations do not allow; ``cluster`` has them among its nodes."""
-    new = [node for node in cluster.nodes.values() if template_of(node)]
-    made = Counter(map(template_of, new))
-    for name, number in made.items():
-        most = cluster.node_templates[name].spec.limit if name in cluster.node_templates else 0
-        if most is not None and number > most:
-            yield Finding("PLAN-LIMIT", f"{number} nodes of NodeTemplate {name} are bought, there are {most}")
-    for pool in {_label(node, karpenter.NODE_POOL_LABEL) for node in new}:
-        yield from _pool_findings(cluster, pool)
-    for kind in cluster.objects(karpenter.InstanceType).values() if new else ():
-        own = [node for node in new if _label(node, karpenter.INSTANCE_TYPE_LABEL) == kind.metadata.name]
-        yield from _reservation_findings(kind, own)
-
-
-def _pool_findings(cluster: Cluster, name: str) -> Iterator[Finding]:
-    """What nodes of a pool have together, those that only have a claim yet included, is within its limits."""
-    pool = cluster.objects(karpenter.NodePool).get(name)
-    claims = cluster.objects(karpenter.NodeClaim).values()
-    joined = cluster.nodes.keys() - {""}
-    joining = [one for one in claims if one.status is None or one.status.node_name not in joined]
-    there: list[Node | karpenter.NodeClaim] = [*cluster.nodes.values(), *joining]
-    own = [one.status for one in there if _label(one, karpenter.NODE_POOL_LABEL) == name]
-    for resource, limit in sorted((pool.spec.limits or {}).items()) if pool else ():
-        known = [(status.capacity or status.allocatable or {}) if status else {} for status in own]
-        amounts = ["1" if resource == "nodes" else amounts.get(resource, "0") for amounts in known]
-        if sum(Quantity.parse(amount).nano for amount in amounts) > Quantity.parse(limit).nano:
-            yield Finding("PLAN-LIMIT", f"the nodes of NodePool {name} have more {resource} than its limit {limit}")
-
-
-def _reservation_findings(kind: karpenter.InstanceType, nodes: Sequence[Node]) -> Iterator[Finding]:
-    """Nodes that only reservations can give are no more than these have left."""
-    offerings = kind.spec.offerings or ()
-    used: Counter[tuple[int, ...]] = Counter()
-    for node in nodes:
-        fitting = tuple(number for number, one in enumerate(offerings) if one.available and _may_be(node, one))
-        if all(offerings[number].reservation_capacity is not None for number in fitting):
-            used[fitting] += 1
-    for fitting, number in used.items():
-        left = sum(offerings[one].reservation_capacity or 0 for one in fitting)
-        if number > left:
-            yield Finding("PLAN-LIMIT", f"{number} nodes of {kind.metadata.name} are reserved, there are {left} left")
-
-
-def _may_be(node: Node, offering: karpenter.Offering) -> bool:
-    """Whether none of the node's labels is another in the offering."""
-    labels = node.metadata.labels or {}
-    return all(
-        labels[one.key] in (one.values or ())
-        for one in offering.requirements or ()
-        if one.operator == "In" and one.key in labels
-    )
-
-
-def _label(one: Node | karpenter.NodeClaim, label: str) -> str:
-    return (one.metadata.labels or {}).get(label, "")

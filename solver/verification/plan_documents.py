@@ -26,7 +26,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.node_templates import slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.common import CheckedLine
-from ...models.results.plan import BoughtNodes, Number, PlanDocument, PlannedUnit, PlanStage
+from ...models.results.plan import BoughtNodes, PlanDocument, PlannedUnit, PlanStage
 from ...models.workload.evictions import leaving_pods
 from ...models.workload.expansion import UnitExpander
 from ...models.workload.node_room import running_pods
@@ -34,10 +34,11 @@ from ...models.workload.queue import read_queue
 from ...models.workload.unit_classes import UnitSet, UnitShape, signature_of
 from ...models.workload.units import ClaimRef, Unit
 from .bounds import BoundQuestion, audited_bounds
+from .consumption import RequestedCapacities
 from .documents import LATE, CheckQuestion, Lines, line
 from .gangs import covered_groups
 from .node_pools import pool_templates, starting_nodes
-from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, unread_plan_flaws, value_annotation
+from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, unread_plan_flaws, value_annotation, widest_gap
 from .plan_admissions import PlanAdmissions
 from .plan_figures import claim_flaws, figure_lines, label_flaws, moved_pods, order_flaws, step_flaws, victim_flaws
 from .plans import plan_placements, plan_violations
@@ -117,6 +118,8 @@ class PlanCheck:
         # Running pods that the plan places are units, so that they wait in what is planned.
         self._cluster = self._lifted(self._with_nodes) if document.steps else self._with_nodes
         self._shapes: dict[tuple[str, str, str, int], UnitShape] = {}
+        # Nodes of pools have devices that are not made again here.
+        self._capacities = None if read.objects(NodePool) else RequestedCapacities(read, gates, question.deadline)
         self.units = list(self._told_units())
         numbers = [(one.order, place) for place, one in enumerate(document.units) if one.order is not None]
         self._order = [place for _, place in sorted(numbers)]
@@ -387,8 +390,8 @@ class PlanCheck:
         unplaced = [self._shapes[key] for key in left if key in self._shapes]
         for stage, bound in zip(self._document.objective, bounds, strict=True):
             value = self._value(stage.stage)
-            wrong = [] if value is None or _same(value, stage.value) else [f"it is {float(value):g}"]
-            wrong += stage_flaws(stage, self._document.gap, unplaced)
+            gap = widest_gap(stage.stage, self._document.objective, self._document.gap, len(self._document.units))
+            wrong = stage_flaws(stage, gap, unplaced, value)
             unchecked = "" if value is not None else "the document has no terms of this stage to add up"
             yield line("objective", f"{stage.stage} is {stage.value}", wrong, unchecked)
             if stage.bound is not None:
@@ -473,7 +476,7 @@ class PlanCheck:
     def _counted(self, stage: str, units: Sequence[PlannedUnit]) -> Fraction | None:
         """What units that wait count in a stage; None for a stage that is not about units."""
         shapes = {shape.signature: shape for shape in self._shapes.values()}
-        form = stage_form(stage, shapes, grouped=bool(self._cluster.constraint_groups))
+        form = stage_form(stage, shapes, grouped=bool(self._cluster.constraint_groups), capacities=self._capacities)
         if form is None or form.price or form.opened or form.is_of_devices:
             return None
         counted = [self._shapes[key] for one in units if (key := _key(one)) in self._shapes]
@@ -493,8 +496,3 @@ def _key(one: PlannedUnit) -> tuple[str, str, str, int]:
 
 def _label(one: ToldPlacement) -> str:
     return f"{one.kind} {one.unit.namespace}/{one.unit.name}"
-
-
-def _same(value: Fraction, told: Number) -> bool:
-    """Whether two numbers are equal, but for the rounding of one that is written with a point."""
-    return abs(value - Fraction(str(told))) <= max(abs(value), Fraction(1)) / 10**9

@@ -33,8 +33,8 @@ from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .gangs import gang_findings, tree_findings
-from .nodes import NodeLoads
-from .payments import purchase_findings, value_findings
+from .nodes import NodeLoads, purchase_findings
+from .payments import value_findings
 from .pod_rules import have_pod_rules, pod_rule_findings
 from .preferences import preference_value
 from .published import Finding

@@ -289,6 +289,22 @@ class LeavingPods:
             return None
         return {key: (Fraction(lost.get(key, 0)), Fraction(moved.get(key, 0))) for key in {**lost, **moved}}
 
+    def worth(
+        self, leaving: Mapping[ObjectKey, tuple[Fraction, Fraction]]
+    ) -> tuple[Fraction, Mapping[ObjectKey, Fraction]]:
+        """What they are worth if all that may leave do, in the better way, and what each is worth more if it stays.
+
+        ``leaving`` is what a pod is worth if it is lost, and if it moves.
+        """
+        total, staying = Fraction(0), {}
+        for one in self.pods:
+            lost, moved = leaving.get(one.key, (Fraction(0), Fraction(0)))
+            best = max([lost] * one.may_be_lost + [moved] * one.may_move)
+            total += best
+            if best < 0:
+                staying[one.key] = -best
+        return total, staying
+
 
 def leaving_asked(document: PlanDocument) -> tuple[bool, bool]:
     """Whether running pods might move in a plan, and whether they might lose their places, as its document tells."""

@@ -30,6 +30,8 @@ from drasat.solver.verification.bounds import BoundQuestion, audited_bounds
 SEEDS = 5
 # Families whose units may have other devices, or devices that consume more.
 WITH_CHOICES = ("partitions", "shares", "alternatives", "network", "gangs", "priorities", "mixed")
+# Families with devices that have capacities.
+WITH_CAPACITIES = ("shares", "network", "mixed")
 STAGES = ("priority", "admitted=devices", "admitted=annotation:team.example/worth", "admitted", "fewest-nodes")
 
 
@@ -45,7 +47,8 @@ def asked(family, seed, of_devices=False):
         return cluster, {"objective": OF_DEVICES, "buy": False, "only_new": False}
     random = Random(f"bounds/{family}/{seed}")
     buys = any(one["kind"] == "NodeTemplate" for one in documents)
-    stages = [random.choice(STAGES[:3]), "admitted", random.choice(["cost", "fewest-nodes"]) if buys else STAGES[-1]]
+    first = [*STAGES[:3], *(["admitted=capacity:width"] * 3 if family in WITH_CAPACITIES else ())]
+    stages = [random.choice(first), "admitted", random.choice(["cost", "fewest-nodes"]) if buys else STAGES[-1]]
     cluster = Cluster.build(read_manifests([documents])[0])
     return cluster, {"objective": stages, "buy": buys, "only_new": buys and random.random() < 0.3}
 

@@ -54,6 +54,8 @@ class Question:
         first = [*_ADMITTED, "priority"]
         if family == "values":
             first += ["admitted=annotation:drasat.dev/value", "admitted=annotation:team.example/worth"] * 2
+        if family == "shares":
+            first += ["admitted=capacity:width"] * 2
         found = [random.choice(first)]
         if family == "priorities" or random.random() < 0.2:
             found = list(dict.fromkeys(["priority", *found]))

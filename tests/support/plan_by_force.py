@@ -1,7 +1,8 @@
 """The best plan by trying every way to put units on nodes; nothing of the package is used.
 
-Stages: ``priority``, ``admitted`` by count, devices or an annotation, ``cost``, ``fewest-nodes``, ``spread``, and what
-depends on devices: ``preference``, ``soft`` and ``compact``. Values are in the order of ``Force.names``.
+Stages: ``priority``, ``admitted`` by count, devices, a capacity or an annotation, ``cost``, ``fewest-nodes``,
+``spread``, and what depends on devices: ``preference``, ``soft`` and ``compact``. Values are in the order of
+``Force.names``.
 """
 
 from collections import Counter, defaultdict
@@ -71,6 +72,9 @@ class Force:
             return Fraction(1)
         if what == "devices":
             return Fraction(sum(self.devices.weight(claim.spec) for claim in unit.claims if not claim.allocation))
+        if what.startswith("capacity:"):
+            name = what.partition(":")[2]
+            return Fraction(sum(self.devices.capacity(one.spec, name) for one in unit.claims if not one.allocation))
         return unit.values[what.partition(":")[2]]
 
     def solve(self):

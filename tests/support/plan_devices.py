@@ -76,6 +76,20 @@ class Devices:
         requests = (one.get("firstAvailable") or [one["exactly"]] for one in spec["devices"]["requests"])
         return sum(min(option.get("count", 1) for option in options) for options in requests)
 
+    def capacity(self, spec, name):
+        """What a claim takes of a capacity: of each request the alternative that takes least of the smallest device."""
+        requests = (one.get("firstAvailable") or [one["exactly"]] for one in spec["devices"]["requests"])
+        return sum(min(one.get("count", 1) * self._taken(one, name) for one in options) for options in requests)
+
+    def _taken(self, asked, name):
+        wanted = amount(asked.get("capacity", {}).get("requests", {}).get(name, 0))
+        found = []
+        for device in self.matching(asked, frozenset()):
+            whole = amount(device.capacity[name]["value"]) if name in device.capacity else -1
+            default = amount(device.capacity[name].get("requestPolicy", {}).get("default", whole)) if whole > 0 else 0
+            found += [] if whole < wanted else [(wanted or default) if device.multi else whole]
+        return min(found, default=wanted)
+
     def consumption(self, chosen, before, after):
         """What is drawn of counters and capacity from one state to the next, each kind of a driver weighing alike."""
         total = 0

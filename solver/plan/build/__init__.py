@@ -58,6 +58,7 @@ from .units import (
     group_unit_classes,
     omits_variants,
 )
+from .weights import DeviceCapacities
 
 # How often what all units take may be on one node, where a plan is to leave room for more of them.
 _RESIDUAL_MULTIPLE = 1000
@@ -304,7 +305,7 @@ class _PlanInstanceBuilder:
             [request.queue[place].unit_set.shape for place in request.earlier.assigned],
             len(request.earlier.nodes - self._busy),
             target_roles,
-            self._cluster.classes,
+            DeviceCapacities(self._cluster, request.session.gates),
             request.last_stages,
             quota,
             least,

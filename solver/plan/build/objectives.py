@@ -18,7 +18,6 @@ from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, gcd, lcm
 
-from ....models.kubernetes.claims import DeviceClass
 from ....models.kubernetes.extensions import annotated_entries
 from ....models.workload.unit_classes import Gang, UnitShape
 from ....problem.node_state import FULL_CONSUMPTION
@@ -183,7 +182,7 @@ class ObjectiveBuilder:
     ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``target_roles`` those for which ``fragmentation``
     leaves room; ``prices`` are those of nodes that could be bought or could go, ``standing`` that of all nodes that
     stay. ``queued`` are all units of the queue, ``earlier`` those that were placed before, on ``opened`` nodes that
-    were not in use. ``classes`` are DeviceClasses by name,
+    were not in use. ``capacities`` tells what requests take of them,
     ``brief`` the stages that take little time, ``least`` what a unit consumes at least, by role. ``quota`` makes stages
     about quota. ``running`` are the units that run and may move, which are in every plan and count in no stage;
     ``move_stage`` makes the stages about them, ``domain_stage`` those about free domains. ``victim_priorities`` are
@@ -202,7 +201,7 @@ class ObjectiveBuilder:
     earlier: Sequence[UnitShape]
     opened: int
     target_roles: Sequence[GangRole]
-    classes: Mapping[str, DeviceClass]
+    capacities: DeviceCapacities
     brief: Sequence[str] = ()
     quota: QuotaStages | None = None
     least: Mapping[int, int] = field(default_factory=dict)
@@ -305,12 +304,7 @@ class ObjectiveBuilder:
         return any(not weigh(shape) for shape in Counter(self.queued))
 
     def _weight(self, kind: str) -> WeightFunction:
-        return parse_weight(kind or "count", self._capacities)[0]
-
-    @cached_property
-    def _capacities(self) -> DeviceCapacities:
-        devices = {device.id: device for node in self.nodes for device in node.view.devices}
-        return DeviceCapacities(list(devices.values()), self.classes)
+        return parse_weight(kind or "count", self.capacities)[0]
 
     def _made(self, name: str, first: int) -> Iterator[Goal]:
         head, _, rest = name.partition("=")

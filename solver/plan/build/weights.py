@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from math import ceil, gcd, lcm
+
+import msgspec
 
 from ....cel.devices import DeviceShapes
 from ....cel.errors import CelError
 from ....cel.selector import Selector, compile_selector
-from ....models.cluster.pools import PoolDevice
-from ....models.kubernetes.claims import DeviceClass, DeviceRequest, RequestSpec
+from ....models.cluster.cluster import Cluster
+from ....models.kubernetes.claims import DeviceRequest, RequestSpec
 from ....models.kubernetes.extensions import VALUE_ANNOTATION
+from ....models.kubernetes.gates import FeatureGates
+from ....models.kubernetes.node_templates import slices_from_template
 from ....models.kubernetes.quantity import Quantity
+from ....models.kubernetes.slices import Device
 from ....models.workload.unit_classes import ClaimShape, UnitShape
 
 WeightFunction = Callable[[UnitShape], Fraction]
@@ -76,54 +82,70 @@ def _requested_capacity(name: str, capacities: DeviceCapacities | None, requeste
 
 @dataclass
 class DeviceCapacities:
-    """What requests take of the capacities of ``devices``, in billionths: of the smallest device that serves.
+    """What requests take of the capacities of devices, in billionths: of the smallest device that serves.
 
-    A device that is not shared is taken whole. Of a shared one as much is taken as is asked for, else what its policy
-    has for a default, else all (CAP-3). Names are compared as written (CAP-1).
+    All devices count that the newest generation of a pool has, or a NodeTemplate, on whatever nodes. A device that is
+    not shared is taken whole. Of a shared one as much is taken as is asked for, else what its policy has for a
+    default, else all. Names are compared as written (CAP-1).
     """
 
-    devices: Sequence[PoolDevice]
-    classes: Mapping[str, DeviceClass]
-    _known: dict[tuple[str, str, tuple[str, ...], int], int | None] = field(default_factory=dict)
+    cluster: Cluster
+    gates: FeatureGates
+    _known: dict[tuple[str, str, tuple[str | None, ...], int], int | None] = field(default_factory=dict)
+    _shapes: DeviceShapes = field(default_factory=DeviceShapes)
+
+    @cached_property
+    def _devices(self) -> list[tuple[str, Device]]:
+        """The devices with their drivers."""
+        newest: dict[tuple[str, str], int] = defaultdict(int)
+        slices = self.cluster.slices
+        for one in slices:
+            pool = one.spec.driver, one.spec.pool.name
+            newest[pool] = max(newest[pool], one.spec.pool.generation)
+        kept = [one for one in slices if one.spec.pool.generation == newest[one.spec.driver, one.spec.pool.name]]
+        for name, template in self.cluster.node_templates.items():
+            kept += slices_from_template(template, name)
+        return [(one.spec.driver, device) for one in kept for device in one.spec.devices or ()]
 
     def least_taken(self, name: str, requested: RequestSpec, amount: int) -> int | None:
         """The least that one device of a request takes of a capacity; None: no device that serves has it."""
-        own = self.classes.get(requested.device_class_name)
+        own = self.cluster.classes.get(requested.device_class_name)
         selectors = (*((own.spec.selectors if own else None) or ()), *(requested.selectors or ()))
-        texts = tuple(one.cel.expression for one in selectors if one.cel is not None)
+        texts = tuple(None if one.cel is None else one.cel.expression for one in selectors)
         key = name, requested.device_class_name, texts, amount
         if key not in self._known:
-            compiled = _compiled_selectors(texts)
-            shapes = DeviceShapes()
-            found = (
-                taken
-                for device in self.devices
-                if (taken := _taken_capacity(device, name, amount)) is not None and _serves(device, compiled, shapes)
-            )
-            self._known[key] = min(found, default=None) if own is not None else None
+            self._known[key] = self._smallest(name, amount, texts) if own is not None else None
         return self._known[key]
 
+    def _smallest(self, name: str, amount: int, texts: Sequence[str | None]) -> int | None:
+        try:
+            selectors = [compile_selector(text) for text in texts if text is not None]
+        except CelError:
+            return None
+        if None in texts:
+            return None
+        by_amount: dict[int, list[tuple[str, Device]]] = defaultdict(list)
+        for driver, device in self._devices:
+            taken = _taken_capacity(device, name, amount, self.gates.consumable_capacity)
+            if taken is not None:
+                by_amount[taken].append((driver, device))
+        return next(
+            (taken for taken in sorted(by_amount) for one in by_amount[taken] if self._serves(*one, selectors)), None
+        )
 
-def _compiled_selectors(texts: Sequence[str]) -> list[Selector] | None:
-    try:
-        return [compile_selector(text) for text in texts]
-    except CelError:
-        return None
+    def _serves(self, driver: str, device: Device, selectors: Sequence[Selector]) -> bool:
+        if self.gates.variant == "stable" and device.allow_multiple_allocations:
+            device = msgspec.structs.replace(device, allow_multiple_allocations=None)
+        prepared = self._shapes.prepare(device, driver)
+        return all(selector.result(prepared) is True for selector in selectors)
 
 
-def _serves(device: PoolDevice, selectors: Sequence[Selector] | None, shapes: DeviceShapes) -> bool:
-    if selectors is None:
-        return False
-    prepared = shapes.prepare(device.device, device.driver)
-    return all(selector.result(prepared) is True for selector in selectors)
-
-
-def _taken_capacity(device: PoolDevice, name: str, amount: int) -> int | None:
+def _taken_capacity(device: Device, name: str, amount: int, sharing: bool) -> int | None:
     """What is taken of a device's capacity; None where it has none or too little."""
-    capacity = (device.device.capacity or {}).get(name)
+    capacity = (device.capacity or {}).get(name)
     if capacity is None or (whole := Quantity.parse(capacity.value).nano) < amount:
         return None
-    if not device.device.allow_multiple_allocations:
+    if not (sharing and device.allow_multiple_allocations):
         return whole
     default = capacity.request_policy.default if capacity.request_policy else None
     return amount or (whole if default is None else Quantity.parse(default).nano)

@@ -1,10 +1,18 @@
 """Units tied by groups are placed exactly if trying everything finds a way; what is found keeps what must hold."""
 
+from collections import Counter
+
 import pytest
 from support.groups import answered
+from support.objects import device_class
 from support.random_groups import Instance
 
-from drasat.models.results.common import Status
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import ProofKind, Status
+from drasat.models.workload.requested import requested_units
+from drasat.solver.plan.plan import plan
+from drasat.solver.verification.audit import audit, tied_units
 
 ENGINES = ("backtracking", "cp-sat", "auto")
 
@@ -80,3 +88,31 @@ def least(seed, engine):
     (stage,) = answer.units[0].objective
     assert stage.value == min(costs)
     return min(costs)
+
+
+def refuted(seed):
+    """Whether there is no way, and whether the verifier's audit says so; nothing that fits is refuted."""
+    instance = Instance(seed)
+    cluster = Cluster.of([device_class(), *instance.objects()])
+    fits = next(instance.answers(), None) is not None
+    [tied] = tied_units(cluster, requested_units(cluster))
+    tied.nodes = tuple(cluster.nodes.values())
+    [verdict] = audit(cluster, [tied], FeatureGates.all_on())
+    assert not (fits and verdict.is_impossible), seed
+    [proof, *others] = {one.proof_kind for one in answered(*instance.objects(), audit=600.0).units}
+    assert not others
+    assert (proof is ProofKind.AUDITED) == verdict.is_impossible, seed
+    found = plan(cluster, objective=["admitted"], audit=600.0)
+    # What is tied is placed whole or not at all: then no plan places any of it.
+    if not fits:
+        assert found.objective[0].value == 0
+        assert (found.objective[0].bound == 0) or not verdict.is_impossible
+    return not fits, verdict.is_impossible
+
+
+def test_what_is_tied_is_refuted_by_the_verifier_alone():
+    """Expressions over devices and what members hold already are left aside, so that some refusals are not."""
+    counts = Counter(refuted(seed) for seed in range(60))
+    assert not counts[False, True]
+    assert counts[True, True] >= 10
+    assert counts[True, True] > counts[True, False]
