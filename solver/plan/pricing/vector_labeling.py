@@ -5,16 +5,18 @@ less all that was lost against it by what is taken or left out. It never rises, 
 once it is no more than what is known. Classes that are decided by the relaxation come first, and among labels that have
 the same room left the most valuable one stays (a core algorithm, as in Pisinger, 1997).
 
-Where one dimension decides, such as the devices of a node, a bounded knapsack in it is exact, and far quicker.
+Where one or two dimensions decide, such as the devices of a node, a bounded knapsack in them is exact, and far quicker.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import gcd, inf
+from itertools import islice
+from math import gcd, inf, prod
 
-from ....encoders.solver_library import IntArray, mathopt, np
+from ....encoders.solver_library import BoolArray, IntArray, mathopt, np
 from ....problem.messages import check_deadline
 from ..column_generation import Effort
 from ..filling_graph import GraphItem, distinct_rows
@@ -35,6 +37,8 @@ _LARGEST_SUM = 1 << 54
 _LARGEST_SCALE = 1 << 30
 # A knapsack takes no more work than so many steps, each of which is a unit at an amount of the dimension.
 _MOST_KNAPSACK_STEPS = 20_000
+# In several dimensions it has no more cells, each of which is an amount of every dimension.
+_MOST_KNAPSACK_CELLS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def all_fillings(
 def knapsack_fillings(
     items: Sequence[GraphItem], values: Sequence[int], limits: Sequence[int], left: Sequence[int]
 ) -> FillingResult | None:
-    """Fill a node as if one dimension alone could be too small; None where that would take long.
+    """Fill a node as if few dimensions could be too small, at first one; None where that would take long.
 
     The bound holds in any case. ``is_complete``: the first filling has that value, so that none is better. Fillings are
     of units that are worth something, at most so many of each as its item and its limit say.
@@ -103,18 +107,27 @@ def knapsack_fillings(
         filling = tuple((offer.index, offer.most) for offer in offers)
         return FillingResult((filling,) if filling else (), sum(offer.value * offer.most for offer in offers), True)
     steps = {d: gcd(left[d], *(offer.needs[d] for offer in offers)) for d in scarce}
-    chosen = min(scarce, key=lambda d: left[d] // steps[d])
-    if left[chosen] // steps[chosen] * sum(offer.most for offer in offers) > _MOST_KNAPSACK_STEPS:
+    chosen = [min(scarce, key=lambda d: left[d] // steps[d])]
+    found = _knapsack(offers, chosen[0], steps[chosen[0]], left[chosen[0]] // steps[chosen[0]])
+    while found is not None and (exceeded := _exceeded(offers, found[0][1], scarce, left)):
+        bound = found[0][0]
+        chosen.append(exceeded[0])
+        wider = _grid_knapsack(offers, chosen, [steps[d] for d in chosen], [left[d] // steps[d] for d in chosen])
+        if wider is None:
+            fitting = (filling for _, filling in found if not _exceeded(offers, filling, scarce, left))
+            return FillingResult(tuple(islice(fitting, _MOST_FILLINGS)), bound)
+        found = wider
+    if found is None:
         return None
-    found = _knapsack(offers, chosen, steps[chosen], left[chosen] // steps[chosen])
+    fillings = (filling for _, filling in found if not _exceeded(offers, filling, scarce, left))
+    return FillingResult(tuple(islice(fillings, _MOST_FILLINGS)), found[0][0], True)
+
+
+def _exceeded(offers: Sequence[_Offer], filling: Filling, scarce: Sequence[int], left: Sequence[int]) -> list[int]:
+    """The dimensions in which a filling takes more than there is, the one first that lacks most."""
     needs = {offer.index: offer.needs for offer in offers}
-    fitting = [
-        (value, filling)
-        for value, filling in found
-        if all(sum(needs[unit][d] * number for unit, number in filling) <= left[d] for d in scarce if d != chosen)
-    ]
-    fillings = tuple(filling for _, filling in fitting[:_MOST_FILLINGS])
-    return FillingResult(fillings, found[0][0], bool(fitting) and fitting[0][0] == found[0][0])
+    taken = {d: sum(needs[unit][d] * number for unit, number in filling) for d in scarce}
+    return sorted((d for d in scarce if taken[d] > left[d]), key=lambda d: (left[d] / taken[d], d))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +140,13 @@ class _Offer:
     needs: tuple[int, ...]
 
 
-def _knapsack(offers: Sequence[_Offer], dimension: int, step: int, size: int) -> list[tuple[int, Filling]]:
-    """The best filling for each amount of a dimension that is worth more than smaller ones, the best first."""
+def _knapsack(offers: Sequence[_Offer], dimension: int, step: int, size: int) -> list[tuple[int, Filling]] | None:
+    """The best filling for each amount of a dimension that is worth more than smaller ones, the best first.
+
+    None where that would take long.
+    """
+    if size * sum(offer.most for offer in offers) > _MOST_KNAPSACK_STEPS:
+        return None
     best, taken = [0] * (size + 1), list[list[int]]()
     for offer in offers:
         need, value = offer.needs[dimension] // step, offer.value
@@ -145,20 +163,51 @@ def _knapsack(offers: Sequence[_Offer], dimension: int, step: int, size: int) ->
     found: list[tuple[int, Filling]] = []
     for amount, value in enumerate(best):
         if value > (found[-1][0] if found else 0):
-            found.append((value, _filling_of(offers, taken, dimension, step, amount)))
+            filling, place = list[tuple[int, int]](), amount
+            for offer, copies in zip(reversed(offers), reversed(taken), strict=True):
+                if copies[place]:
+                    filling.append((offer.index, copies[place]))
+                    place -= copies[place] * (offer.needs[dimension] // step)
+            found.append((value, tuple(sorted(filling))))
     return found[::-1]
 
 
-def _filling_of(
-    offers: Sequence[_Offer], taken: Sequence[Sequence[int]], dimension: int, step: int, amount: int
-) -> Filling:
-    """Follow an amount of a dimension back to nothing."""
-    filling: list[tuple[int, int]] = []
-    for offer, copies in zip(reversed(offers), reversed(taken), strict=True):
-        if copies[amount]:
-            filling.append((offer.index, copies[amount]))
-            amount -= copies[amount] * (offer.needs[dimension] // step)
-    return tuple(sorted(filling))
+def _grid_knapsack(
+    offers: Sequence[_Offer], dimensions: Sequence[int], steps: Sequence[int], sizes: Sequence[int]
+) -> list[tuple[int, Filling]] | None:
+    """The same in several dimensions, by amounts of the first one; None where it would take long.
+
+    Units of a class come in lots of 1, 2, 4 and so on, which make any number together.
+    """
+    shape = tuple(size + 1 for size in sizes)
+    if prod(shape) > _MOST_KNAPSACK_CELLS or sum(offer.value * offer.most for offer in offers) >= _LARGEST_SUM:
+        return None
+    best = np.zeros(shape, dtype=np.int64)
+    lots: list[tuple[int, int, tuple[int, ...], BoolArray]] = []
+    for offer in offers:
+        left, lot = offer.most, 1
+        while left:
+            number = min(lot, left)
+            taken = tuple(number * offer.needs[d] // step for d, step in zip(dimensions, steps, strict=True))
+            with_lot = best[tuple(slice(size - amount) for size, amount in zip(shape, taken, strict=True))]
+            with_lot = with_lot + number * offer.value
+            there = best[tuple(slice(amount, None) for amount in taken)]
+            lots.append((offer.index, number, taken, with_lot > there))
+            np.maximum(with_lot, there, out=there)
+            left, lot = left - number, 2 * lot
+    found: list[tuple[int, Filling]] = []
+    for first in range(shape[0]):
+        cell = (first, *sizes[1:])
+        value = int(best[cell])
+        if value > (found[-1][0] if found else 0):
+            counts = Counter[int]()
+            for index, number, taken, is_better in reversed(lots):
+                before = tuple(place - amount for place, amount in zip(cell, taken, strict=True))
+                if min(before) >= 0 and is_better[before]:
+                    counts[index] += number
+                    cell = before
+            found.append((value, tuple(sorted(counts.items()))))
+    return found[::-1]
 
 
 @dataclass(frozen=True, slots=True)
