@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..solver.plan.outcome import PlanOutcome
     from .moves import MovingPods
 
-# The part of the time that a plan has where other types, steps or what kube-scheduler would do are looked for later.
+# The part of the time that a plan has where other types, or what kube-scheduler would do, are looked for later.
 _PLANNING_SHARE = 0.9
 PlanWatch = Callable[[str, float, float | None], None]
 
@@ -292,7 +292,7 @@ def plan(
         left = max(0.0, time_limit - (monotonic() - began))
         time_limit = left * _PLANNING_SHARE if market is not None and market.is_flexible else left
     ends = None if time_limit is None else monotonic() + time_limit
-    if time_limit is not None and moving:
+    if time_limit is not None and moving and preempt:
         time_limit *= _PLANNING_SHARE
 
     def record(stage: str, value: float, bound: float | None) -> None:

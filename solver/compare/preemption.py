@@ -39,6 +39,7 @@ from ..allocate.unsupported import check_planner_support
 from ..engines.engine import TIME_LIMIT_RULE
 from ..plan.first_fit import TIME_OVER, FirstFitPolicy, SequentialScheduler
 from ..plan.lifted import LiftedPods, MoveOptions, exceeded_budgets, plan_victim
+from ..plan.master_problem import is_past
 from ..plan.node_states import TimeOverError, UnitRequirements
 from ..plan.outcome import PlannedUnitOutcome, check_plan
 from ..plan.pod_ledger import POD_AFFINITY, VOLUMES, ledger_beside
@@ -96,6 +97,8 @@ def preempt_like_scheduler(
     ``read_running_pods`` does.
     """
     started = monotonic()
+    if is_past(deadline):
+        return _nothing(given, TIME_OVER, monotonic() - started)
     inputs = given.on(leaving_pods(given.cluster))
     try:
         scheduler = _PreemptingScheduler(inputs, deadline, may_displace)
@@ -113,8 +116,8 @@ def preempt_like_scheduler(
         return _nothing(inputs, Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION), seconds)
     if violations := preemption_violations(inputs.cluster, units, victims, by_scheduler=True):
         raise VerificationError(violations)
-    is_random = scheduler.is_random
-    return SchedulerPreemption(after, units, scheduler.decisions, victims, scheduler.in_time, seconds, is_random)
+    told, in_time, is_random = scheduler.decisions, scheduler.in_time, scheduler.is_random
+    return SchedulerPreemption(after, units, told, victims, in_time, seconds, is_random)
 
 
 def _nothing(inputs: SchedulingInput, reason: Reason, seconds: float) -> SchedulerPreemption:
@@ -137,10 +140,12 @@ def scheduler_decisions(
         return tuple(_told(one, PreemptionDecision("unknown", reason=str(error)), None) for one in given.units)
     parts = [None if limit is None else began + limit * part for part in (0.3, 0.5, 0.8, 1.0)]
     alone = preempt_like_scheduler(given, parts[0], parts[1])
-    gone = without_victims(given.on(leaving_pods(given.cluster)), victims)
-    later = preempt_like_scheduler(gone, parts[2], parts[3], may_displace=False)
-    nodes = {(one.kind, one.namespace, one.name, one.replica): one.node for one in later.units}
-    return tuple(_told(one, alone.decisions[unit_id(one)], nodes[unit_id(one)]) for one in given.units)
+    nodes = dict[UnitId, str | None]()
+    if not is_past(parts[2]):
+        gone = without_victims(given.on(leaving_pods(given.cluster)), victims)
+        later = preempt_like_scheduler(gone, parts[2], parts[3], may_displace=False)
+        nodes = {(one.kind, one.namespace, one.name, one.replica): one.node for one in later.units}
+    return tuple(_told(one, alone.decisions[unit_id(one)], nodes.get(unit_id(one))) for one in given.units)
 
 
 def _told(unit: QueuedUnit, decision: PreemptionDecision, node: str | None) -> SchedulerDecision:
@@ -195,8 +200,8 @@ class _PreemptingScheduler:
         self._scheduler = SequentialScheduler(self._context, FirstFitPolicy(), self._context.trials)
         self._holders = ClaimHolders(inputs.cluster)
         self._random = Random(inputs.seed)
-        shapes = {unit.unit_set.shape for unit in inputs.units}
-        self._kept_claims = {claim.key for shape in shapes for claim in shape.claims if claim.key is not None}
+        claims = (claim for shape in {unit.unit_set.shape for unit in inputs.units} for claim in shape.claims)
+        self._kept_claims = {claim.key for claim in claims if claim.key is not None}
         self._budgets = BudgetLedger(inputs.cluster)
         self._units_on: dict[int, list[VictimUnit]] = defaultdict(list)
         running = read_running_pods(inputs.cluster, inputs.gates).values() if self.may_displace else ()
@@ -465,8 +470,7 @@ class _PreemptingScheduler:
             for gang, there in members.items():
                 if gang.key in torn or not self._is_whole(gang, there, waiting[gang]):
                     self._withdraw(there, _TORN)
-            broken = list(self._broken(after))
-            if not broken:
+            if not (broken := list(self._broken(after))):
                 break
             self._withdraw(broken, _BROKEN_LATER)
         units = with_lost_units(after, self._scheduler.outcomes(self.inputs.units))
@@ -482,11 +486,10 @@ class _PreemptingScheduler:
         for place in self._scheduler.order(self.inputs.units):
             unit = self.inputs.units[place]
             rules, name = unit.unit_set.shape.rules, self._node(unit)
-            if rules is not None and name is not None:
-                if ledger.refusal(rules, name) is not None:
-                    yield unit
-                else:
-                    ledger.add(rules, name)
+            if rules is not None and name is not None and ledger.refusal(rules, name) is not None:
+                yield unit
+            elif rules is not None and name is not None:
+                ledger.add(rules, name)
 
     def _withdraw(self, units: Iterable[QueuedUnit], reason: Reason) -> None:
         there = [unit for unit in units if self._scheduler.is_placed(unit)]

@@ -19,7 +19,9 @@ from ...models.workload.evictions import Evictions, leaving_pods, preempting_uni
 from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
 from ...models.workload.running import read_running_pods
+from ..allocate.check import VerificationError
 from ..engines.outcome import SearchInterrupted
+from ..verification.steps import step_violations
 from .build.departures import UnitKey
 from .build.free_domains import busy_nodes
 from .build.moves import UnmovableError
@@ -37,11 +39,13 @@ from .build.objectives import (
 from .lifted import LiftedPods, MoveOptions, outcome_key, with_victims
 from .outcome import PlanOutcome
 from .plan import plan
-from .steps import ordered_steps
+from .steps import StepOrder, TemporaryPlaces, node_step
 
 _NO_ROOM = "without taking others' places there is no room"
 # What of the arguments of a plan says which units it is about.
 _NARROWING = ("namespace", "selector", "natural_gangs", "group")
+# What to order and verify steps takes, as a part of the time to read what runs.
+_STEPS_SHARE = 0.6
 
 
 def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> PlanOutcome:
@@ -52,7 +56,8 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
     if asked.get("quota") is not None:
         said = "move running pods or take their places" if options.preempts else "move running pods"
         raise ValueError(f"plans that {said} do not look at quota: say --quota ignore")
-    began, limit = monotonic(), asked.get("time_limit")
+    limit = asked.get("time_limit")
+    ends = None if limit is None else monotonic() + limit
     gates = gates_of(asked.get("feature_gates"))
     refused: dict[UnitKey, Reason] = {}
     notices: tuple[str, ...] = ()
@@ -61,6 +66,7 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
         if leaving := len(given.pods) - len(cluster.pods):
             notices = (f"{plural(leaving, 'pod')} being deleted count as gone: wait until they are",)
         refused = _without_preemption(cluster, gates, options, asked)
+    reading = monotonic()
     asked["objective"] = _objective(cluster, options, asked)
     narrowed = {key: asked[key] for key in _NARROWING if key in asked}
     allowed = _allowed(cluster, asked.get("namespace"), asked.get("selector", ""))
@@ -76,10 +82,11 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
     while True:
         lifted = LiftedPods.of(cluster, running, frozenset(keys), options, evictions, refused)
         lifted = replace(lifted, is_narrowed=is_narrowed)
-        if limit is not None:
-            asked["time_limit"] = max(0.0, limit - (monotonic() - began))
+        if ends is not None:
+            now = monotonic()
+            asked["time_limit"] = max(0.0, ends - now - _STEPS_SHARE * (now - reading))
         try:
-            found = _with_steps(lifted, partial(plan, lifted.cluster, lifted=lifted, **asked))
+            found = _with_steps(lifted, partial(plan, lifted.cluster, lifted=lifted, **asked), ends)
             return replace(found, notices=(*notices, *found.notices))
         except UnmovableError as error:
             is_narrowed |= error.is_narrowed
@@ -117,17 +124,49 @@ def _without_preemption(
     }
 
 
-def _with_steps(lifted: LiftedPods, ask: Callable[[], PlanOutcome]) -> PlanOutcome:
-    def ordered(answer: PlanOutcome) -> PlanOutcome:
+def _with_steps(lifted: LiftedPods, ask: Callable[[], PlanOutcome], ends: float | None) -> PlanOutcome:
+    """The plan with steps; Ctrl-C leaves time for an order of what was found, without temporary places."""
+
+    def ordered(answer: PlanOutcome, ends: float | None) -> PlanOutcome:
         counts = {name: len(nodes) for name, nodes in answer.bought.items()}
         answer = replace(answer, removed=tuple(_removed(lifted, answer)))
         answer = with_victims(lifted, answer) if lifted.options.preempts else answer
-        return ordered_steps(with_bought_nodes(lifted.given, counts)[0], answer)
+        return _ordered_steps(with_bought_nodes(lifted.given, counts)[0], answer, ends)
 
     try:
-        return ordered(ask())
+        answer, is_whole = ask(), True
     except SearchInterrupted as interrupted:
-        raise SearchInterrupted(ordered(interrupted.answer)) from None
+        answer, is_whole = interrupted.answer, False
+    try:
+        found = ordered(answer, ends)
+    except KeyboardInterrupt:
+        found, is_whole = ordered(answer, monotonic()), False
+    if not is_whole:
+        raise SearchInterrupted(found)
+    return found
+
+
+def _ordered_steps(cluster: Cluster, answer: PlanOutcome, ends: float | None) -> PlanOutcome:
+    """The outcome with steps; ``cluster`` has the nodes that are bought. Temporary places are looked for until then.
+
+    Raises ``VerificationError`` if a state between two steps breaks a rule; that is a defect of drasat.
+    """
+    bought = [node.metadata.name for nodes in answer.bought.values() for node in nodes]
+    places = TemporaryPlaces(cluster, answer.gates, answer.cel_errors, ends)
+    order = StepOrder(cluster, answer.gates, answer.moves, places, answer.victims)
+    placed = {("Pod", move.running.key) for move in answer.moves}
+    waiting = [answer.units[place] for place in answer.order]
+    steps = [
+        *(node_step("add", name) for name in bought),
+        *order.steps(),
+        *(order.placed(one) for one in waiting if outcome_key(one) not in placed),
+        *(node_step("remove", name) for name, _ in answer.removed),
+    ]
+    check = partial(step_violations, cluster, steps, answer.units, answer.gates, answer.cel_errors)
+    violations = check(victims=answer.victims)
+    if violations:
+        raise VerificationError(violations)
+    return replace(answer, steps=tuple(steps))
 
 
 def _objective(cluster: Cluster, options: MoveOptions, asked: Mapping[str, Any]) -> tuple[str, ...]:

@@ -170,10 +170,9 @@ def plan(
     request, instance = _built(request, time.build_ends())
     time.lap("build")
     # What runs counts in the values of the search, and not in those that are told.
-    apart = moves is None or moves.tells_arrivals_apart
-    share = 1 if moves is None or apart else 1 - len(moves.homes) / (len(request.open_positions) + 1)
+    share = 1.0 if moves is None else moves.counted_share(len(request.open_positions))
     is_filled = not (moves and moves.preempts) and not (group and group.exactly is not None)
-    units = [queue[place] for place in request.open_positions]
+    units = [queue[place] for place in (moves.arriving(request.open_positions) if moves else request.open_positions)]
     limits = PlanLimits(gap * share, deadline=time.search_ends(units, is_filled=is_filled))
     early = _early_moves(request, instance, limits)
     instance = early.instance(instance) if early else instance

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from msgspec import structs
 
@@ -38,41 +37,14 @@ from ...models.workload.queue import read_queue
 from ...models.workload.requests import Requests, effective_requests, format_amount, sum_requests
 from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
 from ...models.workload.units import ClaimRef, Unit
-from ..allocate.check import VerificationError
 from ..engines.engine import Session
-from ..verification.steps import RULES_BROKEN, step_violations
+from ..verification.steps import RULES_BROKEN
 from .first_fit import first_fit
-from .outcome import PlannedMove, PlannedUnitOutcome, PlanOutcome
+from .master_problem import is_past
+from .outcome import PlannedMove, PlannedUnitOutcome
 from .pod_ledger import MESSAGES, PodLedger
 
 _TEMPORARY = "a temporary place: pods wait for each other's places, and it goes on once its own is free"
-
-
-def ordered_steps(cluster: Cluster, answer: PlanOutcome) -> PlanOutcome:
-    """Return the outcome with steps; ``cluster`` has the nodes that are bought.
-
-    Raises ``VerificationError`` if a state between two steps breaks a rule; that is a defect of drasat.
-    """
-    bought = [node.metadata.name for nodes in answer.bought.values() for node in nodes]
-    places = TemporaryPlaces(cluster, answer.gates, answer.cel_errors)
-    order = _StepOrder(cluster, answer.gates, answer.moves, places, answer.victims)
-    placed = {move.running.key for move in answer.moves}
-    waiting = [answer.units[place] for place in answer.order]
-    steps = [
-        *(_node_step("add", name) for name in bought),
-        *order.steps(),
-        *(order.placed(one) for one in waiting if one.unit.pod is None or _key(one) not in placed),
-        *(_node_step("remove", name) for name, _ in answer.removed),
-    ]
-    check = partial(step_violations, cluster, steps, answer.units, answer.gates, answer.cel_errors)
-    violations = check(victims=answer.victims)
-    if violations:
-        raise VerificationError(violations)
-    return replace(answer, steps=tuple(steps))
-
-
-def _key(one: PlannedUnitOutcome) -> ObjectKey:
-    return one.unit.namespace, one.unit.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +82,15 @@ class TemporaryPlaces:
     """The cluster while steps are carried out, and where pods can live meanwhile (MOV-5).
 
     A place is found by first fit beside everything that runs by then, at best on a node to which nobody else goes. A
-    pod has one temporary place at most, so that steps come to an end.
+    pod has one temporary place at most, so that steps come to an end. ``is_late``: after the deadline none was looked
+    for.
     """
 
     cluster: Cluster
     gates: FeatureGates
     policy: str
+    deadline: float | None = None
+    is_late: bool = field(init=False, default=False)
     _moved: dict[ObjectKey, tuple[RunningPod, str | None, Allocations]] = field(default_factory=dict)
     _used: set[ObjectKey] = field(default_factory=set)
 
@@ -128,7 +103,8 @@ class TemporaryPlaces:
     ) -> tuple[str, Allocations] | None:
         """A place for a pod on none of these devices, nor in these pools, and rather not on the nodes ``avoided``."""
         pod = move.running
-        if pod.key in self._used:
+        self.is_late |= is_past(self.deadline)
+        if pod.key in self._used or self.is_late:
             return None
         now = self._cluster_with(move)
         queue = list(expand_units(now, read_queue(now, namespace=pod.key[0], gates=self.gates), self.gates))
@@ -179,8 +155,8 @@ def _clashes(allocations: Allocations, devices: Collection[DeviceId], pools: Col
     return any(device in devices or device[:2] in pools for device in results)
 
 
-class _StepOrder:
-    """Carries out moves one by one, and notes what is free by then."""
+class StepOrder:
+    """Carries out moves one by one, and notes what is free by then; what loses its place goes before them."""
 
     def __init__(
         self,
@@ -294,7 +270,7 @@ class _StepOrder:
                     exceeded.append(f"PodDisruptionBudget {'/'.join(name)} allows {self._allowed.get(name, 0)} to go")
             note = "; ".join([one.reason, *exceeded])
             budget = next(("/".join(name) for name in self._budgets_of[one.namespace, one.name]), "")
-            step = _node_step("evict", one.name)
+            step = node_step("evict", one.name)
             yield structs.replace(
                 step, kind="Pod", namespace=one.namespace, source=one.node, node="", budget=budget, note=note
             )
@@ -376,7 +352,10 @@ class _StepOrder:
         )
         needed = " and ".join(f"{plural(number, 'free device')} of class {name}" for name, number in wanted.items())
         said = "pods wait for each other's places: it waits until its own is free"
-        said += f"; a swap without that needs {needed or 'free room'} elsewhere, which is not there"
+        if self._places.is_late:
+            said += "; no time was left to look for a temporary place"
+        else:
+            said += f"; a swap without that needs {needed or 'free room'} elsewhere, which is not there"
         return "; ".join((said, *(f"{why} meanwhile" for why in self._exceeded(one))))
 
     def _has_room(self, one: _Arrival) -> bool:
@@ -477,7 +456,8 @@ def _unit_step(action: StepAction, unit: PlannedUnitOutcome) -> PlanStep:
     )
 
 
-def _node_step(action: StepAction, name: str) -> PlanStep:
+def node_step(action: StepAction, name: str) -> PlanStep:
+    """A node joins or goes."""
     return PlanStep(
         action=action,
         kind="Node",

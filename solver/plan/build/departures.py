@@ -102,6 +102,21 @@ class PlanMoves:
         """Whether running pods that arrive are apart from those that wait: some may be lost, or go together."""
         return self.preempts or bool(self.ties)
 
+    def counted_share(self, positions: int) -> float:
+        """What part of so many open positions counts in the values of stages; what runs at home is in no stage."""
+        return 1 if self.tells_arrivals_apart else 1 - len(self.homes) / (positions + 1)
+
+    def arriving(self, positions: Iterable[int]) -> list[int]:
+        """The positions of as many units as may come to a node: those that wait, and those that may move."""
+        waiting, movable = list[int](), list[int]()
+        for place in positions:
+            home = self.homes.get(place)
+            if home is None:
+                waiting.append(place)
+            elif home.disruption.movable:
+                movable.append(place)
+        return [*waiting, *movable[: self.most]]
+
 
 @dataclass
 class Departures:

@@ -18,13 +18,13 @@ from ....problem.messages import DeadlineExceededError
 from ....problem.problem import InUse, Problem
 from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
-from ..filling_graph import FillingGraph, VectorNode, build_filling_graph
+from ..filling_graph import FillingGraph, GraphItem, VectorNode, build_filling_graph
 from ..master_problem import Column, is_past
 from . import lagrangian
 from .bundle import Bundle, BundleQuestion, Picks, uniform_usage
 from .folding import FoldedNode, fold_devices
 from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling
-from .vector_labeling import all_fillings, best_fillings
+from .vector_labeling import FillingResult, all_fillings, best_fillings, knapsack_fillings
 
 Usage = tuple[tuple[int, int], ...]
 _MOST_COLUMNS = 6
@@ -32,6 +32,7 @@ _MOST_ENUMERATED_ITEMS = 24
 _MOST_ENUMERATED_PATHS = 5_000
 # With more node classes, such as the offerings of a cloud, to make a graph of each takes longer than it saves.
 _MOST_GRAPHS = 64
+_ANY_NUMBER = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,9 @@ class LinearPricer:
     own_units: Mapping[int, tuple[lagrangian.LinearUnit, ...]] = field(default_factory=dict)
     demands: tuple[int, ...] = ()
     _graphs: dict[int, tuple[tuple[int, ...], FillingGraph | None]] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
+    _knapsacks: dict[int, tuple[Sequence[int], list[GraphItem]]] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
 
@@ -98,19 +102,34 @@ class LinearPricer:
         if graph is not None:
             best, paths = graph.best_paths(values, self._within_demand(limits_by_class))
             return PricingResult(tuple(self.filled(node_class, path) for path in paths), best)
+        if is_past(limits.deadline):
+            return PricingResult((), None)
+        known = self._knapsack(node_class, values, limits_by_class)
+        if known is not None and known.is_complete:
+            columns = tuple(self.filled(node_class, one) for one in known.fillings[:_MOST_COLUMNS])
+            return PricingResult(columns, known.bound)
         units = self.units_on(node_class)
         question = lagrangian.build_linear_question(self.nodes[node_class], units, values, limits_by_class)
         if not question.offers:
             return PricingResult((), 0)
-        if is_past(limits.deadline):
-            return PricingResult((), None)
         vector = self._labeled_vector(node_class)
         if vector is not None:
             return self._priced_vector(node_class, vector, values, limits_by_class, limits)
         relaxed = lagrangian.best_relaxation(question, limits.deadline)
         filled = _best_fillings(question, relaxed, limits)
         columns = tuple(self.column(node_class, filling.devices) for filling in filled.fillings)
-        return PricingResult(columns, filled.bound)
+        return PricingResult(columns, filled.bound if known is None else min(known.bound, filled.bound))
+
+    def _knapsack(self, node_class: int, values: Sequence[int], limits_by_class: Sequence[int]) -> FillingResult | None:
+        """The fillings of a node that is a vector, by one dimension alone; None elsewhere and with few node classes."""
+        if len(self.nodes) <= _MOST_GRAPHS:
+            return None
+        if node_class not in self._knapsacks:
+            vector = self.vector(node_class)
+            alone = vector.items([_ANY_NUMBER] * len(self.units_on(node_class))) if vector else []
+            self._knapsacks[node_class] = vector.left if vector else (), alone
+        left, items = self._knapsacks[node_class]
+        return knapsack_fillings(items, values, limits_by_class, left) if left else None
 
     def _labeled_vector(self, node_class: int) -> VectorNode | None:
         """A node as a vector, where vectors are labeled."""

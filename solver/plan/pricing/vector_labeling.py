@@ -4,15 +4,19 @@ A label is a part of a filling. Its *potential* is what it may still become wort
 less all that was lost against it by what is taken or left out. It never rises, so that labels are dropped at no loss
 once it is no more than what is known. Classes that are decided by the relaxation come first, and among labels that have
 the same room left the most valuable one stays (a core algorithm, as in Pisinger, 1997).
+
+Where one or two dimensions decide, such as the devices of a node, a bounded knapsack in them is exact, and far quicker.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
+from itertools import islice
+from math import gcd, inf, prod
 
-from ....encoders.solver_library import IntArray, mathopt, np
+from ....encoders.solver_library import BoolArray, IntArray, mathopt, np
 from ....problem.messages import check_deadline
 from ..column_generation import Effort
 from ..filling_graph import GraphItem, distinct_rows
@@ -31,6 +35,10 @@ _MOST_FILLINGS, _MOST_CANDIDATES = 16, 64
 # Sums of scaled values stay below it, and so do those of their costs in several dimensions.
 _LARGEST_SUM = 1 << 54
 _LARGEST_SCALE = 1 << 30
+# A knapsack takes no more work than so many steps, each of which is a unit at an amount of the dimension.
+_MOST_KNAPSACK_STEPS = 20_000
+# In several dimensions it has no more cells, each of which is an amount of every dimension.
+_MOST_KNAPSACK_CELLS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,129 @@ def all_fillings(
         return []
     found = _Labels(question, max(0, least - 1), deadline, keeps_all=True).run(_ENUMERATION_WIDTH)
     return list(found.fillings) if found.is_complete and len(found.fillings) <= most else None
+
+
+def knapsack_fillings(
+    items: Sequence[GraphItem], values: Sequence[int], limits: Sequence[int], left: Sequence[int]
+) -> FillingResult | None:
+    """Fill a node as if few dimensions could be too small, at first one; None where that would take long.
+
+    The bound holds in any case. ``is_complete``: the first filling has that value, so that none is better. Fillings are
+    of units that are worth something, at most so many of each as its item and its limit say.
+    """
+    offers = [
+        _Offer(item.index, values[item.index], min(item.most, limits[item.index]), item.needs)
+        for item in items
+        if values[item.index] > 0
+        and min(item.most, limits[item.index]) > 0
+        and all(need <= room for need, room in zip(item.needs, left, strict=True))
+    ]
+    scarce = [d for d, room in enumerate(left) if sum(offer.needs[d] * offer.most for offer in offers) > room]
+    if not scarce:
+        filling = tuple((offer.index, offer.most) for offer in offers)
+        return FillingResult((filling,) if filling else (), sum(offer.value * offer.most for offer in offers), True)
+    steps = {d: gcd(left[d], *(offer.needs[d] for offer in offers)) for d in scarce}
+    chosen = [min(scarce, key=lambda d: left[d] // steps[d])]
+    found = _knapsack(offers, chosen[0], steps[chosen[0]], left[chosen[0]] // steps[chosen[0]])
+    while found is not None and (exceeded := _exceeded(offers, found[0][1], scarce, left)):
+        bound = found[0][0]
+        chosen.append(exceeded[0])
+        wider = _grid_knapsack(offers, chosen, [steps[d] for d in chosen], [left[d] // steps[d] for d in chosen])
+        if wider is None:
+            fitting = (filling for _, filling in found if not _exceeded(offers, filling, scarce, left))
+            return FillingResult(tuple(islice(fitting, _MOST_FILLINGS)), bound)
+        found = wider
+    if found is None:
+        return None
+    fillings = (filling for _, filling in found if not _exceeded(offers, filling, scarce, left))
+    return FillingResult(tuple(islice(fillings, _MOST_FILLINGS)), found[0][0], True)
+
+
+def _exceeded(offers: Sequence[_Offer], filling: Filling, scarce: Sequence[int], left: Sequence[int]) -> list[int]:
+    """The dimensions in which a filling takes more than there is, the one first that lacks most."""
+    needs = {offer.index: offer.needs for offer in offers}
+    taken = {d: sum(needs[unit][d] * number for unit, number in filling) for d in scarce}
+    return sorted((d for d in scarce if taken[d] > left[d]), key=lambda d: (left[d] / taken[d], d))
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A class of units that are worth something: what each takes, and how many there are at most."""
+
+    index: int
+    value: int
+    most: int
+    needs: tuple[int, ...]
+
+
+def _knapsack(offers: Sequence[_Offer], dimension: int, step: int, size: int) -> list[tuple[int, Filling]] | None:
+    """The best filling for each amount of a dimension that is worth more than smaller ones, the best first.
+
+    None where that would take long.
+    """
+    if size * sum(offer.most for offer in offers) > _MOST_KNAPSACK_STEPS:
+        return None
+    best, taken = [0] * (size + 1), list[list[int]]()
+    for offer in offers:
+        need, value = offer.needs[dimension] // step, offer.value
+        if not need:
+            best = [known + value * offer.most for known in best]
+            taken.append([offer.most] * (size + 1))
+            continue
+        before, best, copies = best, list(best), [0] * (size + 1)
+        for number in range(1, min(offer.most, size // need) + 1):
+            for amount, known in enumerate(before[: size + 1 - number * need], number * need):
+                if known + number * value > best[amount]:
+                    best[amount], copies[amount] = known + number * value, number
+        taken.append(copies)
+    found: list[tuple[int, Filling]] = []
+    for amount, value in enumerate(best):
+        if value > (found[-1][0] if found else 0):
+            filling, place = list[tuple[int, int]](), amount
+            for offer, copies in zip(reversed(offers), reversed(taken), strict=True):
+                if copies[place]:
+                    filling.append((offer.index, copies[place]))
+                    place -= copies[place] * (offer.needs[dimension] // step)
+            found.append((value, tuple(sorted(filling))))
+    return found[::-1]
+
+
+def _grid_knapsack(
+    offers: Sequence[_Offer], dimensions: Sequence[int], steps: Sequence[int], sizes: Sequence[int]
+) -> list[tuple[int, Filling]] | None:
+    """The same in several dimensions, by amounts of the first one; None where it would take long.
+
+    Units of a class come in lots of 1, 2, 4 and so on, which make any number together.
+    """
+    shape = tuple(size + 1 for size in sizes)
+    if prod(shape) > _MOST_KNAPSACK_CELLS or sum(offer.value * offer.most for offer in offers) >= _LARGEST_SUM:
+        return None
+    best = np.zeros(shape, dtype=np.int64)
+    lots: list[tuple[int, int, tuple[int, ...], BoolArray]] = []
+    for offer in offers:
+        left, lot = offer.most, 1
+        while left:
+            number = min(lot, left)
+            taken = tuple(number * offer.needs[d] // step for d, step in zip(dimensions, steps, strict=True))
+            with_lot = best[tuple(slice(size - amount) for size, amount in zip(shape, taken, strict=True))]
+            with_lot = with_lot + number * offer.value
+            there = best[tuple(slice(amount, None) for amount in taken)]
+            lots.append((offer.index, number, taken, with_lot > there))
+            np.maximum(with_lot, there, out=there)
+            left, lot = left - number, 2 * lot
+    found: list[tuple[int, Filling]] = []
+    for first in range(shape[0]):
+        cell = (first, *sizes[1:])
+        value = int(best[cell])
+        if value > (found[-1][0] if found else 0):
+            counts = Counter[int]()
+            for index, number, taken, is_better in reversed(lots):
+                before = tuple(place - amount for place, amount in zip(cell, taken, strict=True))
+                if min(before) >= 0 and is_better[before]:
+                    counts[index] += number
+                    cell = before
+            found.append((value, tuple(sorted(counts.items()))))
+    return found[::-1]
 
 
 @dataclass(frozen=True, slots=True)

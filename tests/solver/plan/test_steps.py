@@ -25,8 +25,10 @@ from support.plan_building import (
 import drasat
 from drasat.models.results.plan import PlanStep
 from drasat.reports.plan import command_lines
+from drasat.solver.engines.outcome import SearchInterrupted
 from drasat.solver.plan.lifted import MoveOptions
 from drasat.solver.plan.moves import plan_with_moves
+from drasat.solver.plan.steps import TemporaryPlaces
 from drasat.solver.verification import steps
 from drasat.solver.verification.steps import step_violations
 
@@ -91,6 +93,29 @@ def test_a_circle_is_broken_by_a_temporary_place():
     assert step_violations(cluster(*classes(), *there), found.steps, *check) == []
     crowded = cluster(*classes(), *exchange(), *nodes("n3", devices=0, cpu="1"))
     assert step_violations(crowded, found.steps, *check) != []
+
+
+def test_ctrl_c_among_the_steps_keeps_the_plan_and_an_order_without_temporary_places(monkeypatch):
+    """The plan is whole, every state is verified, and the note does not say that there was no place."""
+    there = [*exchange(), *nodes("n3", devices=1, cpu="1")]
+    real, calls = TemporaryPlaces.find, []
+
+    def interrupted_once(self, *given):
+        calls.append(given)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return real(self, *given)
+
+    monkeypatch.setattr(TemporaryPlaces, "find", interrupted_once)
+    with pytest.raises(SearchInterrupted) as interrupt:
+        moving(*there, objective="admitted,fewest-nodes,move-cost,moves")
+    found = interrupt.value.answer
+    assert [step.action for step in found.steps] == ["evict", "move", "place", "place"]
+    assert "no time was left to look for a temporary place" in found.steps[0].note
+    assert "a swap without that needs" not in found.steps[0].note
+    assert (found.verified, found.placed) == (True, 3)
+    check = found.units, found.gates, found.cel_errors
+    assert step_violations(cluster(*classes(), *there), found.steps, *check) == []
 
 
 def test_commands_say_that_a_pod_that_moves_again_may_have_another_name():

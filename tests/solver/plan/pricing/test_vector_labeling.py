@@ -9,7 +9,7 @@ from drasat.problem.messages import DeadlineExceededError
 from drasat.solver.plan.column_generation import Effort
 from drasat.solver.plan.filling_graph import GraphItem
 from drasat.solver.plan.pricing import vector_labeling
-from drasat.solver.plan.pricing.vector_labeling import all_fillings, best_fillings
+from drasat.solver.plan.pricing.vector_labeling import all_fillings, best_fillings, knapsack_fillings
 
 
 def question(seed):
@@ -75,6 +75,31 @@ def test_all_fillings_that_are_worth_enough_are_listed(seed):
     assert sorted(listed) == sorted(wanted)
     if wanted:
         assert all_fillings(items, values, left, least, len(wanted) - 1, None) is None
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_knapsack_bounds_all_fillings_and_is_the_best_where_it_is_complete(seed):
+    """Fillings keep the limits of items and of the question, and each is worth more than those behind it."""
+    items, values, left = question(seed)
+    rng = Random(f"limits/{seed}")
+    limits = [rng.choice((0, 1, 2, 9)) for _ in values]
+    own = [GraphItem(item.index, item.needs, min(item.most, limits[item.index])) for item in items]
+    there = set(fillings(own, left))
+    best = max(worth(one, [max(0, value) for value in values]) for one in there)
+    found = knapsack_fillings(items, values, limits, left)
+    worths = [worth(one, values) for one in found.fillings]
+    assert set(found.fillings) <= there
+    assert found.bound >= best
+    assert worths == sorted(worths, reverse=True)
+    if found.is_complete:
+        assert max(worths, default=0) == found.bound == best
+    if len(left) == 1:
+        assert found.is_complete
+
+
+def test_a_knapsack_that_would_take_long_is_none():
+    items = [GraphItem(unit, (997 + unit,), 50) for unit in range(4)]
+    assert knapsack_fillings(items, [5] * 4, [50] * 4, (9973,)) is None
 
 
 def test_a_list_that_lost_labels_is_none(monkeypatch):
