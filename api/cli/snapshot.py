@@ -67,13 +67,16 @@ def command(
     written; 2 no file: bad usage, kubectl failed, or a kind that every answer needs may not be read; 130 interrupted.
     """
     from ..integrations.snapshot.kubectl import unread_lines
+    from ..models.manifests.writer import check_output_file
     from ..verbs.snapshot import snapshot
 
     key = _redaction_key(redact_key, redact)
     limit = options.parse_seconds(time_limit)
     size = options.check_input_size(max_input_size)
-    if output.is_dir() or not output.parent.is_dir():
-        raise UsageError(f"--output: {output} cannot be written: its folder does not exist, or it is a folder")
+    try:
+        check_output_file(output)
+    except ValueError as error:
+        raise UsageError(f"--output: {error}") from None
     result, _ = run_verb(
         lambda: snapshot(
             *(filename or ()),

@@ -84,6 +84,8 @@ def command(
         raise UsageError("--study and --filename cannot both be stdin")
     reading = options.InputOptions(recursive, skip_validation, strict, max_input_size, instance_types or ())
     cluster = load_cluster(filename, reading, FeatureGates.all_on())
+    if keep == "":
+        raise UsageError("--keep: a path is empty")
     if keep is None and file is not None:
         keep = f"{file}.variants"
     line = progress_line()

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
+from ..models.manifests.writer import check_output_file, write_whole
+
 if TYPE_CHECKING:
     import altair
 
@@ -306,6 +308,7 @@ def check_plot_path(path: Path) -> None:
     """Refuse what cannot be drawn into, and say what is missing. Raises ``ValueError``, one line."""
     if path.suffix.lower() not in PLOT_FORMATS:
         raise ValueError(f"a picture is a {' or '.join(PLOT_FORMATS)} file, not {str(path)!r}")
+    check_output_file(path)
     check_altair()
 
 
@@ -319,8 +322,6 @@ def check_altair() -> None:
 def save_chart(chart: Any, path: Path) -> None:
     """Draw into a file, the same for the same input. Raises ``ValueError``, and ``OSError`` if it cannot be written."""
     import vl_convert
-
-    from ..models.manifests.writer import write_whole
 
     check_plot_path(path)
     specification = chart.properties(background="white").to_dict(validate=False)

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ..models.formats.errors import one_line
-from ..models.manifests.writer import write_whole
+from ..models.manifests.writer import check_output_file, write_whole
 from .plots import PlotSource, check_altair
 from .verdict import verdict_of
 from .views import DrawnView, drawn_views
@@ -45,11 +45,10 @@ _TITLES = {
 
 
 def check_report_path(path: Path) -> None:
-    """Refuse what is no HTML file, a folder that is not there, and a missing extra. Raises ``ValueError``, one line."""
+    """Refuse what is no HTML file or cannot be written, and a missing extra. Raises ``ValueError``, one line."""
     if path.suffix.lower() not in _SUFFIXES:
         raise ValueError(f"a report is a {_SUFFIXES[0]} file, not {str(path)!r}")
-    if not path.parent.is_dir():
-        raise ValueError(f"the folder of the report {str(path)!r} is not there")
+    check_output_file(path)
     check_altair()
 
 

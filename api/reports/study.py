@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..models.formats.errors import plural
+from ..models.manifests.writer import check_output_file
 from ..models.results.study import display_setting
 from .report_tables import ReportTable
 
@@ -129,8 +130,7 @@ def check_study_path(path: Path) -> None:
     """Refuse a file that no study can be written into, before anything is computed. Raises ``ValueError``."""
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(f"a study is written as {', '.join(SUFFIXES)}, not {str(path)!r}")
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {str(path.parent)!r}")
+    check_output_file(path)
     if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
         raise ValueError("parquet files need pyarrow: pip install 'drasat[study]'")
 

@@ -99,7 +99,10 @@ class _YamlBuilder:
                     value = self._node(self._next_event())
                     yield Unreadable(tuple(self._duplicates)) if self._duplicates else value
         except yaml.MarkedYAMLError as error:
-            raise self._refused(f"invalid YAML: {self._display_error(error)}", error.problem_mark) from None
+            # The scanner reads ahead, and has a limit of its own from libyaml 0.2.6 on.
+            too_deep = "nesting depth" in (error.problem or "")
+            reason = TOO_DEEP if too_deep else f"invalid YAML: {self._display_error(error)}"
+            raise self._refused(reason, error.problem_mark) from None
         except yaml.reader.ReaderError as error:
             line = self._first_line + self._text.count(b"\n", 0, error.position) + 1
             raise _DocumentRefused(f"invalid YAML: {error.reason} at line {line}", len(self._text)) from None

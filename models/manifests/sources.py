@@ -76,6 +76,10 @@ class _Files:
 
     def open(self, path: str, recursive: bool) -> Iterator[Input]:
         """Yield the file, or those of the folder."""
+        if not path:
+            # As a path it would be the current folder.
+            yield Input("''", failure="a path is empty")
+            return
         try:
             files = [path] if path == STDIN or not Path(path).is_dir() else _manifest_files(Path(path), recursive)
         except (OSError, ValueError, SourceError) as error:

@@ -191,12 +191,42 @@ def _render_claim(claim: ResourceClaim) -> dict[str, Any]:
     return {"apiVersion": RESOURCE_API, "kind": "ResourceClaim", "metadata": {}, "spec": {}, **model_mapping(claim)}
 
 
-def write_whole(path: Path, write: Callable[[Any], object], *, shared: bool = False) -> None:
-    """Write beside the file and rename, so that what has its name is always complete. Raises ``OSError``.
+def check_output_file(path: Path) -> None:
+    """Refuse a file that cannot be written, before anything is computed. Raises ``ValueError``, one line."""
+    if not path.parent.is_dir():
+        raise ValueError(f"{str(path)!r} cannot be written: there is no folder {str(path.parent)!r}")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} cannot be written: it is a folder")
+    place = path if _is_written_in_place(path) else Path(os.path.realpath(path)).parent
+    if not os.access(place, os.W_OK):
+        raise ValueError(f"{str(path)!r} cannot be written: {str(place)!r} does not allow it")
 
-    Only the user can read the file, unless it is ``shared`` like any other that a program makes.
+
+def _is_written_in_place(path: Path) -> bool:
+    """Whether a device or a pipe has this name: a file in its place would be another thing for all who use it."""
+    return path.exists() and not path.is_file()
+
+
+def write_whole(path: Path, write: Callable[[Any], object], *, shared: bool = False) -> None:
+    """Write beside the file and rename, so that what has its name is always complete. Raises ``OSError`` with the path.
+
+    Only the user can read the file, unless it is ``shared`` like any other that a program makes. A link stays one: the
+    file that it leads to is replaced. A device or a pipe is written to.
     """
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", suffix=path.suffix, delete=False) as part:
+    try:
+        if _is_written_in_place(path):
+            with path.open("wb") as there:
+                write(there)
+        else:
+            _replace_file(Path(os.path.realpath(path)), write, shared)
+    except OSError as error:
+        # The reader knows the file, and not the one beside it.
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def _replace_file(path: Path, write: Callable[[Any], object], shared: bool) -> None:
+    # A name may be as long as the file system allows.
+    with NamedTemporaryFile(dir=path.parent, prefix=".drasat-", delete=False) as part:
         try:
             write(part)
             part.close()

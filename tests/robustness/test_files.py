@@ -126,6 +126,14 @@ def test_paths_that_lead_nowhere_are_said(drasat, tmp_path, path, message):
     assert len(done.err.splitlines()) == 1
 
 
+def test_an_empty_path_is_not_the_current_folder(drasat, tmp_path, monkeypatch):
+    """As from a variable of the shell that is not set."""
+    write(tmp_path, "file.yaml", CLAIM)
+    monkeypatch.chdir(tmp_path)
+    assert drasat("allocate", "-f", "")[:] == (2, "", "drasat: '': a path is empty\n")
+    assert drasat("allocate", "-f", ".").code == 1
+
+
 def test_all_problems_of_all_files_come_in_one_run(drasat, tmp_path):
     paths = [write(tmp_path, name, content) for name, content, _ in REFUSED]
     done = drasat("allocate", *(word for path in paths for word in ("-f", path)))
@@ -165,3 +173,25 @@ def test_names_of_great_length_are_cut(drasat, tmp_path):
     assert done.code == 2
     assert "must be no more than 253 characters" in done.err
     assert len(done.err) < 3000
+
+
+WRITING = [
+    (("allocate", "-f", "whole-gpus", "--report"), ".html"),
+    (("topology", "-f", "torus-topology", "--plot"), ".svg"),
+    (("study", "-f", "study", "--study", "study/studies/budget.yaml", "-o"), ".csv"),
+    (("snapshot", "-f", "whole-gpus", "-o"), ".json"),
+]
+
+
+@pytest.mark.parametrize(("words", "suffix"), WRITING, ids=[words[0] for words, _ in WRITING])
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_computed(
+    drasat, examples, tmp_path, monkeypatch, words, suffix
+):
+    monkeypatch.chdir(examples)
+    (tmp_path / f"folder{suffix}").mkdir()
+    for name, reason in (("none/out", "there is no folder"), ("folder", "it is a folder")):
+        done = drasat(*words, tmp_path / f"{name}{suffix}")
+        assert (done.code, done.out) == (2, "")
+        assert f"{name}{suffix}' cannot be written: {reason}" in done.err
+        assert len(done.err.splitlines()) == 1
+    assert [one.name for one in tmp_path.iterdir()] == [f"folder{suffix}"]

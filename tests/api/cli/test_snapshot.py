@@ -48,7 +48,7 @@ def test_the_key_may_be_given_in_three_ways(drasat, source, tmp_path, monkeypatc
         (["--time-limit", "soon"], "--time-limit"),
         (["--max-input-size", "much"], "--max-input-size"),
         (["--context", "c"], "for a cluster, not for files"),
-        (["--output", "nonexistent/out.json"], "its folder does not exist"),
+        (["--output", "nonexistent/out.json"], "there is no folder 'nonexistent'"),
         (["--output", "."], "cannot be written"),
         (["--max-input-size", "10"], "more than 10 bytes"),
         (["--time-limit", "0.000001"], "within the time limit"),

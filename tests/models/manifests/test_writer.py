@@ -1,4 +1,7 @@
-"""Manifests out: nothing of the input is lost, and every reader reads the same."""
+"""Manifests out: nothing of the input is lost, and every reader reads the same; files appear when they are complete."""
+
+import os
+import re
 
 import pytest
 import yaml
@@ -17,7 +20,15 @@ from drasat.models.kubernetes.claims import (
 from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.manifests.reader import Manifest, read_manifests
-from drasat.models.manifests.writer import claim_manifest, model_mapping, object_mapping, to_yaml, yaml_parts
+from drasat.models.manifests.writer import (
+    check_output_file,
+    claim_manifest,
+    model_mapping,
+    object_mapping,
+    to_yaml,
+    write_whole,
+    yaml_parts,
+)
 
 ALLOCATION = AllocationResult(
     devices=DeviceAllocationResult(
@@ -163,3 +174,67 @@ def test_many_documents_are_written_in_parts_that_together_are_one_text():
     assert list(yaml.safe_load_all("".join(parts))) == documents
     assert "".join(parts) == "---\n".join(f"kind: X\nnumber: {number}\n" for number in range(1203))
     assert list(yaml_parts([])) == []
+
+
+def write(text):
+    return lambda part: part.write(text)
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path):
+    """A file in the place of a device, such as /dev/null, would break every other program."""
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    check_output_file(pipe)
+    write_whole(pipe, write(b"all"))
+    said = os.read(reader, 99)
+    os.close(reader)
+    assert (said, pipe.is_fifo()) == (b"all", True)
+    assert [*tmp_path.iterdir()] == [pipe]
+
+
+def test_a_link_stays_one_and_the_file_it_leads_to_is_replaced(tmp_path):
+    link, file = tmp_path / "link", tmp_path / "folder" / "file"
+    file.parent.mkdir()
+    link.symlink_to(file)
+    for text in (b"first", b"second"):
+        write_whole(link, write(text))
+        assert (link.is_symlink(), file.read_bytes()) == (True, text)
+    assert [*file.parent.iterdir()] == [file]
+
+
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
+    file = tmp_path / ("x" * 250 + ".json")
+    write_whole(file, write(b"all"))
+    assert file.read_bytes() == b"all"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("none/file", "cannot be written: there is no folder '{}/none'"),
+        ("there/file", "cannot be written: there is no folder '{}/there'"),
+        ("folder", "cannot be written: it is a folder"),
+    ],
+)
+def test_what_cannot_be_written_is_said_with_its_path(tmp_path, name, said):
+    (tmp_path / "there").write_text("")
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / name
+    with pytest.raises(ValueError, match="cannot be written") as refused:
+        check_output_file(path)
+    assert str(refused.value) == f"{str(path)!r} {said.format(tmp_path)}"
+    with pytest.raises(OSError, match=re.escape(str(path))) as failed:
+        write_whole(path, write(b"all"))
+    assert failed.value.filename == str(path)
+    assert {one.name for one in tmp_path.iterdir()} == {"there", "folder"}
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_made(tmp_path):
+    def fail(part):
+        part.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*/file'") as failed:
+        write_whole(tmp_path / "file", fail)
+    assert (failed.value.errno, [*tmp_path.iterdir()]) == (28, [])
