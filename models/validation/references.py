@@ -204,8 +204,7 @@ def _member_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[Cross
     if isinstance(made, Pod) and made.status is not None and made.status.phase in FINISHED_PHASES:
         return
     namespace, own = identify(manifest)[1], made.metadata.annotations or {}
-    templates = (part for part in parts_of(made) if isinstance(part[1], PodTemplateSpec))
-    marked = [(path, part.metadata.annotations or {}) for path, part in templates]
+    marked = [(at, one.metadata.annotations or {}) for at, one in parts_of(made) if isinstance(one, PodTemplateSpec)]
     for path, marks in marked or [((), own)]:
         try:
             read = read_annotations({**own, **marks})
@@ -222,7 +221,8 @@ def _member_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[Cross
         first, source = known.members.setdefault(key, (said, manifest.source))
         if first != said:
             place = (*path, "metadata") if annotation in marks else ("metadata",)
-            message = f"{key[0]} {namespace}/{key[2]} has the {named} {first} in {source}, and {said} here: no plan is made"
+            group = f"{key[0]} {namespace}/{key[2]}"
+            message = f"{group} has the {named} {first} in {source}, and {said} here: no plan is made"
             yield _cross_warning(manifest, (*place, "annotations", MapKey(annotation)), message)
 
 
