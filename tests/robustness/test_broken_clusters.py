@@ -1,4 +1,4 @@
-"""Random clusters and examples, whole and with something broken in them: an answer or an input error, never a defect."""
+"""Random clusters and examples with something broken in them: an answer or an input error, never a defect."""
 
 import json
 import random
