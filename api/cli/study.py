@@ -94,7 +94,9 @@ def command(
     if result.kept:
         print_stderr(f"{result.kept} of {len(result.variants)} variants were there already: {keep}")
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
-    if file is not None:
+    if file is not None and interrupted:
+        print_stderr(f"interrupted: {file} is not written; {keep} keeps what is finished")
+    elif file is not None:
         result.write(file, timings=timings)
     print_result(result, output if file is None else "table", {"table": _print_table, "wide": _print_wide}, report)
     if interrupted:

@@ -247,6 +247,8 @@ def _typed(found: Any, source: Source) -> Any:
     if not isinstance(found, Mapping):
         raise InputError([InputProblem(source, "", "is no mapping, expected a result document")])
     name = found.get("kind")
+    if name is None:
+        raise InputError([InputProblem(source, "kind", "Required value")])
     if not isinstance(name, str) or name not in _KINDS:
         known = ", ".join(_KINDS)
         raise InputError([InputProblem(source, "kind", f"{name!r:.60} is no document that can be checked: {known}")])

@@ -217,7 +217,8 @@ class _StudyReader:
     def _gates(self, settings: Mapping[str, Any], where: Mapping[str, str]) -> FeatureGates | None:
         """The gates of a variant: of a release, or all on, with switches on top; None if nothing is said."""
         version, switches = settings.get("kubernetes-version"), settings.get("feature-gates")
-        if version is None and switches is None:
+        if (version is None and switches is None) or not isinstance(version, str | float | None):
+            # Another type is refused where values are read.
             return None
         said = [f"{name}={str(on).lower()}" for name, on in switches.items()] if isinstance(switches, dict) else []
         place = where.get("kubernetes-version", "")

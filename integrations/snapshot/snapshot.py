@@ -120,6 +120,8 @@ def _objects_of(inputs: Iterable[Input]) -> Iterator[JsonObject]:
     for read in inputs:
         if read.failure:
             raise InputError([InputProblem(Source(read.name, 0), "", read.failure)])
+        if read.objects is None and not read.data.strip():
+            raise InputError([InputProblem(Source(read.name, 0), "", "is empty")])
         documents = read_documents(read.data, read.name) if read.objects is None else map(to_builtins, read.objects)
         for number, document in enumerate(documents, 1):
             if document is not None:

@@ -146,7 +146,7 @@ def _list_type(declared: inspect.VarTupleType) -> _DeclaredType:
     def parts(value: Sequence[Any], path: str) -> Iterator[_Part]:
         return ((index, item, inner, f"{path}[{index}]") for index, inner in enumerate(value))
 
-    return _DeclaredType("a list", (list, tuple), parts=parts)
+    return _DeclaredType("a list", (list, tuple), [], parts)
 
 
 def _map_type(declared: inspect.DictType) -> _DeclaredType:
@@ -155,7 +155,7 @@ def _map_type(declared: inspect.DictType) -> _DeclaredType:
     def parts(value: dict[str, Any], path: str) -> Iterator[_Part]:
         return ((key, item, inner, f"{path}[{key}]") for key, inner in value.items())
 
-    return _DeclaredType("an object", (dict,), parts=parts)
+    return _DeclaredType("an object", (dict,), {}, parts)
 
 
 def _union_type(declared: inspect.UnionType) -> _DeclaredType:

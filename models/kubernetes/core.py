@@ -358,6 +358,10 @@ class NodeResourceClaimStatus(Model):
     overhead: tuple[NodeResourceAmount, ...] | None = None
 
 
+# Phases of pods whose containers have ended.
+FINISHED_PHASES = ("Succeeded", "Failed")
+
+
 class PodStatus(Model):
     """``status`` of a Pod."""
 

@@ -103,7 +103,7 @@ class FeatureGates:
         """
         minor = ".".join(version.strip().removeprefix("v").split(".")[:2])
         if minor not in VERSIONS:
-            raise ValueError(f"unknown Kubernetes version {version!r}, known are: {', '.join(VERSIONS)}")
+            raise ValueError(f"unknown Kubernetes version {version[:60]!r}, known are: {', '.join(VERSIONS)}")
         column = VERSIONS.index(minor)
         return cls(frozenset(name for name, releases in GATES.items() if releases[column].default), minor)
 

@@ -7,17 +7,24 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..formats.errors import InputProblem, Severity
+from ..formats.errors import InputProblem, Severity, Source
 from ..kubernetes.claims import DeviceClaim, DeviceClass, ResourceClaim, ResourceClaimTemplate
-from ..kubernetes.core import Namespace, Pod, PodSpec
-from ..kubernetes.extensions import ConstraintGroup, DeviceTopology
+from ..kubernetes.core import FINISHED_PHASES, Namespace, Pod, PodSpec
+from ..kubernetes.extensions import (
+    COVERAGE_ANNOTATION,
+    GANG_DOMAIN_ANNOTATION,
+    AnnotationError,
+    ConstraintGroup,
+    DeviceTopology,
+    read_annotations,
+)
 from ..kubernetes.kinds import WORKLOAD_MODELS, kind_of
 from ..kubernetes.meta import DEFAULT_NAMESPACE, DeviceId
 from ..kubernetes.serving import ComputeDomain, channel_template
 from ..kubernetes.slices import ResourceSlice
-from ..kubernetes.workloads import BUILT_IN_PRIORITIES, PriorityClass, pod_specs
+from ..kubernetes.workloads import BUILT_IN_PRIORITIES, PodTemplateSpec, PriorityClass, parts_of, pod_specs
 from ..manifests.reader import Manifest
-from .findings import LIMIT, STRUCTURE, Category, Path, quote, render_path
+from .findings import LIMIT, STRUCTURE, Category, MapKey, Path, quote, render_path
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 # Model of the kind, namespace and name; the namespace is empty for kinds without.
@@ -74,6 +81,8 @@ class _KnownObjects:
     made: set[ObjectId] = field(default_factory=set)
     # Kinds and names.
     unreadable: set[tuple[str, str]] = field(default_factory=set)
+    # By gang or coverage group, what the first member names, and where it is.
+    members: dict[tuple[str, str, str], tuple[str, Source]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, manifests: list[Manifest]) -> _KnownObjects:
@@ -121,6 +130,7 @@ def _object_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[Cross
         yield CrossProblem(input_problem(manifest, "metadata.name", message), STRUCTURE)
     if check := _CHECKS.get(type(manifest.object)):
         yield from check(manifest, known)
+        yield from dict.fromkeys(_member_problems(manifest, known))
 
 
 def _cross_warning(manifest: Manifest, path: Path, message: str) -> CrossProblem:
@@ -186,6 +196,34 @@ def _pod_spec_problems(manifest: Manifest, start: Path, spec: PodSpec, known: _K
             if name and not known.has(model, namespace, name):
                 path = (*start, "resourceClaims", index, name_field)
                 yield _cross_warning(manifest, path, f"{model.__name__} {namespace}/{name} is not in the input")
+
+
+def _member_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
+    """Report a domain of a gang or a demand of a coverage group that is not the one of an earlier member."""
+    made = _typed_object(manifest)
+    if isinstance(made, Pod) and made.status is not None and made.status.phase in FINISHED_PHASES:
+        return
+    namespace, own = identify(manifest)[1], made.metadata.annotations or {}
+    marked = [(at, one.metadata.annotations or {}) for at, one in parts_of(made) if isinstance(one, PodTemplateSpec)]
+    for path, marks in marked or [((), own)]:
+        try:
+            read = read_annotations({**own, **marks})
+        except AnnotationError:
+            continue
+        if read.coverage is not None:
+            key = "coverage group", namespace, read.coverage.group
+            said, annotation, named = f"{read.coverage.demand:f}", COVERAGE_ANNOTATION, "demand"
+        elif read.gang is not None and read.domain is not None:
+            key = "gang", namespace, read.gang
+            said, annotation, named = read.domain, GANG_DOMAIN_ANNOTATION, "domain"
+        else:
+            continue
+        first, source = known.members.setdefault(key, (said, manifest.source))
+        if first != said:
+            place = (*path, "metadata") if annotation in marks else ("metadata",)
+            group = f"{key[0]} {namespace}/{key[2]}"
+            message = f"{group} has the {named} {first} in {source}, and {said} here: no plan is made"
+            yield _cross_warning(manifest, (*place, "annotations", MapKey(annotation)), message)
 
 
 def _topology_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:

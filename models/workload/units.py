@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ..cluster.cluster import Cluster
 from ..kubernetes import meta
 from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
-from ..kubernetes.core import Pod, PodResourceClaim, PodSpec
+from ..kubernetes.core import FINISHED_PHASES, Pod, PodResourceClaim, PodSpec
 from ..kubernetes.extensions import constraints_annotation
 from ..kubernetes.kinds import SCHEDULING_GROUP, kind_of
 from ..kubernetes.workloads import PodGroup
@@ -249,9 +249,6 @@ def claim_in_group_status(group: PodGroup, entry: PodResourceClaim) -> str | Non
     return next((one.resource_claim_name for one in statuses if one.name == entry.name), None)
 
 
-_FINISHED = ("Succeeded", "Failed")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
     """Claims that go to one node together: those of a pod in its order, or one loose claim.
@@ -341,7 +338,7 @@ def is_finished_or_deleting(pod: Pod) -> bool:
 
 def has_finished(pod: Pod) -> bool:
     """The pod's containers have ended; it holds nothing any more."""
-    return pod.status is not None and pod.status.phase in _FINISHED
+    return pod.status is not None and pod.status.phase in FINISHED_PHASES
 
 
 # Names the entry of the pod's spec.resourceClaims that a claim was made for.

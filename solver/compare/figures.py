@@ -28,7 +28,7 @@ from ...models.workload.requests import format_amount
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...problem.compiler import Compiler
 from ...problem.filters import usable_devices
-from ...problem.messages import FatalError
+from ...problem.messages import DeadlineExceededError, FatalError
 from ...problem.problem import Demand, InUse, Problem
 from ...problem.selectors import NodeResourceClaims
 from ...problem.shapes import NodeType
@@ -112,6 +112,8 @@ class TargetWorkload:
             problem = self._compiler.problem(requirements.question, devices.view.shape)
         except FatalError:
             return _NO_USABLE_PARTS
+        except DeadlineExceededError as error:
+            raise TimeOverError(str(error)) from None
         found = zip(problem.demands, usable_devices(problem, devices.in_use), strict=True)
         taken = {device for demand, candidates in found if not demand.admin for device in candidates}
         numbers = frozenset(taken & free.keys())

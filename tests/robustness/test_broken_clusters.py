@@ -1,9 +1,11 @@
-"""Families of random clusters, whole and with something broken in them: an answer or an input error, never a defect."""
+"""Random clusters and examples with something broken in them: an answer or an input error, never a defect."""
 
+import json
 import random
 from collections import Counter
 
 import pytest
+import yaml
 from support.families import FAMILIES, member
 from support.whole_objects import places, with_value
 
@@ -103,3 +105,54 @@ def test_inventories_of_broken_clusters_are_refused_or_shown(family):
             else:
                 outcomes[shown(cluster)] += 1
     assert outcomes["shown"]
+
+
+COMMANDS = [
+    ("allocate --objective soft,compact", "mig-partitions"),
+    ("plan --audit 1s", "plan-controllers"),
+    ("plan --buy", "plan-buy"),
+    ("plan --buy -o json", "plan-pools"),
+    ("plan --moves any -o commands", "make-room"),
+    ("plan --preempt", "preempt"),
+    ("plan --consolidate", "consolidate"),
+    ("plan --objective coverage,fewest-nodes", "coverage"),
+    ("plan --quota joint", "kueue/d-flavors"),
+    ("explain", "same-island"),
+    ("compare --engines auto,backtracking", "nic-and-gpu"),
+    ("compare --plan --preempt", "compute-domain"),
+    ("topology --allocate -o dot", "torus-topology"),
+    ("show -o wide", "inventory"),
+    ("quota --limits", "kueue/g-reclaim"),
+    ("provision --answers", "kueue/story-2-quota-and-preemption"),
+    ("overlay -o manifests", "overlays"),
+    ("tune --trials 5", "tune"),
+]
+
+
+def changed_twice(rng, objects):
+    """Take two parts away, or give them the value of another part of the same name, or junk."""
+    for _ in range(2):
+        known = list(places(objects))
+        path, _ = rng.choice(known)
+        same = [value for other, value in known if other[-1] == path[-1] and other != path]
+        value = rng.choice([None, rng.choice(JUNK), *([rng.choice(same)] * 4 if same else [])])
+        objects = with_value(objects, path, value)
+    return objects
+
+
+@pytest.mark.parametrize(("command", "example"), COMMANDS, ids=[command for command, _ in COMMANDS])
+def test_commands_answer_or_refuse_broken_examples(drasat, examples, tmp_path, command, example):
+    rng = random.Random(command)
+    files = sorted((examples / example).glob("*.yaml"))
+    whole = [one for file in files for one in yaml.safe_load_all(file.read_text()) if one]
+    path = tmp_path / "broken.json"
+    for number in range(5):
+        items = changed_twice(rng, whole)
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        lifted = ["--skip-validation"] if number % 2 else []
+        limit = [] if command.startswith("overlay") else ["--time-limit", "1s"]
+        done = drasat(*command.split(), "-f", path, *limit, *lifted)
+        assert done.code in (0, 1, 2, 3), items
+        assert "defect" not in done.err, items
+        assert all(line.isprintable() for line in done.err.splitlines()), items
+        assert done.code != 2 or (done.err and not done.out), items

@@ -67,3 +67,12 @@ def test_without_kubectl_it_is_one_line(drasat, tmp_path, monkeypatch):
     done = drasat("snapshot", "-o", tmp_path / "out.json.gz")
     assert (done.code, done.out) == (2, "")
     assert done.err == ("drasat: kubectl is not on the PATH; snapshot reads a cluster through it, or files with -f\n")
+
+
+@pytest.mark.parametrize("content", ["", " \n\n"])
+def test_an_empty_file_is_no_cluster(drasat, tmp_path, content):
+    """As for every other command; a kubectl that failed leaves such a file."""
+    (tmp_path / "empty.json").write_text(content)
+    done = drasat("snapshot", "-f", tmp_path / "empty.json", "-o", tmp_path / "out.json")
+    assert done == (2, "", f"drasat: {tmp_path / 'empty.json'}: is empty\n")
+    assert not (tmp_path / "out.json").exists()

@@ -6,6 +6,8 @@ from pathlib import Path
 import pandas
 import pytest
 
+from drasat.verbs import study_run
+
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "study"
 STUDY = {"product": {"scale": [1, 2], "seed": [0, 1]}, "figures": ["placed", "asked"]}
 
@@ -73,6 +75,7 @@ def test_a_failed_variant_is_told_and_is_exit_code_1(drasat, tmp_path):
         (["--study", EXAMPLE / "studies" / "budget.yaml", "-o", "none/out.csv"], "there is no folder 'none'"),
         (["--study", EXAMPLE / "queue.yaml"], "must hold one study"),
         (["--study", EXAMPLE / "README.md"], "README.md"),
+        (["--study", EXAMPLE / "studies" / "budget.yaml", "--keep", ""], "--keep: a path is empty"),
         (["--study", EXAMPLE / "studies" / "budget.yaml", "--workers", "2", "--dask", "tcp://a:1"], "not on several"),
     ],
 )
@@ -88,6 +91,26 @@ def test_a_study_is_not_written_over_itself(drasat, study):
     assert (done.code, done.out) == (2, "")
     assert done.err == f"drasat: --output: {study} is the study itself\n"
     assert json.loads(study.read_text()) == STUDY
+
+
+def test_an_interrupted_study_does_not_replace_a_complete_table(drasat, study, tmp_path, monkeypatch):
+    out = tmp_path / "out.csv"
+    assert drasat("study", "-f", EXAMPLE, "--study", study, "-o", out).code == 0
+    complete = out.read_bytes()
+    compute, asked = study_run.compute_variant, []
+
+    def interrupted_at_the_third(shared, variant):
+        asked.append(variant)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return compute(shared, variant)
+
+    monkeypatch.setattr(study_run, "compute_variant", interrupted_at_the_third)
+    keep = tmp_path / "other"
+    done = drasat("study", "-f", EXAMPLE, "--study", study, "-o", out, "--keep", keep)
+    assert (done.code, out.read_bytes()) == (130, complete)
+    assert done.err == f"interrupted: {out} is not written; {keep} keeps what is finished\n"
+    assert len(list(keep.iterdir())) == 2
 
 
 def test_an_empty_or_broken_study_is_one_line(drasat, tmp_path):

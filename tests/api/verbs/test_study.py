@@ -146,6 +146,15 @@ def test_schedulers_do_not_beat_a_plan(cluster):
             "(study): variants[0].seed: is set by the product, too",
         ),
         ({"variants": [{"seed": 1}, {"seed": 1}]}, "(study): variants: two variants are called 'seed=1'"),
+        ({"variants": [None]}, "(study): variants: a variant has neither name nor setting"),
+        (
+            {"product": {"kubernetes-version": [["1.37"]]}},
+            '(study): product.kubernetes-version[0]: Invalid value: ["1.37"]: must be a version',
+        ),
+        (
+            {"product": {"kubernetes-version": ["x" * 999]}},
+            "(study): product.kubernetes-version[0]: Invalid value: unknown Kubernetes version '" + "x" * 60 + "'",
+        ),
         ({"variants": [{}]}, "(study): variants: a variant has neither name nor setting"),
         ({"variants": [{"scale": -1}]}, "(study): variants[0].scale: Invalid value: -1: must be a number from 0 to"),
         (
@@ -186,6 +195,7 @@ def test_what_is_wrong_in_a_study_is_one_line_with_its_field(cluster, study, pro
     with pytest.raises(drasat.InputError) as refused:
         drasat.study(cluster, study)
     assert str(refused.value.problems[0]).startswith(problem)
+    assert len({one.field for one in refused.value.problems}) == len(refused.value.problems)
     assert "\n" not in str(refused.value.problems[0])
 
 

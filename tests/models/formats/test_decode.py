@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drasat.models.formats.decode import INT64_MAX, INT64_MIN, to_object
+from drasat.models.formats.decode import INT64_MAX, INT64_MIN, Model, to_object
 from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.models.kubernetes.core import Node, Pod
 from drasat.models.kubernetes.kinds import KINDS
@@ -131,6 +131,19 @@ def test_null_is_absent_or_a_zero_value(written, plain):
     found, problems = to_object(written, ResourceSlice)
     assert not problems
     assert found == msgspec.convert(plain, ResourceSlice)
+
+
+class Containers(Model):
+    """Lists and maps inside of others, as in studies."""
+
+    maps: tuple[dict[str, int], ...] = ()
+    lists: dict[str, tuple[int, ...]] | None = None
+
+
+def test_null_in_a_list_or_a_map_of_others_is_an_empty_one():
+    found, problems = to_object({"maps": [None, {"a": 1}], "lists": {"a": None}}, Containers)
+    assert not problems
+    assert found == Containers(maps=({}, {"a": 1}), lists={"a": ()})
 
 
 def test_nulls_do_not_hide_problems():

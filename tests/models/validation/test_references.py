@@ -1,9 +1,12 @@
 """Checks across objects."""
 
+import json
+
 import pytest
 from support.kinds import BY_MODEL
 from support.validation import ALLOCATED, BASES, CLAIM, CLASS, NAMESPACE, POD, SLICE, TEMPLATE, edited, typed
 
+from drasat import validate
 from drasat.models.formats.errors import InputProblem, Source
 from drasat.models.manifests.reader import Manifest
 from drasat.models.validation.references import cross_checks
@@ -162,3 +165,54 @@ def test_what_could_not_be_read_is_in_the_input_all_the_same():
     ]
     (left,) = found(GPU, ("Pod", POD), unreadable=unreadable)
     assert "ResourceClaimTemplate default/template is not in the input" in left
+
+
+def annotations(**texts):
+    return {"metadata annotations": {f"drasat.dev/{key.replace('_', '-')}": text for key, text in texts.items()}}
+
+
+def covering(demand, group="g"):
+    return annotations(coverage=json.dumps({"group": group, "value": 5, "demand": demand}))
+
+
+def gang(domain):
+    return annotations(gang="g", gang_domain=domain)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (covering(10), covering(11), "[drasat.dev/coverage]: coverage group default/g has the demand 10"),
+        (gang("rack"), gang("zone"), "[drasat.dev/gang-domain]: gang default/g has the domain rack"),
+    ],
+    ids=["demands", "domains"],
+)
+def test_members_that_name_two_demands_or_domains_are_a_warning_with_both_places(first, second, said):
+    """A plan refuses them, and says no place."""
+    pods = [("Pod", POD, {"metadata name": name, "spec resourceClaims": []}) for name in "abc"]
+    [problem] = found(*((*pod, marks) for pod, marks in zip(pods, (first, first, second), strict=True)))
+    assert problem.startswith("f.yaml document 3: Pod ")
+    assert f"metadata.annotations{said} in f.yaml document 1, and" in problem
+
+
+def test_other_groups_namespaces_and_finished_pods_may_name_others():
+    pods = [("Pod", POD, {"metadata name": name, "spec resourceClaims": []}) for name in "abcd"]
+    marks = [covering(10), covering(11, "h"), {"metadata namespace": "other"} | covering(12), covering(13)]
+    marks[3] |= {"status": {"phase": "Succeeded"}}
+    assert found(*((*pod, edits) for pod, edits in zip(pods, marks, strict=True))) == []
+    marks[3].pop("status")
+    assert len(found(*((*pod, edits) for pod, edits in zip(pods, marks, strict=True)))) == 1
+
+
+def test_annotations_of_a_template_count_before_those_of_its_controller():
+    def controller(name, own, template):
+        spec = {"template": {"metadata": {"annotations": template}, "spec": {}}}
+        return {"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec} | {
+            "metadata": {"name": name, "annotations": own}
+        }
+
+    ten, eleven = (covering(demand)["metadata annotations"] for demand in (10, 11))
+    read = [controller("a", ten, {}), controller("b", eleven, ten), controller("c", {}, eleven)]
+    problems = [str(one) for one in validate(read, skip_validation=True).problems if "coverage" in str(one)]
+    assert len(problems) == 1
+    assert "Deployment default/c: warning: spec.template.metadata.annotations[drasat.dev/coverage]: " in problems[0]

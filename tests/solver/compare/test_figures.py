@@ -7,8 +7,10 @@ from support.random_plans import plan_manifests
 from support.sequential import OURS, given, given_of, needs, read, supply, taker
 
 from drasat.scenarios import objects
-from drasat.solver.compare.figures import figures
+from drasat.solver.compare.figures import SchedulingContext, TargetWorkload, figures
 from drasat.solver.compare.schedulers import schedule
+from drasat.solver.engines.engines import NodeCompiler
+from drasat.solver.plan.node_states import TimeOverError
 from drasat.solver.plan.outcome import PlannedUnitOutcome
 
 
@@ -190,6 +192,19 @@ def test_without_time_fragmentation_is_unknown_and_later_the_number_of_devices_i
     assert (found.admitted, found.used, found.devices, found.fragmentation) == (1, 1, 2, None)
     found = counted(what, units, limit=0.0, latest=0.0)
     assert (found.admitted, found.used, found.devices, found.fragmentation) == (1, None, None, None)
+
+
+def test_time_that_ends_while_devices_of_use_are_compiled_is_time_that_is_over():
+    """Whether a unit fits may be known already, so that nothing else looks at the clock before."""
+    what = given(*supply(n1=2), taker("a", 1))
+    context = SchedulingContext(what, None)
+    [[requirements, _]], [state] = context.workload.classes, context.node_states.groups
+    assert context.trials.of(requirements, state).fits
+    late = NodeCompiler(what.session)
+    late.limit(0.0)
+    workload = TargetWorkload(context.workload.classes, context.trials, late)
+    with pytest.raises(TimeOverError):
+        workload.usable(requirements, state)
 
 
 @pytest.mark.parametrize("planner", OURS)
