@@ -391,7 +391,7 @@ _RULES: dict[str, Rule] = {
         (_keep, "podSetMergePolicy frameworks externalFrameworks timeout recoveryTimeout lastTransitionTime requeueAt"),
         (_keep, "consolidateAfter consolidationPolicy duration expireAfter reasons schedule terminationGracePeriod"),
         (_keep, "attribute nodes priceAdjustment medium startTime"),
-        (_keep, "accessModes nodeAffinityPolicy nodeTaintsPolicy protocol volumeBindingMode whenUnsatisfiable"),
+        (_keep, "accessModes action nodeAffinityPolicy nodeTaintsPolicy protocol volumeBindingMode whenUnsatisfiable"),
         (_each(lambda pass_: pass_.address), "hostIP"),
         (_each(lambda pass_: pass_.keyed.opaque), "message description valueFromProvisioningClassDetail path"),
         (_each(lambda pass_: pass_.quantity), "nominalQuota borrowingLimit lendingLimit weight"),

@@ -89,6 +89,28 @@ class JobSpec(Model):
     managed_by: str | None = None
     template: PodTemplateSpec = PodTemplateSpec()
     scheduling: JobScheduling | None = None
+    backoff_limit: Int64 | None = None
+    pod_failure_policy: PodFailurePolicy | None = None
+
+
+class PodFailurePolicy(Model):
+    """Which failures of pods count; the first rule that is about one decides."""
+
+    rules: tuple[PodFailurePolicyRule, ...] | None = None
+
+
+class PodFailurePolicyRule(Model):
+    """What becomes of pods that failed with one of these conditions: ``Ignore``, ``Count``, or the Job fails."""
+
+    action: str = ""
+    on_pod_conditions: tuple[PodFailurePolicyCondition, ...] | None = None
+
+
+class PodFailurePolicyCondition(Model):
+    """A condition of a pod; ``status`` is ``True`` where nothing else is said."""
+
+    type: str = ""
+    status: str = ""
 
 
 class JobScheduling(Model):

@@ -8,7 +8,7 @@ a pod may lose its place even if nobody makes it again, but not where somebody a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from ..kubernetes.meta import (
     key_of,
     matches_labels,
 )
-from ..kubernetes.workloads import PodDisruptionBudget, default_priority, priority_of
+from ..kubernetes.workloads import Job, PodDisruptionBudget, default_priority, priority_of
 from .gangs import GangCollector, GangKey
 from .member_moves import GroupPlace, MemberMoves
 from .node_resources import NodeResourceError
@@ -291,6 +291,31 @@ class _RunningPodReader:
 
 def _controller_of(made: KubernetesObject) -> OwnerReference | None:
     return next((one for one in made.metadata.owner_references or () if one.controller), None)
+
+
+def eviction_notices(cluster: Cluster, leaving: Iterable[RunningPod]) -> Iterator[str]:
+    """Say which controllers of pods that leave may not make them again, and which Jobs fail then (MOV-8)."""
+    known, jobs = {kind_of(model).name for model in WORKLOAD_MODELS}, cluster.objects(Job)
+    first: dict[tuple[str, str, str], str] = {}
+    for one in leaving:
+        owner = _controller_of(one.pod)
+        if owner is not None:
+            first.setdefault((owner.kind, one.key[0], owner.name), "/".join(one.key))
+    for (kind, namespace, name), pod in sorted(first.items()):
+        job = jobs.get((namespace, name)) if kind == "Job" else None
+        if kind not in known:
+            yield f"whether {kind} {namespace}/{name} makes pod {pod} again is not known"
+        elif job is not None and job.spec.backoff_limit == 0 and not _ignores_evictions(job):
+            yield f"Job {namespace}/{name} has a backoffLimit of 0: it fails once pod {pod} is evicted"
+
+
+def _ignores_evictions(job: Job) -> bool:
+    """Whether the first rule about disruptions leaves them out."""
+    policy = job.spec.pod_failure_policy
+    for rule in (policy.rules or ()) if policy is not None else ():
+        if any(one.type == "DisruptionTarget" and one.status != "False" for one in rule.on_pod_conditions or ()):
+            return rule.action == "Ignore"
+    return False
 
 
 def goes_with_its_node(pod: Pod) -> bool:

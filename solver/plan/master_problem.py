@@ -369,6 +369,11 @@ class PlanSolution:
     columns: tuple[Column, ...]
     interrupted: bool = False
 
+    @classmethod
+    def not_begun(cls, instance: MasterProblem) -> PlanSolution:
+        """The plan to start from, where Ctrl-C came before any stage."""
+        return cls(instance.start or empty_plan(instance), (), (), interrupted=True)
+
 
 @dataclass(frozen=True, slots=True)
 class IntegerPlan:

@@ -18,7 +18,7 @@ from ...models.results.common import Reason
 from ...models.workload.evictions import Evictions, leaving_pods, preempting_units, preempts, read_evictions
 from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
-from ...models.workload.running import read_running_pods
+from ...models.workload.running import eviction_notices, read_running_pods
 from ..allocate.check import VerificationError
 from ..engines.outcome import SearchInterrupted
 from ..verification.steps import step_violations
@@ -131,6 +131,9 @@ def _with_steps(lifted: LiftedPods, ask: Callable[[], PlanOutcome], ends: float 
         counts = {name: len(nodes) for name, nodes in answer.bought.items()}
         answer = replace(answer, removed=tuple(_removed(lifted, answer)))
         answer = with_victims(lifted, answer) if lifted.options.preempts else answer
+        leaving = [*(one.running.key for one in answer.moves), *((one.namespace, one.name) for one in answer.victims)]
+        said = eviction_notices(lifted.given, map(lifted.running.__getitem__, leaving))
+        answer = replace(answer, notices=(*answer.notices, *said))
         return _ordered_steps(with_bought_nodes(lifted.given, counts)[0], answer, ends)
 
     try:

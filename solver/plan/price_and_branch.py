@@ -92,15 +92,16 @@ def solve_stages(
 
     Equal questions have equal plans, with any executor, unless the clock ends them.
     """
-    run = _StageSolver(instance, pricer, limits or master_problem.PlanLimits(), executor, watch)
-    for column in start:
-        run.master.add(column)
+    run: _StageSolver | None = None
     try:
+        run = _StageSolver(instance, pricer, limits or master_problem.PlanLimits(), executor, watch)
+        for column in start:
+            run.master.add(column)
         open_stages = [implied_bound(stage, [(one, 0) for one in stages[:n]]) is None for n, stage in enumerate(stages)]
         for number, stage in enumerate(stages):
             run.stage(stage, sum(open_stages[number:]))
     except KeyboardInterrupt:
-        return run.result(interrupted=True)
+        return run.result(interrupted=True) if run else master_problem.PlanSolution.not_begun(instance)
     return run.result()
 
 
@@ -491,10 +492,9 @@ class _StageSolver:
         if self._watch is None:
             return None
         watch, value, sign = self._watch, self._plan.value(stage.terms), 1 if stage.maximise else -1
-        best = min if stage.maximise else max
 
         def tell(_value: float, bound: float | None) -> None:
             own = [one for one in (known, None if bound is None else sign * bound) if one is not None]
-            watch(stage.name, value, best(own) if own else None)
+            watch(stage.name, value, (min if stage.maximise else max)(own) if own else None)
 
         return tell

@@ -5,7 +5,7 @@ from support.manifests import cluster, maker, obj, pod
 from support.moving import holder
 from support.plan_building import ALL, claim, classes, entry, fabric, holding, nodes
 
-from drasat.models.workload.running import read_running_pods
+from drasat.models.workload.running import eviction_notices, read_running_pods
 
 SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DISK = {"volumes": [{"name": "v", "emptyDir": {}}]}
@@ -99,6 +99,50 @@ def test_the_cost_is_that_of_the_pod_or_its_controller_or_of_its_devices():
     assert {name: one.cost for name, one in read(*given).items()} == {"a": 4, "b": 9}
     plain = [*holder("a", "n1", 0, 1, spec="t2"), *holder("b", "n1")]
     assert {name: one.cost for name, one in read(*plain).items()} == {"a": 2, "b": 1}
+
+
+@pytest.mark.parametrize(("more", "stays"), [([], True), ([budget(app="web")], False)])
+def test_a_pod_of_the_system_stays_unless_a_budget_is_about_it(more, stays):
+    """MOV-1: in kube-system a PodDisruptionBudget or the pod itself says that it may go."""
+    given = [*holder("a", "n1", labels={"app": "web"}), *more]
+    given += [*holder("b", "n1", meta={"annotations": {SAFE: "true"}})]
+    for one in given:
+        one["metadata"]["namespace"] = "kube-system"
+    found = {name: "kube-system" in one.stays for name, one in read(*given).items()}
+    assert found == {"a": stays, "b": False}
+
+
+def failure_policy(*rules):
+    return {"podFailurePolicy": {"rules": [{"action": action, "onPodConditions": own} for action, own in rules]}}
+
+
+EVICTED = [{"type": "DisruptionTarget"}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "fails"),
+    [
+        ({"backoffLimit": 0}, True),
+        ({"backoffLimit": 1}, False),
+        ({}, False),
+        ({"backoffLimit": 0, **failure_policy(("Ignore", EVICTED))}, False),
+        ({"backoffLimit": 0, **failure_policy(("Count", EVICTED), ("Ignore", EVICTED))}, True),
+        ({"backoffLimit": 0, **failure_policy(("Ignore", [{"type": "ConfigIssue"}]))}, True),
+    ],
+)
+def test_jobs_that_fail_with_an_eviction_are_told(spec, fails):
+    """MOV-8: an eviction counts as a failure, unless the Job ignores it."""
+    there = cluster(*classes(), *nodes("n1"), *holder("a", "n1", 0, owner=("Job", "j")), maker("Job", "j", spec=spec))
+    said = list(eviction_notices(there, read_running_pods(there, ALL).values()))
+    assert said == (["Job default/j has a backoffLimit of 0: it fails once pod default/a is evicted"] if fails else [])
+
+
+def test_controllers_that_nobody_knows_are_told_once():
+    """Section 6 of groups: the autoscaler leaves such pods alone."""
+    given = [one for name in "ab" for one in holder(name, "n1", owner=("Widget", "w"))]
+    there = cluster(*classes(), *nodes("n1"), *given, *holder("c", "n1"))
+    said = list(eviction_notices(there, read_running_pods(there, ALL).values()))
+    assert said == ["whether Widget default/w makes pod default/a again is not known"]
 
 
 def test_a_loose_claim_is_no_running_pod():

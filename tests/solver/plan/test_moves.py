@@ -79,6 +79,15 @@ def test_a_pod_moves_for_one_that_waits_and_the_cheaper_one_does():
     assert (values(found)["move-cost"], found.outcome) == (3, "Optimal")
 
 
+def test_what_an_eviction_may_end_is_a_notice_of_the_plan():
+    """MOV-8: about the pods that leave alone."""
+    owners = [("Widget", "w"), ("Other", "o")]
+    given = [*nodes("n1", "n2"), template("t4", of(4)), user("big", spec="t4")]
+    given += [*holder("a", "n1", 0, MOVE_COST="7", owner=owners[0]), *holder("b", "n2", 0, owner=owners[1])]
+    said = [one for one in moving(*given).notices if "again" in one]
+    assert said == ["whether Other default/o makes pod default/b again is not known"]
+
+
 def test_no_more_pods_move_than_may():
     found = moving(*two_nodes(user("big", spec="t4")), most=0)
     assert (moved(found), found.placed, found.outcome) == ({}, 0, "Optimal")

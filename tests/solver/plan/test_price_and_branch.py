@@ -7,6 +7,7 @@ from time import monotonic
 import pytest
 from support.planning import Scene, fewest_nodes, fits_column, optimum, random_scene
 
+from drasat.solver.plan import price_and_branch
 from drasat.solver.plan.column_generation import ColumnGenerator, Prices
 from drasat.solver.plan.heuristics import fill_greedily, fill_up, filling_deadline, plan_from_columns
 from drasat.solver.plan.master import LinearMaster
@@ -18,6 +19,7 @@ from drasat.solver.plan.master_problem import (
     ObjectiveStage,
     PlanLimits,
     Terms,
+    empty_plan,
     implied_bound,
 )
 from drasat.solver.plan.price_and_branch import solve_stages
@@ -192,6 +194,20 @@ def test_without_units_or_nodes_the_plan_is_empty():
     )
     found = solved(empty, [empty.instance.admitted()])
     assert (found.plan.columns, found.stages[0].value, found.stages[0].bound) == ((), 0, 0)
+
+
+def test_an_interrupt_before_the_first_stage_leaves_the_plan_to_start_from(monkeypatch):
+    """The libraries of the solver are loaded then, which takes a while."""
+
+    def interrupted(_instance):
+        raise KeyboardInterrupt
+
+    scene, stages = crowded(), [crowded().instance.admitted()]
+    start = solved(scene, stages).plan
+    monkeypatch.setattr(price_and_branch, "LinearMaster", interrupted)
+    found = solve_stages(replace(scene.instance, start=start), stages, scene.pricer)
+    assert (found.plan, found.stages, found.interrupted) == (start, (), True)
+    assert solve_stages(scene.instance, stages, scene.pricer).plan == empty_plan(scene.instance)
 
 
 def test_an_interrupt_leaves_the_best_plan_so_far():
