@@ -1,4 +1,5 @@
 import signal
+from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -19,12 +20,15 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Print the tables that tests have recorded as properties, also those of other processes."""
+    """Print the tables that tests have recorded as properties, also those of other processes, each under one name."""
+    tables = defaultdict(list)
     for report in (*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("failed", ())):
         for name, text in getattr(report, "user_properties", ()):
             if name.startswith("table of ") and report.when == "call":
-                terminalreporter.section(name)
-                terminalreporter.write_line(text)
+                tables[name].append(text)
+    for name, lines in tables.items():
+        terminalreporter.section(name)
+        terminalreporter.write("".join(f"{line}\n" for line in lines))
 
 
 class Done(NamedTuple):

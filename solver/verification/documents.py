@@ -37,7 +37,8 @@ from ...models.results.common import (
 from ...models.workload.groups import GroupError
 from ...models.workload.requested import all_units, merge_units, requested_units
 from ...models.workload.units import Unit
-from .existence import Audit, NodeAudit
+from .audit import TiedUnits, tied_units
+from .existence import Audit, NodeAudit, TiedAudit
 from .refusals import NodeRefusals, RefusedUnits
 from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
@@ -103,12 +104,10 @@ def allocation_lines(document: AllocationDocument, gates: FeatureGates, question
             yield from _stage_lines(unit, stage.stage, stage.value)
     yield from check.groups()
     kinds = [one.proof_kind for unit in document.units for one in unit.failures if unit.outcome == "Unallocatable"]
-    weakest = ProofKind.weakest(kinds)
-    wrong = (
-        []
-        if weakest is None or document.proof is weakest
-        else [f"proof is {document.proof}, the weakest of the units is {weakest}"]
-    )
+    # Nodes that no failure names may rest on less.
+    told = () if document.proof is None else (document.proof,)
+    weakest = ProofKind.weakest([*kinds, *told])
+    wrong = [] if document.proof is weakest else [f"proof is {document.proof}, the weakest of the units is {weakest}"]
     wrong += [
         f"certified is {str(one.certified).lower()}, and proof {one.proof_kind}"
         for unit in document.units
@@ -135,7 +134,8 @@ def _names(claims: Sequence[ClaimAnswer]) -> tuple[str, ...]:
 
 def _costs(unit: UnitAnswer) -> Mapping[ObjectKey, Sequence[int]]:
     found: dict[ObjectKey, list[int]] = defaultdict(list)
-    for entry in unit.soft_entries:
+    # Entries of ConstraintGroups are no claim's.
+    for entry in (one for one in unit.soft_entries if one.claim):
         namespace, _, name = entry.claim.rpartition("/")
         found[namespace, name].append(entry.cost)
     return found
@@ -194,6 +194,7 @@ class UnitCheck:
         self._loose = {f"{unit.namespace}/{unit.name}": unit for unit in units if unit.pod is None}
         self._nodes = [cluster.node(question.node)] if question.node else list(cluster.nodes.values())
         self._made: dict[ObjectKey, ResourceClaim] = {}
+        self._never: dict[int, bool] = {}
         self._refusals = _Refusals(question, self._replay, self._nodes)
         self._placed = False
 
@@ -247,11 +248,12 @@ class UnitCheck:
             ref = refs.get((one.namespace, one.name))
             if ref is None or ref.claim is None:
                 wrong.append(f"claim {one.namespace}/{one.name} is none of it")
-            elif one.allocation is None:
-                wrong.append(f"claim {one.namespace}/{one.name} has no allocation")
-            else:
+            elif one.allocation is not None:
                 pairs.append((ref.claim, one.allocation))
-        new = {(one.namespace, one.name) for one in told.claims}
+            # What several units share is told with the first of them.
+            elif ref.key not in self._made:
+                wrong.append(f"claim {one.namespace}/{one.name} has no allocation")
+        new = {(one.namespace, one.name) for one in told.claims if one.allocation is not None}
         earlier = (self._made.get(key, ref.claim) for key, ref in refs.items() if key not in new)
         placement = Placement(
             self._cluster.node(told.node),
@@ -287,7 +289,33 @@ class UnitCheck:
             if one.witness is not None:
                 said = f"witness on {', '.join(one.names[:1])}: {one.witness.needed} of {one.witness.available}"
                 yield self._refusals.witness(about, said, refused, one)
-        yield self._refusals.everywhere(about, refused, told.refusals)
+        yield self._refusals.everywhere(about, refused, told.refusals, self._is_never_placed(unit))
+
+    def _is_never_placed(self, unit: Unit) -> bool:
+        """Whether an audit shows that units that ConstraintGroups tie with this one have no places together.
+
+        They are looked at once, beside what the first of them that is refused finds.
+        """
+        tied = self._tied.get((unit.pod is None, unit.namespace, unit.name))
+        if tied is None:
+            return False
+        if id(tied) not in self._never:
+            replay, ask = self._replay, self._question
+            judge = TiedAudit(replay.context, replay.loads, self._nodes, ask.constraints, ask.deadline)
+            self._never[id(tied)] = judge.is_impossible(list(tied.seated()), tied.groups)
+        return self._never[id(tied)]
+
+    @cached_property
+    def _tied(self) -> Mapping[tuple[bool, str, str], TiedUnits]:
+        ask = self._question
+        if not (ask.audits and self._cluster.constraint_groups):
+            return {}
+        asked = requested_units(self._cluster, namespace=ask.namespace, selector=ask.selector, gates=self._gates)
+        try:
+            found = tied_units(self._cluster, asked)
+        except GroupError:
+            return {}
+        return {(unit.pod is None, unit.namespace, unit.name): one for one in found for unit in one.units}
 
     def groups(self) -> Lines:
         """Check ConstraintGroups once all units are placed."""
@@ -327,6 +355,8 @@ class _Refusals:
         self._replay = replay
         self._nodes = nodes
         self._judge = NodeRefusals(replay, question.constraints)
+        # What devices take of nodes, and what couples units, is not audited: it may refuse what has an allocation.
+        self._is_complete = not (question.cluster.constraint_groups or replay.loads.has_drawing_devices)
         self._changes = 0
         self._changed: dict[str, int] = {}
         self._changed_for_all = 0
@@ -364,22 +394,27 @@ class _Refusals:
             return line(about, said, [], LATE)
         return line(about, said, filter(None, [flaw]))
 
-    def everywhere(self, about: str, refused: RefusedUnits, told: Sequence[ToldRefusal]) -> CheckedLine:
-        """Check that every node is refuted: by itself, by one of the witnesses, or by an audit."""
+    def everywhere(
+        self, about: str, refused: RefusedUnits, told: Sequence[ToldRefusal], never_placed: bool
+    ) -> CheckedLine:
+        """Check that every node is refuted: by itself, by one of the witnesses, or by an audit.
+
+        Units that are ``never_placed`` have no places together with others on any nodes.
+        """
         witnesses = [one.witness for one in told if one.witness is not None]
         content = refused.content()
         key = None if content is None else content + msgspec.msgpack.encode(_without_names(refused, witnesses))
         known = self._known.setdefault(key, {}) if key is not None else {}
         possible: list[str] = []
         open_: list[str] = []
-        for node in self._nodes:
+        for node in self._nodes if not never_placed else ():
             name = node.metadata.name
             if self._question.is_late:
                 return line(about, "Unallocatable", [], LATE)
             verdict = known.get(name)
             if verdict is None or verdict[0] < max(self._changed.get(name, 0), self._changed_for_all):
                 found = self._refuted(refused, node, witnesses)
-                if found is Audit.POSSIBLE:
+                if found is Audit.POSSIBLE and self._is_complete:
                     possible.append(name)
                 verdict = known[name] = self._changes, found is Audit.IMPOSSIBLE
             if not verdict[1]:

@@ -407,7 +407,7 @@ class PlanCheck:
         question, document = self._question, self._document
         nothing = [None for _ in document.objective]
         # Flavors are not told of bounds, and bounds count what NodeTemplates sell, not what pools do.
-        if not document.duals or self._read.objects(NodePool) or document.workloads is not UNSET:
+        if document.duals is UNSET or self._read.objects(NodePool) or document.workloads is not UNSET:
             return nothing
         moves, preempts = leaving_asked(document)
         asked = BoundQuestion(

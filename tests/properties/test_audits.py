@@ -137,7 +137,7 @@ def test_no_false_refusal_passes_an_audit(fault, monkeypatch, record_property):
         with pytest.raises(VerificationError, match="is refused, and has an allocation"):
             allocate(cluster, audit=SECONDS, time_limit=None)
         shown += 1
-    record_property("share without audit", f"{shown} of {len(cases)}")
+    record_property("table of false refusals that reach the user without an audit", f"{fault}: {shown} of {len(cases)}")
     assert shown + caught > 0
 
 

@@ -19,6 +19,8 @@ from drasat.solver.capacity.records import find_copy_source
 from drasat.solver.engines.engine import Session
 
 LIMIT = 6
+# An audit that finds more copies than a bound raises an error.
+SECONDS = 600.0
 
 
 def tried(cluster, asked, node, copies):
@@ -38,7 +40,7 @@ def compare(cluster):
             continue
         name = "/".join(key)
         found, asked = (
-            capacity(cluster, claim=name, limit=LIMIT, time_limit=None),
+            capacity(cluster, claim=name, limit=LIMIT, time_limit=None, audit=SECONDS),
             find_copy_source(cluster, claim=name),
         )
         total, rooms = found.total, [answer.room for answer in found.nodes for _ in answer.nodes]

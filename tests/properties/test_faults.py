@@ -243,8 +243,8 @@ def test_no_wrong_answer_is_certified_where_it_is_audited(fault, asked, monkeypa
     FAULTS[fault](monkeypatch)
     plain, audited = counted(asked, fault)
     shown = tuple(plain[verb, "wrong"] for verb in VERBS)
-    record_property("wrong answers without an audit", shown)
-    print(f"{fault}: wrong answers without an audit: {dict(zip(VERBS, shown, strict=True))}")
+    asked_of = ", ".join(f"{plain[verb, 'wrong']} of {len(asked[verb])} {verb}" for verb in VERBS)
+    record_property("table of wrong answers that reach the user without an audit", f"{fault}: {asked_of}")
     assert all(found <= most for found, most in zip(shown, REACHING.get(fault, (0, 0, 0, 0)), strict=True)), shown
     assert not any(audited[verb, "certified"] for verb in VERBS)
     # A refusal, a set of reasons or a bound that an audit finds to be wrong is no answer.

@@ -7,6 +7,7 @@ from support.groups import answered
 from support.objects import device_class
 from support.random_groups import Instance
 
+import drasat
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import ProofKind, Status
@@ -102,6 +103,9 @@ def refuted(seed):
     [proof, *others] = {one.proof_kind for one in answered(*instance.objects(), audit=600.0).units}
     assert not others
     assert (proof is ProofKind.AUDITED) == verdict.is_impossible, seed
+    # A check never takes it for a mistake that a unit finds devices alone.
+    lines = drasat.check(drasat.allocate(cluster), cluster, audit=True, time_limit=None).lines
+    assert {one.verdict for one in lines} <= {"holds", "unchecked"}, seed
     found = plan(cluster, objective=["admitted"], audit=600.0)
     # What is tied is placed whole or not at all: then no plan places any of it.
     if not fits:
