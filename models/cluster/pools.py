@@ -214,8 +214,9 @@ class PoolIndex:
     def _make(self, id_: PoolId, view: _PoolViewKey, generation: PoolGeneration) -> Pool:
         newest = generation.slices[0].spec.pool.generation
         kept, reachable = view
-        names = (device.name for position in kept for device in self._slices[position].spec.devices or ())
-        if twice := first_duplicate(names):
+        names = [device.name for position in kept for device in self._slices[position].spec.devices or ()]
+        if len(set(names)) < len(names):
+            twice = first_duplicate(names)
             return Pool(*id_, newest, INVALID, f"duplicate device {twice}")
         if self._partitionable and generation.counter_problem:
             return Pool(*id_, newest, INVALID, generation.counter_problem)

@@ -107,7 +107,7 @@ def with_counts(unit, *counts):
     pairs = zip(devices.requests, counts, strict=True)
     requests = tuple(replace(one, exactly=replace(one.exactly, count=count)) for one, count in pairs)
     spec = replace(ref.claim.spec, devices=replace(devices, requests=requests))
-    return dataclasses.replace(unit, claims=(dataclasses.replace(ref, claim=replace(ref.claim, spec=spec)),))
+    return dataclasses.replace(unit, claims=(replace(ref, claim=replace(ref.claim, spec=spec)),))
 
 
 def tolerating(unit, **toleration):

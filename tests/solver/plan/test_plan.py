@@ -267,6 +267,13 @@ def test_processes_change_nothing():
         assert told(executor=executor) == told()
 
 
+def test_processes_that_verify_change_nothing(monkeypatch):
+    alone = told()
+    for place in ("plan.outcome", "verification.plans"):
+        monkeypatch.setattr(f"drasat.solver.{place}.processes_for_replay", lambda _: 3)
+    assert told() == alone
+
+
 def test_the_order_of_nodes_in_the_input_changes_nothing():
     given = mixed()
     slices = [one for one in given if one["kind"] in ("Node", "ResourceSlice")]

@@ -11,7 +11,7 @@ from support.plan_scene import Plan, allocation, container, entry, maker, node, 
 from drasat.models.kubernetes.extensions import ConstraintGroup
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.plan.outcome import check_plan
-from drasat.solver.verification.plans import QueueTimeoutError
+from drasat.solver.verification.plans import PlanReplay, QueueTimeoutError
 from drasat.solver.verification.verify import VerificationTimeoutError, Violation
 
 SAME_ZONE = {"sameNodeLabel": "zone"}
@@ -99,6 +99,31 @@ def test_allocations_that_were_verified_before_are_not_replayed():
     plan.units.append(plan["c"])
     assert plan.rules() == ["PLAN-ONCE", "SCHED-2", "DEV-1"]
     assert plan.rules(replay=False) == ["PLAN-ONCE"]
+
+
+def begun(plan, *names, cluster=None, deadline=None):
+    about = cluster or plan.cluster, ALL, "strict", ()
+    return PlanReplay([plan[name] for name in names], about, None, deadline, ahead=True)
+
+
+def test_a_replay_that_has_begun_counts_for_its_own_plan():
+    plan = everyday()
+    with begun(plan, *"abc") as replay:
+        assert plan.violations(begun=replay) == []
+    with begun(plan, *"abc", deadline=0.0) as replay, pytest.raises(VerificationTimeoutError):
+        plan.violations(begun=replay)
+
+
+@pytest.mark.parametrize("names", ["ab", "acb", "abc"])
+def test_a_replay_of_other_units_does_not_count(names):
+    """The units of a plan that is checked are others, or in another order, or the cluster is another."""
+    right, plan = everyday(), everyday().change("b", node="n2")
+    assert plan.rules() != []
+    for other in (right, plan) if names != "abc" else (right,):
+        with begun(other, *names, deadline=0.0) as replay:
+            assert plan.violations(begun=replay) == plan.violations()
+    with begun(plan, *"abc", cluster=right.cluster.with_claims([]), deadline=0.0) as replay:
+        assert plan.violations(begun=replay) == plan.violations()
 
 
 def test_units_are_those_of_the_queue():

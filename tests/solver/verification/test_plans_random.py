@@ -4,10 +4,11 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace as changed
-from support.plan_scene import allocation, first_fit, random_cluster
+from support.plan_scene import Plan, allocation, first_fit, random_cluster
 
 from drasat.models.workload.node_room import missing_resources, remaining_allocatable
 from drasat.models.workload.requests import effective_requests
+from drasat.solver.verification.plans import PlanReplay
 
 SEEDS = range(30)
 
@@ -125,12 +126,19 @@ def test_whatever_is_broken_is_found(breaking):
     assert met >= len(SEEDS) // 5
 
 
-def found_in_all(seed):
+def found_in_all(seed, find=Plan.violations):
     """What is wrong with a plan, and with all that breaking it makes of it."""
     for breaking in (lambda _, plan: [plan], *BROKEN):
         rng = Random(seed)
         for broken in breaking(rng, first_fit(rng, random_cluster(rng))):
-            yield broken.violations()
+            yield find(broken)
+
+
+def found_ahead(plan):
+    """The same where processes replay the placed units before the plan is checked."""
+    given = tuple(one for one in plan.units if one.node is not None)
+    with PlanReplay(given, (plan.cluster, plan.gates, "strict", ()), None, None, ahead=True) as begun:
+        return plan.violations(begun=begun)
 
 
 @pytest.mark.parametrize("seed", SEEDS[::3])
@@ -138,3 +146,4 @@ def test_several_processes_find_what_one_finds(seed, monkeypatch):
     alone = list(found_in_all(seed))
     monkeypatch.setattr("drasat.solver.verification.plans.processes_for_replay", lambda _: 3)
     assert list(found_in_all(seed)) == alone
+    assert list(found_in_all(seed, found_ahead)) == alone
