@@ -2,7 +2,8 @@
 
 The cluster of the Alibaba openb trace (1,523 nodes, 6,212 GPUs) and its pods, counts scaled so that the demand for GPUs
 is 100, 110 and 130 % of what there is. As much GPU as possible is placed; CPU and memory count. Plans are made of
-manifests, and verified; their times are those after reading, by the clock if nothing else is said.
+manifests, and verified; their times are those after reading, by the clock if nothing else is said. With ``--gangs`` a
+second row has half of the pods in gangs of two to five, which are put together at random.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
+from random import Random
 from time import perf_counter, process_time
 
 from tables import machine, show
 
 from drasat.models.results.plan import PlanStage
 from drasat.reports.comparison import display_duration
+from drasat.scenarios.objects import Mapped
 from drasat.scenarios.openb import (
     QUEUES,
     WHOLE,
@@ -30,38 +34,64 @@ from drasat.scenarios.openb import (
     manifests,
     openb,
 )
+from drasat.scenarios.queues import pending_pod
 from drasat.solver.allocate.load import load as read
 from drasat.solver.plan.master_problem import MasterNodeClass, MasterUnitClass
-from drasat.solver.plan.outcome import PlanOutcome
 from drasat.solver.plan.plan import plan
 from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 
 OBJECTIVE = "admitted=capacity:share"
 LOADS = (1.0, 1.1, 1.3)
+PHASES = ("solve", "fill", "explain", "verify")
 # What counts as proven.
 GAPS = {"plain": 0.002, "models": 0.005}
-COLUMNS = ("queue", "load", "plan", "bound", "gap", "seconds", "solve", "verify", "CPU", "pod classes", "node classes")
+COLUMNS = ("queue", "load", "plan", "bound", "gap", "seconds", *PHASES, "CPU", "pod classes", "node classes")
+GANG_ANNOTATION, GANG_SIZES = "drasat.dev/gang", (2, 5)
 RIVALS = ("queue", "load", "policy", "placed", "CPU")
 
 
-def plans(queues: Sequence[str], loads: Sequence[float], gap: float | None) -> Iterator[tuple[str, ...]]:
-    """Plan each load of each queue; without a ``gap`` that of the queue."""
+def plans(
+    queues: Sequence[str], loads: Sequence[float], gap: float | None, *, gangs: bool = False
+) -> Iterator[tuple[str, ...]]:
+    """Plan each load of each queue, and with gangs as well where these are asked for; the gap may be the queue's."""
     yield COLUMNS
     for queue in queues:
         for load in loads:
-            yield _planned(queue, load, GAPS[queue] if gap is None else gap)
+            trace = openb(queue, load)
+            documents = manifests(trace)
+            for name, own in ((queue, documents), (f"{queue}, gangs", with_gangs(documents)))[: 1 + gangs]:
+                yield name, f"{load:.0%}", *_planned(trace, own, GAPS[queue] if gap is None else gap)
 
 
-def _planned(queue: str, load: float, gap: float) -> tuple[str, ...]:
-    trace = openb(queue, load)
-    cluster = read(manifests(trace))
+def with_gangs(documents: Sequence[Mapped], seed: int = 0) -> list[Mapped]:
+    """Half of the pods of each Deployment as pods of gangs, put together at random; the last one has what is left."""
+    found, members, rng = list[Mapped](), list[Mapped](), Random(seed)
+    for one in documents:
+        if one["kind"] != "Deployment":
+            found.append(one)
+            continue
+        body = one["spec"]
+        members += [body["template"]["spec"]] * (body["replicas"] // 2)
+        found.append({**one, "spec": {**body, "replicas": body["replicas"] - body["replicas"] // 2}})
+    rng.shuffle(members)
+    for number in count():
+        own = [members.pop() for _ in range(min(len(members), rng.randint(*GANG_SIZES)))]
+        if not own:
+            return found
+        gang = {GANG_ANNOTATION: f"gang-{number:04d}"}
+        found += [pending_pod(f"gang-{number:04d}-{place}", spec, annotations=gang) for place, spec in enumerate(own)]
+    return found
+
+
+def _planned(trace: Openb, documents: Sequence[Mapped], gap: float) -> Iterator[str]:
+    cluster = read(documents)
     clock, cpu = perf_counter(), process_time()
     found = plan(cluster, objective=OBJECTIVE, gap=gap)
     seconds, used = perf_counter() - clock, process_time() - cpu
     assert found.verified
-    stage = found.objective[0]
-    times = (seconds, found.seconds["solve"], found.seconds["verify"], used)
-    return queue, f"{load:.0%}", *_reached(trace, stage), *map(display_duration, times), *_classes(found)
+    yield from _reached(trace, found.objective[0])
+    yield from map(display_duration, (seconds, *(found.seconds[phase] for phase in PHASES), used))
+    yield from (str(found.statistics.unit_classes), str(found.statistics.node_classes))
 
 
 def _reached(trace: Openb, stage: PlanStage) -> Iterator[str]:
@@ -77,10 +107,6 @@ def _reached(trace: Openb, stage: PlanStage) -> Iterator[str]:
 def _share(trace: Openb, value: float) -> str:
     """A part of all GPUs."""
     return f"{100 * value / trace.gpus:.2f} %"
-
-
-def _classes(found: PlanOutcome) -> tuple[str, str]:
-    return str(found.statistics.unit_classes), str(found.statistics.node_classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +176,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--queue", choices=QUEUES, action="append", help="default: both")
     parser.add_argument("--load", type=float, action="append", help="default: 1.0, 1.1 and 1.3")
     parser.add_argument("--gap", type=float, help="default: 0.002 for plain, 0.005 for models")
+    parser.add_argument("--gangs", action="store_true", help="with gangs as well")
     parser.add_argument("--seeds", type=int, default=1, help="orders of arrival; 0: no rivals")
     options = parser.parse_args(arguments)
     queues, loads = options.queue or list(QUEUES), options.load or LOADS
     print(machine())
-    show(plans(queues, loads, options.gap))
+    show(plans(queues, loads, options.gap, gangs=options.gangs))
     if options.seeds:
         show(rivals(queues, loads, options.seeds))
 

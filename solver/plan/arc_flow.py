@@ -136,7 +136,10 @@ def solve_arc_flow(
         if found is None:
             break
         if found.plan is not None or not found.proven:
-            better = stage.tightest(bound, found.bound)
+            # The model has no plans that are worse than the target: what it says about these is not their bound.
+            worse = sign * (target - sign * step)
+            own = None if found.bound is None else sign * max(sign * found.bound, worse)
+            better = stage.tightest(bound, own)
             return ArcFlowResult(found.plan, bound if better is None else better, found.proven)
         bound, slack = target - sign * step, 2 * slack + 1
         left = sign * (bound - plan.value(stage.terms)) // step

@@ -1,5 +1,6 @@
 """The openb queue: its sizes, its manifests, and what its tables tell; how long anything takes is not tested."""
 
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -230,6 +231,26 @@ def test_what_has_no_bound_has_no_gap(small, monkeypatch):
     told = dict(zip(head, row, strict=True))
     assert (told["bound"], told["gap"]) == ("none", "none")
     assert told["plan"].endswith(" %")
+
+
+@EVERY
+def test_half_of_the_pods_are_in_gangs_of_two_to_five(small, queue):
+    documents = program.manifests(small.openb(queue, 1.1))
+    made = program.with_gangs(documents)
+    sizes = Counter(
+        one["metadata"]["annotations"][program.GANG_ANNOTATION] for one in made if one["kind"] == "Pod"
+    ).values()
+    replicas = sum(one["spec"]["replicas"] for one in documents if one["kind"] == "Deployment")
+    assert {2, 3, 4, 5} <= set(sizes) <= {1, 2, 3, 4, 5}
+    assert [*sizes].count(1) <= 1
+    assert 0.4 < sum(sizes) / replicas <= 0.5
+    assert sum(one["spec"]["replicas"] for one in made if one["kind"] == "Deployment") == replicas - sum(sizes)
+
+
+def test_rows_with_gangs_follow_those_without(small):
+    head, *rows = small.plans(["plain"], [1.1], 0.05, gangs=True)
+    assert [row[0] for row in rows] == ["plain", "plain, gangs"]
+    assert len(head) == len(rows[0]) == len(rows[1])
 
 
 def test_rivals_place_no_more_than_the_bound(small):

@@ -2,17 +2,20 @@
 
 from dataclasses import replace
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from support.planning import Scene, fewest_nodes, fits_column, optimum
 
-from drasat.solver.plan import price_and_branch
+from drasat.encoders.solver_library import mathopt
+from drasat.solver.plan import arc_flow, price_and_branch
 from drasat.solver.plan.arc_flow import flow_network, solve_arc_flow
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits
 from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph, volume_bound
 from drasat.solver.plan.first_fit_decreasing import pack_decreasing, vector_nodes
 from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.master_problem import (
+    Column,
     CouplingRow,
     MasterNodeClass,
     MasterProblem,
@@ -98,6 +101,30 @@ def test_arc_flow_from_any_plan_finds_the_optimum(seed):
     value = plan.value(cost.terms) if found.plan is None else found.plan.value(cost.terms)
     assert (value, found.proven) == (best, True)
     assert found.plan is None or found.plan.is_feasible(generator.instance, generator.instance.rows)
+
+
+def test_a_search_that_is_interrupted_bounds_no_plans_that_it_leaves_out(monkeypatch):
+    """No plan is at the bound, and the model of it has none that is worse: its own bound may be beyond the best."""
+
+    def interrupted(_model, _solver, _parameters):
+        bounds = SimpleNamespace(dual_bound=1000.0)
+        termination = SimpleNamespace(reason=mathopt.TerminationReason.NO_SOLUTION_FOUND, objective_bounds=bounds)
+        return SimpleNamespace(termination=termination, has_primal_feasible_solution=lambda: False)
+
+    monkeypatch.setattr(arc_flow, "run_mixed_integer", interrupted)
+    bounds = []
+    for seed in range(60, 100):
+        scene, cost = vector_scene(seed)
+        generator, generated, _ = relaxed(scene, cost)
+        best = optimum(scene, [scene.instance.admitted(), cost])[1]
+        bound = generated.rounded(generator.instance, cost)
+        if bound < best:
+            much = replace(empty_plan(generator.instance), columns=((Column(0, ()), 100),))
+            found = solve_arc_flow(generator, cost, generated.relaxation, much, bound, 0.0, None)
+            assert not found.proven
+            bounds.append((bound < found.bound, found.bound <= best))
+    assert bounds
+    assert set(bounds) == {(True, True)}
 
 
 @pytest.mark.parametrize("seed", range(80, 100))
