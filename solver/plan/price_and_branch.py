@@ -50,7 +50,7 @@ _DIVE_ROUNDS = 6
 _DIVES, _ROUNDS_BETWEEN_DIVES = 4, 20
 # What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
 _STARTING_WORK = 0.5
-_SETTLING_WORK = 2.0
+_SETTLING_WORK = 0.7
 # What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
 _ROUNDING_WORK = 0.5
 _FEW_GROUPS = 25
@@ -390,7 +390,7 @@ class _StageSolver:
         part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
         if self._instance.gangs and not self._is_close(stage, bound):
             filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)
-            self._take(stage, filled, bound, wished=relaxation.gangs)
+            self._take(stage, filled, bound, _ROUNDING_WORK, relaxation.gangs)
             self._note(stage, bound, generated.rounds)
         for number in range(_DIVES if self._is_labeled(stage) else 1):
             if number and not self._is_close(stage, bound):
