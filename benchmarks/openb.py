@@ -64,7 +64,7 @@ def plans(
 
 
 def with_gangs(documents: Sequence[Mapped], seed: int = 0) -> list[Mapped]:
-    """Half of the pods of each Deployment as pods of gangs, which are put together at random."""
+    """Half of the pods of each Deployment as pods of gangs, put together at random; the last one has what is left."""
     found, members, rng = list[Mapped](), list[Mapped](), Random(seed)
     for one in documents:
         if one["kind"] != "Deployment":

@@ -34,7 +34,7 @@ COLUMNS = ("instance", "units", "cost", "bound", "known", *FORMS, "CPU")
 LIMITS = {"variable": 30.0, "priced": 30.0, "vectors": 60.0, "triplets": 60.0}
 VARIABLE_ITEMS, PRICED_ITEMS, VECTOR_ITEMS, TRIPLET_ITEMS = (
     (25, 100, 200, 1000),
-    (25, 100, 500),
+    (25, 50, 100, 200, 500, 1000, 2000),
     (25, 50, 100),
     (60, 120),
 )
@@ -117,11 +117,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(FAMILIES))
     parser.add_argument("--seeds", type=int, default=1, help="instances of a kind")
+    parser.add_argument("--limit", type=float, help="of the clock for a plan; default: by family")
     parser.add_argument("--form", action="append", choices=FORMS, help="ways to pose an instance; default: all")
     options = parser.parse_args(arguments)
     print(machine())
     for name in options.families or FAMILIES:
-        show(rows(FAMILIES[name](options.seeds), LIMITS[name], options.form or FORMS))
+        show(rows(FAMILIES[name](options.seeds), options.limit or LIMITS[name], options.form or FORMS))
 
 
 if __name__ == "__main__":

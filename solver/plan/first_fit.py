@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from random import Random
 from typing import Protocol
 
@@ -122,42 +123,50 @@ def first_fit_placed(
     """Return the positions of the units that ``first_fit`` places; None where only ``first_fit`` itself can tell.
 
     Devices are not chosen node by node: nodes in one state are so again after they got the same. That holds where no
-    two nodes reach the same devices, no units share claims, and none is of a gang.
+    two nodes reach the same devices, no units share claims, and members of a gang arrive without others between them.
     """
     shapes = {queue[position].unit_set.shape for position in arriving}
-    if any(claim.key is not None for shape in shapes for claim in shape.claims):
+    if any(shape.rules is not None or any(claim.key is not None for claim in shape.claims) for shape in shapes):
         return None
-    if any(queue[position].unit_set.gang is not None for position in arriving):
+    runs = [(gang, [*own]) for gang, own in groupby(arriving, key=lambda place: queue[place].unit_set.gang)]
+    gangs = [gang for gang, _ in runs if gang is not None]
+    begun = {queue[place].unit_set.gang for place in placed or ()}
+    if len(set(gangs)) < len(gangs) or any(gang.parents or gang in begun for gang in gangs):
         return None
-    if any(shape.rules is not None for shape in shapes):
-        return None
-    units = [queue[position] for position in arriving]
     try:
+        units = [queue[position] for position in arriving]
         context = context_beside(session, queue, units, deadline, dict(placed or {}), usable)
     except TimeOverError:
         return None
-    states = context.node_states
-    if states.have_common_pools:
+    if (states := context.node_states).have_common_pools:
         return None
     chooser = NodeChooser(states, FirstFitPolicy(), context.trials)
     following: dict[tuple[UnitRequirements, NodeState], NodeState] = {}
-    found = []
-    for place in arriving:
-        requirements = context.requirements.of(queue[place], {})
-        try:
-            position = None if requirements.refused else chooser.position(requirements)
-            if position is None:
+    found = list[int]()
+    for gang, own in runs:
+        there = list[tuple[int, int, NodeState]]()
+        for place in own if gang is None or not gang.problem else ():
+            requirements = context.requirements.of(queue[place], {})
+            try:
+                if requirements.refused or (position := chooser.position(requirements)) is None:
+                    continue
+                key = requirements, states.state(position)
+                if key not in following:
+                    trial = context.trials.of(requirements, key[1])
+                    following[key] = states.state_with(key[1], requirements.requests, trial)
+            except TrialAbortedError:
                 continue
-            key = requirements, states.state(position)
-            if key not in following:
-                trial = context.trials.of(requirements, key[1])
-                following[key] = states.state_with(key[1], requirements.requests, trial)
-        except TrialAbortedError:
-            continue
-        except TimeOverError:
-            return None
-        states.move(position, following[key])
-        found.append(place)
+            except TimeOverError:
+                return None
+            states.move(position, following[key])
+            there.append((place, position, key[1]))
+        if gang is not None:
+            names = [states.node(position).metadata.name for _, position, _ in there]
+            members = [queue[place].unit_set for place, _, _ in there]
+            is_kept = is_whole(gang, members, len(own)) and in_one_domain(gang, names, session.cluster.nodes)
+            while there and not is_kept:
+                states.move(*there.pop()[1:])
+        found += [place for place, _, _ in there]
     return found
 
 

@@ -50,7 +50,7 @@ _DIVE_ROUNDS = 6
 _DIVES, _ROUNDS_BETWEEN_DIVES = 4, 20
 # What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
 _STARTING_WORK = 0.5
-_SETTLING_WORK = 2.0
+_SETTLING_WORK = 0.7
 # What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
 _ROUNDING_WORK = 0.5
 _FEW_GROUPS = 25
@@ -389,10 +389,6 @@ class _StageSolver:
         if stage.brief:
             return bound
         part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
-        if self._instance.gangs and not self._is_close(stage, bound):
-            filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)
-            self._take(stage, filled, bound, wished=relaxation.gangs)
-            self._note(stage, bound, generated.rounds)
         for number in range(_DIVES if self._is_labeled(stage) else 1):
             if number and not self._is_close(stage, bound):
                 more = self._generator.run(stage, replace(part, rounds=_ROUNDS_BETWEEN_DIVES), self._most())
@@ -401,6 +397,10 @@ class _StageSolver:
                 dive = DivingHeuristic(self._generator, stage, part).run(relaxation)
                 self._take(stage, dive, bound, wished=relaxation.gangs)
                 self._note(stage, bound, generated.rounds)
+        if self._instance.gangs and not self._is_close(stage, bound):
+            filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)
+            self._take(stage, filled, bound, _ROUNDING_WORK, relaxation.gangs)
+            self._note(stage, bound, generated.rounds)
         # Most plans are improved sooner than arc flow finds one; what that finds is improved in turn.
         search = LargeNeighbourhoodSearch(self._generator, stage, relaxation, part)
         for flows in (False, True):

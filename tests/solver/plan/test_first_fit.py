@@ -37,7 +37,7 @@ def test_first_fit_is_the_schedulers_and_passes_the_verifier(family):
 
 
 def test_what_it_places_is_known_without_devices_or_not_at_all():
-    told = 0
+    told = told_of_gangs = 0
     for family in FAMILIES:
         for seed in range(4):
             cluster = read(plan_manifests(family, seed))
@@ -47,8 +47,21 @@ def test_what_it_places_is_known_without_devices_or_not_at_all():
             places = first_fit_placed(session, inputs.units, arriving)
             if places is not None:
                 told += 1
+                told_of_gangs += any(unit.unit_set.gang for unit in inputs.units)
                 assert sorted(places) == sorted(first_fit(session, inputs.units, arriving).assigned), (family, seed)
-    assert told > 10
+    assert told > 20
+    assert told_of_gangs > 5
+
+
+@pytest.mark.parametrize(("order", "placed"), [([0, 1, 2, 3], [2, 3]), ([2, 0, 1, 3], [2, 3]), ([0, 2, 1, 3], None)])
+def test_a_gang_that_is_not_whole_leaves_its_room_to_those_behind_it(order, placed):
+    """Of two nodes with a device each the first member of the gang takes one, until the second finds no room."""
+    members = [taker("a", 1, GANG="g"), taker("b", 2, GANG="g")]
+    what = given(*supply(n1=1, n2=1), *members, taker("c", 1), taker("d", 1))
+    session = Session(what.cluster, what.gates, "strict", 0)
+    found = first_fit_placed(session, what.units, order)
+    assert found is None if placed is None else sorted(found) == placed
+    assert sorted(first_fit(session, what.units, order).assigned) == [2, 3]
 
 
 def test_what_is_placed_stays_where_it_is():
