@@ -39,7 +39,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 FULL_NODES = 120
 FLEET_NODES = 1_000
 CHECKED_NODES = 10_000
-OPENB_OBJECTIVES = ("admitted",)
+OPENB_OBJECTIVES = ("admitted=capacity:share",)
 OPENB_GAP = 0.002
 # What is aimed at, in seconds.
 MOST_OF_ANSWER = 5.0

@@ -24,7 +24,7 @@ from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import Unit
 from .audit_rows import NodeFace, most_valuable
 from .bundles import NodeBundles, UnitKind
-from .existence import Audit, NodeAudit, SeatedUnits, TiedAudit, TyingGroup
+from .existence import Audit, NodeAudit, TiedAudit, TyingGroup
 from .payments import SharedPrices
 from .reasons import ReasonAudit, ReasonSet, ReasonVerdict
 from .state import ExpressionTimeoutError
@@ -72,14 +72,6 @@ class TiedUnits:
         for seat in self.seats:
             yield from seat
 
-    def seated(self) -> Iterator[SeatedUnits]:
-        """Yield the seats as an audit takes them."""
-        for seat in self.seats:
-            pods = tuple(unit.pod for unit in seat if unit.pod is not None)
-            refs = {ref.key: ref for unit in seat for ref in unit.requested_claims}
-            claims = tuple(ref.claim for ref in refs.values() if ref.claim is not None)
-            yield SeatedUnits(pods, claims, tuple(one for unit in seat for one in unit.existing_allocations()))
-
 
 def tied_units(cluster: Cluster, units: Sequence[Unit], there: Sequence[Unit] | None = None) -> list[TiedUnits]:
     """The units that hard entries of ConstraintGroups tie, or the label of nodes.
@@ -119,25 +111,18 @@ def without_never_placed(
     expander = UnitExpander(cluster, replay.context.gates)
     # Pods of DaemonSets have their places before all others.
     free = [(place, number) for place, one in enumerate(sets) if not one.node for number in one.numbers]
-    if len(free) > _MOST_UNITS:
-        return sets
     units = [expander.unit(sets[place], number) for place, number in free]
     queued = {(unit.pod is None, unit.namespace, unit.name) for unit in units}
     others = [one for one in all_units(cluster) if (one.pod is None, one.namespace, one.name) not in queued]
     names, never = {id(unit): name for unit, name in zip(units, free, strict=True)}, set[tuple[int, int]]()
     nodes = tuple(cluster.nodes.values())
     for tied in tied_units(cluster, units, [*others, *units]):
-        own = TiedAudit(replay.context, replay.loads, nodes, caller_constraints, deadline)
-        if own.is_impossible(list(tied.seated()), tied.groups):
+        if TiedAudit(replay, nodes, caller_constraints, deadline).is_impossible(tied.seats, tied.groups):
             never.update(names[id(unit)] for unit in tied.units)
     return [
         one._replace(numbers=[number for number in one.numbers if (place, number) not in never])
         for place, one in enumerate(sets)
     ]
-
-
-# Of more, no set is looked at.
-_MOST_UNITS = 2_000
 
 
 def audit(
@@ -162,8 +147,8 @@ def audit(
         if isinstance(step, Refusal):
             found.append(_RefusalAudit(replay, step, caller_constraints, deadline).verdict())
         elif isinstance(step, TiedUnits):
-            own = TiedAudit(replay.context, replay.loads, step.nodes, caller_constraints, deadline)
-            never = own.is_impossible(list(step.seated()), step.groups)
+            own = TiedAudit(replay, step.nodes, caller_constraints, deadline)
+            never = own.is_impossible(step.seats, step.groups)
             found.append(RefusalVerdict((Audit.IMPOSSIBLE if never else Audit.UNDECIDED,) * len(step.nodes)))
         else:
             replay.enter(step)

@@ -7,8 +7,8 @@ device with capacities that count, is 1,000,000. Amounts are rounded up.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -20,7 +20,6 @@ from ...models.kubernetes.meta import PoolId
 from ...models.kubernetes.node_templates import slices_from_template
 from ...models.kubernetes.quantity import NANO
 from ...models.workload.unit_classes import UnitShape
-from .equal_devices import EqualDevices
 from .published import PublishedDevice, nano, published_devices
 from .state import VerifierExpressions
 
@@ -73,6 +72,16 @@ def _weighed(weights: Mapping[_Kind, Fraction], entry: PublishedDevice, amounts:
     return sum(ceil(amount * weights.get((driver, name), 0)) for name, amount in amounts if amount > 0)
 
 
+def sum_of_requests(shape: UnitShape, amount: Callable[[RequestSpec], int]) -> Fraction:
+    """The sum over requests of a unit, so much for each device; all devices are one, and the least choice counts."""
+    total = 0
+    for claim in shape.claims:
+        for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
+            specs = (*([request.exactly] if request.exactly else ()), *(request.first_available or ()))
+            total += min(((1 if one.count is None else one.count) * amount(one) for one in specs), default=0)
+    return Fraction(total)
+
+
 class RequestedCapacities:
     """What units take of capacities: for each request of the smallest device of the input that its selectors let serve.
 
@@ -86,6 +95,7 @@ class RequestedCapacities:
         self._cluster = cluster
         self._sharing = gates.consumable_capacity
         self._expressions = VerifierExpressions(gates, deadline)
+        self._known: dict[tuple[str, int, tuple[str, ...]], int | None] = {}
 
     @cached_property
     def _devices(self) -> list[PublishedDevice]:
@@ -100,12 +110,7 @@ class RequestedCapacities:
 
     def of_unit(self, shape: UnitShape, name: str) -> Fraction:
         """What the requests of a unit take of the capacity of this name, in its own unit."""
-        total = 0
-        for claim in shape.claims:
-            for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
-                specs = (*([request.exactly] if request.exactly else ()), *(request.first_available or ()))
-                total += min((self._of_request(one, name) for one in specs), default=0)
-        return Fraction(total, NANO)
+        return sum_of_requests(shape, lambda one: self._of_request(one, name)) / NANO
 
     def _of_request(self, requested: RequestSpec, name: str) -> int:
         amounts = (requested.capacity.requests if requested.capacity else None) or {}
@@ -116,25 +121,19 @@ class RequestedCapacities:
         least = None
         if known is not None and len(texts) == len(selectors):
             least = self._least(name, asked, tuple(texts))
-        count = 1 if requested.count is None else requested.count
-        return count * (asked if least is None else least)
+        return asked if least is None else least
 
     def _least(self, name: str, asked: int, texts: tuple[str, ...]) -> int | None:
-        """What is taken of the smallest device, of those that are equal to the selectors asking one alone."""
+        """What is taken of the smallest device that selectors let serve; of larger ones none is asked about."""
         key = name, asked, texts
         if key not in self._known:
-            by_amount: dict[int, list[PublishedDevice]] = defaultdict(list)
-            for entry in self._devices:
-                taken = self._taken(entry, name, asked)
-                if taken is not None:
-                    by_amount[taken].append(entry)
-            serving = (taken for taken in sorted(by_amount) if self._any_serves(by_amount[taken], texts))
+            amounts = [(self._taken(entry, name, asked), entry) for entry in self._devices]
+            found = sorted([(taken, place) for place, (taken, _) in enumerate(amounts) if taken is not None])
+            entries = ((taken, amounts[place][1]) for taken, place in found)
+            refuses = self._expressions.refuses
+            serving = (taken for taken, one in entries if all(refuses(text, one) is None for text in texts))
             self._known[key] = next(serving, None)
         return self._known[key]
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, int, tuple[str, ...]], int | None]:
-        return {}
 
     def _taken(self, entry: PublishedDevice, name: str, asked: int) -> int | None:
         offered = (entry.device.capacity or {}).get(name)
@@ -144,14 +143,3 @@ class RequestedCapacities:
             return nano(offered.value)
         default = offered.request_policy.default if offered.request_policy else None
         return asked or nano(offered.value if default is None else default)
-
-    def _any_serves(self, entries: Iterable[PublishedDevice], texts: tuple[str, ...]) -> bool:
-        equal, seen = EqualDevices(texts), set()
-        for entry in entries:
-            key = equal.key(entry)
-            if key is not None and key in seen:
-                continue
-            seen.add(key)
-            if all(self._expressions.refuses(text, entry) is None for text in texts):
-                return True
-        return False

@@ -37,8 +37,7 @@ from ...models.results.common import (
 from ...models.workload.groups import GroupError
 from ...models.workload.requested import all_units, merge_units, requested_units
 from ...models.workload.units import Unit
-from .audit import TiedUnits, tied_units
-from .existence import Audit, NodeAudit, TiedAudit
+from .existence import Audit, NodeAudit
 from .refusals import NodeRefusals, RefusedUnits
 from .state import ExpressionTimeoutError
 from .verify import Placement, Replay
@@ -194,7 +193,6 @@ class UnitCheck:
         self._loose = {f"{unit.namespace}/{unit.name}": unit for unit in units if unit.pod is None}
         self._nodes = [cluster.node(question.node)] if question.node else list(cluster.nodes.values())
         self._made: dict[ObjectKey, ResourceClaim] = {}
-        self._never: dict[int, bool] = {}
         self._refusals = _Refusals(question, self._replay, self._nodes)
         self._placed = False
 
@@ -289,33 +287,7 @@ class UnitCheck:
             if one.witness is not None:
                 said = f"witness on {', '.join(one.names[:1])}: {one.witness.needed} of {one.witness.available}"
                 yield self._refusals.witness(about, said, refused, one)
-        yield self._refusals.everywhere(about, refused, told.refusals, self._is_never_placed(unit))
-
-    def _is_never_placed(self, unit: Unit) -> bool:
-        """Whether an audit shows that units that ConstraintGroups tie with this one have no places together.
-
-        They are looked at once, beside what the first of them that is refused finds.
-        """
-        tied = self._tied.get((unit.pod is None, unit.namespace, unit.name))
-        if tied is None:
-            return False
-        if id(tied) not in self._never:
-            replay, ask = self._replay, self._question
-            judge = TiedAudit(replay.context, replay.loads, self._nodes, ask.constraints, ask.deadline)
-            self._never[id(tied)] = judge.is_impossible(list(tied.seated()), tied.groups)
-        return self._never[id(tied)]
-
-    @cached_property
-    def _tied(self) -> Mapping[tuple[bool, str, str], TiedUnits]:
-        ask = self._question
-        if not (ask.audits and self._cluster.constraint_groups):
-            return {}
-        asked = requested_units(self._cluster, namespace=ask.namespace, selector=ask.selector, gates=self._gates)
-        try:
-            found = tied_units(self._cluster, asked)
-        except GroupError:
-            return {}
-        return {(unit.pod is None, unit.namespace, unit.name): one for one in found for unit in one.units}
+        yield self._refusals.everywhere(about, refused, told.refusals)
 
     def groups(self) -> Lines:
         """Check ConstraintGroups once all units are placed."""
@@ -394,20 +366,15 @@ class _Refusals:
             return line(about, said, [], LATE)
         return line(about, said, filter(None, [flaw]))
 
-    def everywhere(
-        self, about: str, refused: RefusedUnits, told: Sequence[ToldRefusal], never_placed: bool
-    ) -> CheckedLine:
-        """Check that every node is refuted: by itself, by one of the witnesses, or by an audit.
-
-        Units that are ``never_placed`` have no places together with others on any nodes.
-        """
+    def everywhere(self, about: str, refused: RefusedUnits, told: Sequence[ToldRefusal]) -> CheckedLine:
+        """Check that every node is refuted: by itself, by one of the witnesses, or by an audit."""
         witnesses = [one.witness for one in told if one.witness is not None]
         content = refused.content()
         key = None if content is None else content + msgspec.msgpack.encode(_without_names(refused, witnesses))
         known = self._known.setdefault(key, {}) if key is not None else {}
         possible: list[str] = []
         open_: list[str] = []
-        for node in self._nodes if not never_placed else ():
+        for node in self._nodes:
             name = node.metadata.name
             if self._question.is_late:
                 return line(about, "Unallocatable", [], LATE)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from time import monotonic
@@ -23,21 +23,23 @@ from uuid import UUID
 from ...models.cluster.node_fit import SelectorError
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes import extensions
-from ...models.kubernetes.claims import AllocationResult, DeviceRequestAllocationResult, RequestSpec, ResourceClaim
-from ...models.kubernetes.core import Node, Pod
+from ...models.kubernetes.claims import DeviceRequestAllocationResult, RequestSpec, ResourceClaim
+from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.kubernetes.quantity import Quantity
+from ...models.workload.units import Unit
 from .audit_rows import AuditRows, Choice, audit_solver, make_choices, post_at_most, run_audit
 from .claims import EntryRules, entry_of_claim, is_usable_on
 from .constraints import ConstraintRules, Entry, Relation, covers
 from .devices import ClaimContext, ResultDevice, ResultDeviceRules, VerificationContext, groups_of
-from .nodes import NodeLoads, node_findings
+from .nodes import node_findings
 from .offers import DeviceOption, NodeOffers
 from .published import Finding, PublishedDevice
 from .requests import all_requested, is_admin
 from .state import ExpressionTimeoutError, UnitUsage
 from .topology import TopologyRules
 from .topology_rows import post_shape
+from .verify import Replay
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar
@@ -251,15 +253,8 @@ class NodeAudit(NodeOffers):
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class SeatedUnits:
-    """Units that go to one node: their pods, the claims to allocate, and what their other claims hold already."""
-
-    pods: tuple[Pod, ...]
-    claims: tuple[ResourceClaim, ...]
-    earlier: tuple[AllocationResult, ...] = ()
-
-
+Seat = Sequence[Unit]
+_Entries = Sequence[extensions.CallerConstraint]
 TyingGroup = tuple[extensions.ConstraintGroup, Collection[ObjectKey]]
 """A ConstraintGroup, and the claims that it is about."""
 
@@ -273,29 +268,23 @@ class TiedAudit:
     aside: they could only refuse more. So only a no is known.
     """
 
-    def __init__(
-        self,
-        context: VerificationContext,
-        loads: NodeLoads,
-        nodes: Sequence[Node],
-        caller_constraints: Sequence[extensions.CallerConstraint] = (),
-        deadline: float | None = None,
-    ) -> None:
+    def __init__(self, replay: Replay, nodes: Sequence[Node], given: _Entries, deadline: float | None) -> None:
         from ortools.sat.python import cp_model
 
-        self._context, self._loads, self._nodes = context, loads, nodes
-        self._caller_constraints, self._deadline = caller_constraints, deadline
+        self._context, self._loads, self._nodes = replay.context, replay.loads, nodes
+        self._caller_constraints, self._deadline = given, deadline
         self._model = cp_model.CpModel()
         self._choices: list[Choice] = []
         # By number, as options have it.
         self._claims: list[ObjectKey] = []
-        self._there: list[tuple[SeatedUnits, Node, IntVar]] = []
+        self._there: list[tuple[Seat, Node, IntVar]] = []
 
-    def is_impossible(self, seats: Sequence[SeatedUnits], groups: Sequence[TyingGroup]) -> bool:
+    def is_impossible(self, seats: Sequence[Seat], groups: Sequence[TyingGroup]) -> bool:
         """Whether they have no places together; False says nothing."""
         from ortools.sat.python import cp_model
 
-        if any(is_admin(one) for seat in seats for claim in seat.claims for _, one in all_requested(claim)):
+        claims = (claim for seat in seats for claim in _claims_of(seat))
+        if any(is_admin(one) for claim in claims for _, one in all_requested(claim)):
             return False
         try:
             for seat in seats:
@@ -305,7 +294,7 @@ class TiedAudit:
                 if not there:
                     return True
                 self._model.add_exactly_one(there)
-                self._claims += [key_of(claim.metadata) for claim in seat.claims]
+                self._claims += [key_of(claim.metadata) for claim in _claims_of(seat)]
         except (ExpressionTimeoutError, SelectorError):
             return False
         self._bound_nodes()
@@ -318,13 +307,14 @@ class TiedAudit:
     def _is_late(self) -> bool:
         return self._deadline is not None and monotonic() > self._deadline
 
-    def _on(self, seat: SeatedUnits, node: Node) -> IntVar | None:
+    def _on(self, seat: Seat, node: Node) -> IntVar | None:
         """The Boolean of a node that suits the units; None where they find no devices, each request by itself."""
-        if self._is_late or not all(is_usable_on(one, node) for one in seat.earlier):
+        held = (is_usable_on(one, node) for unit in seat for one in unit.existing_allocations())
+        if self._is_late or not all(held):
             return None
-        if any(next(node_findings(pod, node), None) for pod in seat.pods):
+        if any(unit.pod is not None and next(node_findings(unit.pod, node), None) for unit in seat):
             return None
-        claims = [self._loads.claim_on(claim, node) for claim in seat.claims]
+        claims = [self._loads.claim_on(claim, node) for claim in _claims_of(seat)]
         audit = NodeAudit(self._context, claims, node, self._caller_constraints, self._deadline)
         try:
             options = [option for number in range(len(claims)) for option in audit.options(number)]
@@ -354,7 +344,7 @@ class TiedAudit:
         reader.bound_groups(rows)
         needs: dict[str, dict[str, list[tuple[IntVar, int]]]] = defaultdict(dict)
         for seat, node, there in self._there:
-            for pod in seat.pods:
+            for pod in (unit.pod for unit in seat if unit.pod is not None):
                 for name, amount in self._loads.needs(pod, node).items():
                     needs[node.metadata.name].setdefault(name, []).append((there, amount))
         for node in self._nodes:
@@ -377,13 +367,19 @@ class TiedAudit:
         values: dict[str, IntVar] = {}
         for seat, node, there in self._there:
             value = (node.metadata.labels or {}).get(group.spec.same_node_label)
-            if any(key_of(one.metadata) in members and one.spec.devices.requests for one in seat.claims):
+            if any(key_of(one.metadata) in members and one.spec.devices.requests for one in _claims_of(seat)):
                 chosen = values.setdefault(value, self._model.new_bool_var("")) if value is not None else 0
                 self._model.add(there <= chosen)
         self._model.add_at_most_one(values.values())
 
 
 _MOST_CHOICES = 20_000
+
+
+def _claims_of(seat: Seat) -> Iterator[ResourceClaim]:
+    """The claims to allocate, each once."""
+    refs = {ref.key: ref for unit in seat for ref in unit.requested_claims}
+    return (ref.claim for ref in refs.values() if ref.claim is not None)
 
 
 # What results repeat of requests and devices; there is no claim yet that would say it.

@@ -18,7 +18,7 @@ from ...models.kubernetes.quantity import NANO
 from ...models.results.common import ProofKind
 from ...models.results.plan import DualRow, Number, PlanDocument, PlanStage, relative_gap
 from ...models.workload.unit_classes import Gang, UnitSet, UnitShape
-from .consumption import ConsumptionWeights, RequestedCapacities
+from .consumption import ConsumptionWeights, RequestedCapacities, sum_of_requests
 from .devices import CounterStock, VerificationContext
 from .nodes import template_of
 from .published import Finding, PoolView, nano
@@ -96,7 +96,7 @@ def stage_form(
     elif head == "admitted" and rest in ("", "count"):
         weights = dict.fromkeys(shapes, Fraction(1))
     elif head == "admitted" and rest == "devices":
-        weights = {key: _requested_devices(shape) for key, shape in shapes.items()}
+        weights = {key: sum_of_requests(shape, lambda _: 1) for key, shape in shapes.items()}
     elif head == "admitted" and rest.startswith("annotation:"):
         weights = {key: Fraction(shape.value) for key, shape in shapes.items()}
     elif head == "admitted" and rest.startswith("capacity:") and capacities is not None:
@@ -117,16 +117,6 @@ def stage_form(
 def value_annotation(names: Iterable[str]) -> str:
     """The annotation with the values that stages of these names count; the usual one where none names any."""
     return next(filter(None, (name.partition("annotation:")[2] for name in names)), VALUE_ANNOTATION)
-
-
-def _requested_devices(shape: UnitShape) -> Fraction:
-    """How many devices the requests of a unit ask for: of alternatives the fewest, and all devices are one."""
-    total = 0
-    for claim in shape.claims:
-        for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
-            specs = (*([request.exactly] if request.exactly else ()), *(request.first_available or ()))
-            total += min((1 if one.count is None else one.count for one in specs), default=0)
-    return Fraction(total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,17 +361,12 @@ STAGE_SENSES: Mapping[str, Literal["max", "min"]] = {
 
 
 def widest_gap(stage: str, stages: Sequence[PlanStage], gap: float, units: int) -> float:
-    """Within which gap a stage is proven, where ``gap`` was asked for, in a plan of so many units.
-
-    Stages that follow those that were asked for are proven within a wider one (``docs/guides/plan.md``).
-    """
-    names = [one.stage for one in stages]
-    weighs = any(name.startswith("admitted=") and name != "admitted=count" for name in names)
-    follows = stage == "admitted" == names[-1] and weighs and units >= _MANY_UNITS
+    """Within which gap a stage of a plan of so many units is proven; those that nobody asked for within a wider one."""
+    weighs = any(one.stage.startswith("admitted=") and one.stage != "admitted=count" for one in stages)
+    follows = stage == "admitted" == stages[-1].stage and weighs and units >= _MANY_UNITS
     return gap * _BRIEF_GAP if follows or stage in _BRIEF_STAGES else gap
 
 
-# Of fewer units the stage that counts those that weigh nothing is proven as all others are.
 _MANY_UNITS = 2000
 _BRIEF_STAGES, _BRIEF_GAP = (PREFERENCE, LEAST_CONSUMPTION), 10
 

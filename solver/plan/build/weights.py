@@ -96,7 +96,6 @@ class DeviceCapacities:
 
     @cached_property
     def _devices(self) -> list[tuple[str, Device]]:
-        """The devices with their drivers."""
         newest: dict[tuple[str, str], int] = defaultdict(int)
         slices = self.cluster.slices
         for one in slices:
@@ -124,14 +123,10 @@ class DeviceCapacities:
             return None
         if None in texts:
             return None
-        by_amount: dict[int, list[tuple[str, Device]]] = defaultdict(list)
-        for driver, device in self._devices:
-            taken = _taken_capacity(device, name, amount, self.gates.consumable_capacity)
-            if taken is not None:
-                by_amount[taken].append((driver, device))
-        return next(
-            (taken for taken in sorted(by_amount) for one in by_amount[taken] if self._serves(*one, selectors)), None
-        )
+        taken = [_taken_capacity(device, name, amount, self.gates.consumable_capacity) for _, device in self._devices]
+        found = sorted([(one, place) for place, one in enumerate(taken) if one is not None])
+        # The smallest first: of larger ones none is asked about.
+        return next((one for one, place in found if self._serves(*self._devices[place], selectors)), None)
 
     def _serves(self, driver: str, device: Device, selectors: Sequence[Selector]) -> bool:
         if self.gates.variant == "stable" and device.allow_multiple_allocations:
