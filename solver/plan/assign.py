@@ -488,7 +488,8 @@ def _plan_status(
     if complete and all(stage.proven for stage in stages):
         is_free = request.catalogue is not None and request.budget is None and request.moves is None
         return INFEASIBLE if is_free and _is_infeasible(instance.goals, stages) else OPTIMAL
-    nothing = not placed and all(stage.bound is None for stage in solution.stages)
+    # A bound alone decides nothing.
+    nothing = not placed and not any(stage.proven for stage in stages)
     return UNKNOWN if nothing else FEASIBLE
 
 
