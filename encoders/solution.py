@@ -106,7 +106,8 @@ def _deal_by_configuration(
     for copy, places in enumerate(chosen):
         own: dict[int, list[int]] = defaultdict(list)
         for place, count in places:
-            own[place[0]] += [left[place].pop() for _ in range(count)]
+            # Of values that contradict each other the verifier says what is missing.
+            own[place[0]] += [left[place].pop() for _ in range(min(count, len(left[place])))]
         for request in sorted({model.merged.alternatives[alternative].request for alternative in unit.alternatives}):
             yield from _deal_to_copy(model, request, copy, unit.copies, own)
 

@@ -88,8 +88,23 @@ def check_allocations(
         deadline=deadline,
         clock=clock,
     )
+    if groups and cluster.constraint_groups:
+        violations += _divided(cluster, outcomes)
     if violations:
         raise VerificationError(violations)
+
+
+def _divided(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -> Iterator[Violation]:
+    """Find units that groups tie, as the verifier reads them, of which one is placed and another is refused."""
+    from ..verification.audit import tied_units
+
+    found = {id(one.unit): one for one in outcomes}
+    for tied in tied_units(cluster, [one.unit for one in outcomes]):
+        own = [found[id(unit)] for unit in tied.units if not unit.problems]
+        placed = next((one.unit.name for one in own if one.outcome == Status.ALLOCATED), None)
+        refused = next((one.unit.name for one in own if one.outcome == Status.UNALLOCATABLE), None)
+        if placed and refused:
+            yield Violation("GROUP", "", f"{refused} is refused, and {placed}, which a group ties to it, is placed")
 
 
 def verified_outcomes(

@@ -16,6 +16,8 @@ from drasat.solver.capacity.capacity import capacity
 from drasat.solver.explain.explain import explain
 
 LIMIT = 4
+# Far beyond what audits here take; one that finds an allocation for a no, or more copies than a bound, raises an error.
+SECONDS = 600.0
 
 
 def gates_for(family, seed):
@@ -41,8 +43,8 @@ def alone(objects, key):
 def test_a_unit_is_explained_if_and_only_if_it_gets_nothing(family):
     for seed in range(4):
         cluster, gates = load(family, seed), gates_for(family, seed)
-        told = explain(cluster, feature_gates=gates)
-        made = allocate(cluster, feature_gates=gates)
+        told = explain(cluster, feature_gates=gates, audit=SECONDS, time_limit=None)
+        made = allocate(cluster, feature_gates=gates, audit=SECONDS, time_limit=None)
         assert [(one.outcome, one.node) for one in told.units] == [(one.outcome, one.node) for one in made.units]
         for unit in told.units:
             fits = unit.outcome == "Allocated"
@@ -64,7 +66,7 @@ def test_a_copy_fits_on_a_node_if_and_only_if_it_is_allocated_there(family):
                 continue
             name = "/".join(key)
             single = alone(member(family, seed), key)
-            found = capacity(cluster, claim=name, limit=LIMIT, feature_gates=gates, time_limit=None)
+            found = capacity(cluster, claim=name, limit=LIMIT, feature_gates=gates, time_limit=None, audit=SECONDS)
             assert found.verified
             for kind in found.nodes:
                 room = kind.room

@@ -7,6 +7,8 @@ from support.pools import buying, cost
 from support.pools_by_force import best_by_force, random_case, types_for
 
 CASES, PART = 300, 25
+# Every so many cases are planned with an audit as well, which has far more time than it needs.
+AUDITED, SECONDS = 10, 600.0
 
 
 @pytest.mark.parametrize("alternatives", ["any", "in-order"])
@@ -24,6 +26,19 @@ def test_plans_are_as_good_as_any(first, alternatives):
         assert result.document.verified
         assert result.outcome == ("Optimal" if placed == len(case.pods) else "Infeasible"), seed
         _check_other_types(case, result, seed)
+        if seed % AUDITED == 0:
+            _check_audit(buying(case.objects(), alternatives=alternatives, audit=SECONDS), found, seed)
+
+
+def _check_audit(result, found, seed):
+    """An audit gives the same plan, no bound that cuts off the best, and no proof that it has not checked."""
+    placed, price, nodes = found
+    assert (result.placed, cost(result)) == (placed, price), seed
+    for stage in result.document.objective:
+        best = {"admitted": placed, "cost": price, "fewest-nodes": nodes}.get(stage.stage)
+        if best is not None and stage.bound is not None:
+            assert stage.bound >= best if stage.sense == "max" else stage.bound <= best + 1e-9, (seed, stage.stage)
+        assert stage.proof in ("witness", "audited") or not stage.proven, (seed, stage.stage)
 
 
 def _check_other_types(case, result, seed):

@@ -7,13 +7,15 @@ from support.transformations import doubled, permuted, renamed, split
 import drasat
 
 SEEDS = range(3)
+# Far beyond what audits here take; one that finds an allocation for a no, or more copies than a bound, raises an error.
+SECONDS = 600.0
 TRANSFORMED = pytest.mark.parametrize("transformed", [permuted, split, renamed])
 QUEUES = sorted(random_plans.FAMILIES)
 
 
 def first_unit(objects, **options):
-    """The outcome of the first unit, which nothing was taken from, and its stages."""
-    [first, *_] = drasat.allocate(drasat.load(objects), **options).units
+    """The outcome of the first unit, which nothing was taken from, and its stages; every no is audited."""
+    [first, *_] = drasat.allocate(drasat.load(objects), audit=SECONDS, time_limit=None, **options).units
     return first.outcome, [(one.stage, one.value, one.proven) for one in first.objective]
 
 
@@ -55,7 +57,7 @@ def test_the_best_plan_of_two_clusters_is_twice_as_good(family):
 
 
 def counts(objects, **options):
-    total = drasat.capacity(drasat.load(objects), **options).document.total
+    total = drasat.capacity(drasat.load(objects), audit=SECONDS, time_limit=None, **options).document.total
     return (total.fits, total.unbounded) if total.proven else None
 
 

@@ -36,6 +36,10 @@ def test_a_plan_places_as_many_as_can_be(seed):
     scene = FitScene.by_chance(seed)
     found = plan(scene.cluster())
     assert (found.outcome, sum(one.node is not None for one in found.units)) == ("Optimal", scene.most())
+    audited = plan(scene.cluster(), audit=SECONDS).objective[0]
+    assert audited.value == scene.most()
+    assert audited.bound is None or audited.bound >= scene.most()
+    assert not audited.proven or audited.proof.is_checked
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -10,10 +10,13 @@ from functools import partial, wraps
 from drasat.encoders import constraints, symmetry
 from drasat.models.results.common import ProofKind, Status
 from drasat.problem import filters
+from drasat.solver.allocate import allocate
+from drasat.solver.allocate.group_problem import GroupRelations
+from drasat.solver.allocate.groups import GroupSolver
 from drasat.solver.engines import auto, cp_sat, optimize, search
 from drasat.solver.engines.cp_sat import SolverStatus
 from drasat.solver.engines.engine import Decision
-from drasat.solver.explain import conflict, wording
+from drasat.solver.explain import conflict, explain, wording
 from drasat.solver.plan.pricing import DispatchingPricer, cp_sat_model
 
 Fault = Callable[..., None]
@@ -147,6 +150,27 @@ def _merged(patch):
             patch.setattr(module, "build_symmetry_classes", build)
 
 
+def _one_node(patch):
+    """Of the nodes that tied units may go to, all but the first are lost."""
+    right = GroupSolver.candidate_node_sets
+
+    def sets(self, admissible):
+        return ([nodes[:1] for nodes in found] for found in right(self, admissible))
+
+    patch.setattr(GroupSolver, "candidate_node_sets", sets)
+
+
+def _covering_all(patch):
+    """Entries of groups are about all requests of each claim."""
+    patch.setattr(GroupRelations, "_covered", lambda self, _entry, claim: self._builder.asks_of(claim))
+
+
+def _untied(patch):
+    """No group ties anything."""
+    for module in (allocate, explain):
+        patch.setattr(module, "find_coupled_units", lambda *_given: ())
+
+
 FAULTS: dict[str, Fault] = {
     "the solver always says infeasible": _answers(_infeasible),
     "the first solution is called optimal": _first_is_optimal,
@@ -159,5 +183,8 @@ FAULTS: dict[str, Fault] = {
     "bounds of columns are halved": _priced(partial(_bound_times, 0.5)),
     "bounds of columns are zero": _priced(partial(_bound_times, 0)),
     "different devices are one class": _merged,
+    "nodes of tied units are lost": _one_node,
+    "entries of groups cover other requests": _covering_all,
+    "groups tie nothing": _untied,
     **{f"the encoder {one.id} is missing": _without(one) for one in constraints.ENCODERS},
 }

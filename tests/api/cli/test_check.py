@@ -61,6 +61,13 @@ def test_bad_input_is_one_line(drasat, document, arguments, said):
 
 VERBS = {
     "allocate": (library.allocate, EXAMPLE),
+    "explain": (library.explain, EXAMPLE),
+    "capacity": (lambda cluster: library.capacity(cluster, pod="ml/training"), "examples/whole-gpus"),
+    "compare": (lambda cluster: library.compare(cluster, engines=["backtracking", "auto"]), "examples/whole-gpus"),
+    "compare --plan": (
+        lambda cluster: library.compare_plans(cluster, planners=["first-fit", "plan"], orders=["given"]),
+        "examples/plan-queue",
+    ),
     "show": (library.show, EXAMPLE),
     "topology": (library.topology, "examples/nvlink-links"),
     "quota": (library.quota, "examples/kueue/e-fungibility"),
