@@ -170,7 +170,7 @@ class StepOrder:
         self._places = places
         budgets = DisruptionBudgets(cluster)
         keys = [(one.namespace, one.name) for one in victims]
-        self._budgets_of = {key: budgets.of(cluster.pods[key]) for key in keys}
+        self._budgets_of = {key: budgets.losing(cluster.pods[key]) for key in keys}
         self._devices = DeviceBudgets(cluster, gates)
         self._left = [self._arrival(one) for one in moves]
         usage = cluster.usage(gates)

@@ -79,6 +79,14 @@ def test_a_pod_moves_for_one_that_waits_and_the_cheaper_one_does():
     assert (values(found)["move-cost"], found.outcome) == (3, "Optimal")
 
 
+def test_a_pod_that_prefers_to_stay_moves_if_no_other_will_do():
+    """MOV-1: rather than another one it stays; for what waits it moves."""
+    prefers = {"meta": {"annotations": {"descheduler.alpha.kubernetes.io/prefer-no-eviction": ""}}}
+    given = [*nodes("n1", "n2"), template("t4", of(4)), user("big", spec="t4"), *holder("a", "n1", 0, **prefers)]
+    assert list(moved(moving(*given, *holder("b", "n2", 0, 1, 2)))) == ["b"]
+    assert list(moved(moving(*given, *holder("b", "n2", 0, owner=None)))) == ["a"]
+
+
 def test_what_an_eviction_may_end_is_a_notice_of_the_plan():
     """MOV-8: about the pods that leave alone."""
     owners = [("Widget", "w"), ("Other", "o")]
