@@ -26,6 +26,7 @@ import drasat
 from drasat.models.results.plan import PlanStep
 from drasat.reports.plan import command_lines
 from drasat.solver.engines.outcome import SearchInterrupted
+from drasat.solver.plan import steps as steps_of_plans
 from drasat.solver.plan.lifted import MoveOptions
 from drasat.solver.plan.moves import plan_with_moves
 from drasat.solver.plan.steps import TemporaryPlaces
@@ -114,6 +115,24 @@ def test_ctrl_c_among_the_steps_keeps_the_plan_and_an_order_without_temporary_pl
     assert "no time was left to look for a temporary place" in found.steps[0].note
     assert "a swap without that needs" not in found.steps[0].note
     assert (found.verified, found.placed) == (True, 3)
+    check = found.units, found.gates, found.cel_errors
+    assert step_violations(cluster(*classes(), *there), found.steps, *check) == []
+
+
+def test_a_limit_that_ends_among_the_steps_leaves_them_whole_and_ends_the_search(monkeypatch):
+    """The clock passes the limit once the steps begin: no place is looked for, and a step says what that means.
+
+    All steps are there, and every state between two of them is verified, though they were ordered too late.
+    """
+    there, ends = [*exchange(), *nodes("n3", devices=1, cpu="1")], []
+    monkeypatch.setattr(steps_of_plans, "is_past", lambda deadline: ends.append(deadline) or True)
+    monkeypatch.setattr(steps_of_plans, "first_fit", None)
+    found = moving(*there, objective="admitted,fewest-nodes,move-cost,moves", time_limit=600.0)
+    assert [step.action for step in found.steps] == ["evict", "move", "place", "place"]
+    assert "no time was left to look for a temporary place" in found.steps[0].note
+    assert "a swap without that needs" not in found.steps[0].note
+    assert (found.placed, found.verified, len(found.moves)) == (3, True, 2)
+    assert None not in ends
     check = found.units, found.gates, found.cel_errors
     assert step_violations(cluster(*classes(), *there), found.steps, *check) == []
 
