@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..formats.decode import Int64, Model, QuantityText
-from .meta import KubernetesObject, Requirement
+from .meta import Condition, KubernetesObject, Requirement
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 # What an absent hostIP means: all addresses of the node.
@@ -366,6 +366,7 @@ class PodStatus(Model):
     """``status`` of a Pod."""
 
     phase: str = ""
+    conditions: tuple[Condition, ...] | None = None
     start_time: str | None = None
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
     extended_resource_claim_status: ExtendedResourceClaimStatus | None = None

@@ -406,12 +406,15 @@ class PodDisruptionBudgetSpec(Model):
     """
 
     selector: LabelSelector | None = None
+    unhealthy_pod_eviction_policy: str = ""
 
 
 class PodDisruptionBudgetStatus(Model):
     """``status`` of a PodDisruptionBudget: how many of its pods may be evicted now, and which are on their way out."""
 
     disruptions_allowed: Int64 = 0
+    current_healthy: Int64 = 0
+    desired_healthy: Int64 = 0
     disrupted_pods: dict[str, str | None] | None = None
 
 

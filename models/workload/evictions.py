@@ -32,7 +32,8 @@ class DisruptionTerms(NamedTuple):
     """What may become of a running unit, what a move costs, and what its loss counts.
 
     ``capacity`` is that of the devices that it holds, in thousandths of the largest one of their driver. ``ties`` are
-    the numbers of those that it is in; a claim that several pods have is no victim itself.
+    the numbers of those that it is in; a claim that several pods have is no victim itself. ``budgets`` count its loss,
+    and its move as well unless it ``moves_uncounted``.
     """
 
     movable: bool = True
@@ -44,6 +45,12 @@ class DisruptionTerms(NamedTuple):
     devices: int = 0
     capacity: int = 0
     is_claim: bool = False
+    moves_uncounted: bool = False
+
+    @property
+    def counted(self) -> tuple[ObjectKey, ...]:
+        """The budgets that count its move."""
+        return () if self.moves_uncounted else self.budgets
 
 
 MOVES_FREELY = DisruptionTerms()

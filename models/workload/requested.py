@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..cluster.cluster import Cluster
+from ..cluster.node_fit import apply_taint_rules, tolerates
 from ..kubernetes import meta
-from ..kubernetes.claims import ResourceClaim
+from ..kubernetes.claims import DeviceTaint, DeviceToleration, ResourceClaim
 from ..kubernetes.core import Pod
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.kinds import WORKLOAD_MODELS
 from ..kubernetes.workloads import pod_specs
 from .controllers import read_controllers
 from .expansion import UnitExpander, copy_of_pod
+from .node_room import running_pods
 from .pod_sets import PodSet, check_number_of_units
-from .units import ClaimRef, PodClaims, Unit, is_finished_or_deleting, is_group_claim, is_open_claim
+from .units import ClaimRef, PodClaims, Unit, allocation_of, is_finished_or_deleting, is_group_claim, is_open_claim
+
+_MOST_NAMES = 10
 
 
 def requested_units(
@@ -95,6 +100,52 @@ def dropped_fields(cluster: Cluster, gates: FeatureGates) -> tuple[str, ...]:
                 said = f"{field} of {len(named)} {kind} is ignored: feature gate {gate} is off"
                 found.append(f"{said} (such as {'/'.join(named[0])})")
     return tuple(found)
+
+
+def taint_notices(cluster: Cluster, gates: FeatureGates) -> Iterator[str]:
+    """Say which running pods a NoExecute taint of a device deletes, though they count as running (MOV-10, MOV-11).
+
+    A claim that is reserved for a PodGroup takes all pods of the group with it (PGC-10).
+    """
+    slices = apply_taint_rules(cluster.slices, cluster.taint_rules, gates) if gates.device_taints else ()
+    taints: dict[meta.DeviceId, list[DeviceTaint]] = {
+        (slice_.spec.driver, slice_.spec.pool.name, device.name): deleting
+        for slice_ in slices
+        for device in slice_.spec.devices or ()
+        if (deleting := [taint for taint in device.taints or () if taint.effect == "NoExecute"])
+    }
+    if not taints:
+        return
+    running, claims = running_pods(cluster), PodClaims(cluster)
+    refs = {key: (*claims.claims_of(pod), *claims.extended_claim_of(pod)) for key, pod in running.items()}
+    members: dict[meta.ObjectKey, set[meta.ObjectKey]] = defaultdict(set)
+    for key, pod in running.items():
+        if pod.spec.scheduling_group is not None:
+            members[key[0], pod.spec.scheduling_group.pod_group_name or ""].add(key)
+    found: dict[tuple[str, int], set[meta.ObjectKey]] = defaultdict(set)
+    for pod_key, ref in ((key, ref) for key, own in refs.items() for ref in own):
+        made = allocation_of(ref)
+        reserved = (ref.claim.status.reserved_for if ref.claim and ref.claim.status else None) or ()
+        groups = [(ref.namespace, one.name) for one in reserved if one.resource == "podgroups"]
+        doomed = {pod_key}.union(*(members[group] for group in groups))
+        for result in (made.devices.results if made is not None else None) or ():
+            for taint in taints.get((result.driver, result.pool, result.device), ()):
+                seconds = _seconds_left(taint, result.tolerations or ())
+                if seconds is not None:
+                    found[f"{taint.key}={taint.value}" if taint.value else taint.key, seconds].update(doomed)
+    for (taint_text, seconds), keys in sorted(found.items()):
+        names = ["/".join(key) for key in sorted(keys)]
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        after = f" after {seconds} s" if seconds else ""
+        said = f"{', '.join(names[:_MOST_NAMES])}{more}"
+        yield f"taint {taint_text}:NoExecute of a device deletes {said}{after}, which this answer counts as running"
+
+
+def _seconds_left(taint: DeviceTaint, tolerations: Iterable[DeviceToleration]) -> int | None:
+    """After how many seconds a pod goes, 0 for at once, None for never."""
+    matching = [one.toleration_seconds for one in tolerations if tolerates(one, taint)]
+    limits = [max(0, seconds) for seconds in matching if seconds is not None]
+    return min(limits) if limits else None if matching else 0
 
 
 # Path, whose it is, and attribute of the spec, by gate.

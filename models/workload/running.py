@@ -42,6 +42,8 @@ SAFE_TO_EVICT_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 SAFE_VOLUMES_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 DO_NOT_DISRUPT_ANNOTATION = "karpenter.sh/do-not-disrupt"
 _EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict"
+_PREFER_ANNOTATION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+_PREFERENCE_COST = 100
 SYSTEM_PRIORITY = 2_000_000_000
 _SYSTEM_NAMESPACE = "kube-system"
 RESTARTING_TOGETHER: Mapping[str, tuple[str, ...]] = {
@@ -67,7 +69,7 @@ class RunningPod:
     """A pod that runs: its node, its claims, and what a move costs.
 
     ``stays`` says why it cannot be moved; empty if it can. ``kept`` says why it cannot lose its place either.
-    ``budgets`` are the PodDisruptionBudgets that count it; ``budget`` is the one if there is one alone.
+    ``budgets`` are the PodDisruptionBudgets that count its loss; ``budget`` is the one that counts its move.
     ``priority`` is that of its PodGroup, else its own; ``gang`` is the group of pods that it is in, and ``group`` says
     what that means for moves of it alone. ``draws`` is what its devices take of the node, as its status says.
     ``goes_with_node``: it is a part of its node, and nothing is lost with it when the node goes. It got devices in
@@ -88,6 +90,11 @@ class RunningPod:
     gang: GangKey | None = None
     group: GroupPlace | None = None
     draws: Requests = field(default_factory=dict)
+
+    @property
+    def prefers_to_stay(self) -> bool:
+        """Whether it asks to be the last choice (MOV-1)."""
+        return _PREFER_ANNOTATION in (self.pod.metadata.annotations or {})
 
     @property
     def is_made_again(self) -> bool:
@@ -143,7 +150,7 @@ class _RunningPodReader:
 
     def _pod(self, pod: Pod, refs: tuple[ClaimRef, ...], users: Mapping[ObjectKey, int]) -> RunningPod:
         held = tuple(OwnedClaim(ref, made) for ref in refs if (made := allocation_of(ref)) is not None)
-        budgets = self._budgets.of(pod)
+        budgets, moving = self._budgets.of(pod), self._budgets.moving(pod)
         draws = recorded_requests(pod, self._gates)
         kept = (
             *self._of_the_pod(pod),
@@ -158,20 +165,20 @@ class _RunningPodReader:
             *_of_its_storage(pod),
             *([place] if isinstance(place, str) else ()),
             *self._of_its_controller(pod),
-            *self._of_budgets(budgets),
+            *self._of_budgets(budgets, moving),
             *self._of_claims(pod, refs, users),
         )
         return RunningPod(
             pod,
             pod.spec.node_name or "",
             held,
-            self._cost(pod, held),
+            self._cost(pod, held) + _PREFERENCE_COST * (_PREFER_ANNOTATION in (pod.metadata.annotations or {})),
             next(iter(reasons), ""),
-            budgets[0] if len(budgets) == 1 else None,
+            moving[0] if len(budgets) == len(moving) == 1 else None,
             goes_with_its_node(pod),
             self._backed if made_extended_claim(self._cluster, pod) is not None else frozenset(),
             next(iter(kept), ""),
-            budgets,
+            self._budgets.losing(pod),
             self._gangs.priority(key_of(pod.metadata)[0], pod.spec),
             gang,
             place if isinstance(place, GroupPlace) else None,
@@ -226,12 +233,12 @@ class _RunningPodReader:
             if ref.group or users[ref.key] > 1 or is_reserved_for_others(ref, unit):
                 yield f"its devices take resources of the node, and it shares its claim {'/'.join(ref.key)}"
 
-    def _of_budgets(self, budgets: Sequence[ObjectKey]) -> Iterator[str]:
+    def _of_budgets(self, budgets: Sequence[ObjectKey], moving: Sequence[ObjectKey]) -> Iterator[str]:
         """A pod of two budgets cannot be evicted, and one of a budget only while that allows it (MOV-3)."""
         if len(budgets) > 1:
             yield f"two PodDisruptionBudgets are about it, {budgets[0][1]} and {budgets[1][1]}"
-        elif budgets and self._budgets.allowed[budgets[0]] < 1:
-            yield f"PodDisruptionBudget {budgets[0][1]} allows no eviction"
+        elif moving and self._budgets.allowed[moving[0]] < 1:
+            yield f"PodDisruptionBudget {moving[0][1]} allows no eviction"
 
     def _of_its_controller(self, pod: Pod) -> Iterator[str]:
         """What only a permission lifts (MOV-1)."""
@@ -351,16 +358,17 @@ def _of_its_storage(pod: Pod) -> Iterator[str]:
 
 
 class DisruptionBudgets:
-    """The PodDisruptionBudgets of a cluster: which of them count a pod, and how many pods each allows to go.
+    """The PodDisruptionBudgets of a cluster: which of them are about a pod, and how many pods each allows to go.
 
-    Of policy/v1 a budget without a selector counts no pod, and one with an empty selector all of its namespace. Raises
-    ``ValueError`` for a bad selector.
+    Of policy/v1 a budget without a selector is about no pod, and one with an empty selector about all of its namespace.
+    Raises ``ValueError`` for a bad selector.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self.allowed: dict[ObjectKey, int] = {}
+        self._known = cluster.objects(PodDisruptionBudget)
         self._by_namespace: dict[str, list[tuple[ObjectKey, tuple[Requirement, ...]]]] = defaultdict(list)
-        for key, budget in sorted(cluster.objects(PodDisruptionBudget).items()):
+        for key, budget in sorted(self._known.items()):
             # One without a status is taken to allow none (MOV-3).
             self.allowed[key] = budget.status.disruptions_allowed if budget.status is not None else 0
             if budget.spec.selector is None:
@@ -373,9 +381,32 @@ class DisruptionBudgets:
             self._by_namespace[key[0]].append((key, budget.spec.selector.requirements))
 
     def of(self, pod: Pod) -> tuple[ObjectKey, ...]:
-        """Those that count a pod, by name."""
+        """Those that are about a pod, by name."""
         own = self._by_namespace.get(key_of(pod.metadata)[0], ())
         return tuple(key for key, requirements in own if matches_labels(requirements, pod.metadata.labels))
+
+    def losing(self, pod: Pod) -> tuple[ObjectKey, ...]:
+        """Those that count its loss: all but those in whose status it is on its way out already (EVT-5)."""
+        return tuple(key for key in self.of(pod) if pod.metadata.name not in self._disrupted(key))
+
+    def moving(self, pod: Pod) -> tuple[ObjectKey, ...]:
+        """Those that count its eviction: not those that let a pod go that is not ready (MOV-3)."""
+        return tuple(key for key in self.losing(pod) if not (_is_unready(pod) and self._lets_unready_go(key)))
+
+    def _disrupted(self, key: ObjectKey) -> Collection[str]:
+        status = self._known[key].status
+        return (status and status.disrupted_pods) or ()
+
+    def _lets_unready_go(self, key: ObjectKey) -> bool:
+        budget = self._known[key]
+        is_healthy = budget.status is not None and budget.status.current_healthy >= budget.status.desired_healthy > 0
+        return budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow" or is_healthy
+
+
+def _is_unready(pod: Pod) -> bool:
+    """Whether its status says that it is not ready; one whose status does not tell is taken as ready."""
+    conditions = (pod.status.conditions if pod.status is not None else None) or ()
+    return any(one.type == "Ready" and one.status != "True" for one in conditions)
 
 
 def _controllers_by_name(cluster: Cluster) -> Mapping[tuple[str, ObjectKey], Any]:

@@ -19,7 +19,7 @@ from ...models.kubernetes.quantity import Quantity, display_amount
 from ...models.results import inventory as records
 from ...models.results.common import NODES_NAMED
 from ...models.workload.node_room import allocatable_of, remaining_allocatable
-from ...models.workload.requested import all_units
+from ...models.workload.requested import all_units, taint_notices
 from ...models.workload.requests import Requests, format_amount
 from ...problem.availability import (
     ClassMatch,
@@ -285,6 +285,7 @@ class _InventoryTaker:
             if one.undecided:
                 errors = "; ".join(one.errors)
                 yield f"class {one.name}: {plural(one.undecided, 'device')} could not be decided: {errors}"
+        yield from taint_notices(self._cluster, self._gates)
 
 
 def _classes_by_device(matches: Mapping[str, ClassMatch], devices: int) -> list[tuple[str, ...]]:

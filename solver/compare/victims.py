@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeAlias
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.kubernetes.workloads import PodDisruptionBudget
 from ...models.results.comparison import PreemptionAnswer, PriorityCount
 from ...models.results.plan import PlanVictim
 from ...models.workload.expansion import QueuedUnit
@@ -110,21 +109,15 @@ class BudgetLedger:
 
     def __init__(self, cluster: Cluster) -> None:
         self.allowed = Counter(DisruptionBudgets(cluster).allowed)
-        budgets = cluster.objects(PodDisruptionBudget).items()
-        # Those that are on their way out already use nothing.
-        self._disrupted = {
-            (name, (name[0], pod)) for name, one in budgets for pod in (one.status and one.status.disrupted_pods) or ()
-        }
 
     def breaking(self, units: Iterable[VictimUnit]) -> set[int]:
         """The identities of those whose loss breaks a budget, if all go in this order (EVT-5)."""
         left, found = Counter(self.allowed), set[int]()
         for unit in units:
-            for budget, pod in ((budget, one.pod.key) for one in unit.members for budget in one.pod.budgets):
-                if (budget, pod) not in self._disrupted:
-                    left[budget] -= 1
-                    if left[budget] < 0:
-                        found.add(id(unit))
+            for budget in (budget for one in unit.members for budget in one.pod.budgets):
+                left[budget] -= 1
+                if left[budget] < 0:
+                    found.add(id(unit))
         return found
 
 

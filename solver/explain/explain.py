@@ -21,7 +21,7 @@ from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.controllers import read_controllers
 from ...models.workload.node_room import NodeRooms, unknown_room_notices
-from ...models.workload.requested import dropped_fields
+from ...models.workload.requested import dropped_fields, taint_notices
 from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
@@ -108,6 +108,7 @@ def explain(
         certified=proof is None or proof.is_checked,
         notices=(
             *dropped,
+            *taint_notices(cluster, gates),
             *read_controllers(cluster, natural_gangs=natural_gangs).notices,
             *unknown_room_notices(nodes.values(), requested),
             *placer.notices,

@@ -186,8 +186,19 @@ class LiftedPods:
             is_victim, moves = key[1] in self.evictions.pods, self._moves(one)
             devices, capacity = self._held([own.allocation for own in held]) if is_victim else (0, 0)
             cost = one.cost if moves else 0
-            disruption = DisruptionTerms(moves, is_victim, one.priority, one.budgets, tied, cost, devices, capacity)
-        since = one.pod.metadata.creation_timestamp or ""
+            disruption = DisruptionTerms(
+                moves,
+                is_victim,
+                one.priority,
+                one.budgets,
+                tied,
+                cost,
+                devices,
+                capacity,
+                moves_uncounted=one.budget is None,
+            )
+        # Of equal ones the youngest go first, and those that prefer to stay last.
+        since = "0" if one.prefers_to_stay else one.pod.metadata.creation_timestamp or ""
         return Home(one.node, one.cost, made_of, disruption, since, one.draws)
 
     def _held(self, allocations: Iterable[AllocationResult]) -> tuple[int, int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain, combinations, islice
 from time import monotonic
 from typing import Any
 
@@ -15,6 +16,7 @@ from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.karpenter import NodePool
 from ...models.kubernetes.meta import ObjectKey, matches_labels, parse_label_selector
 from ...models.results.common import Reason
+from ...models.results.plan import PlanStep, PlanVictim
 from ...models.workload.evictions import Evictions, leaving_pods, preempting_units, preempts, read_evictions
 from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
@@ -37,7 +39,8 @@ from .build.objectives import (
     parse_objective,
 )
 from .lifted import LiftedPods, MoveOptions, outcome_key, with_victims
-from .outcome import PlanOutcome
+from .master_problem import is_past
+from .outcome import PlannedMove, PlanOutcome
 from .plan import plan
 from .steps import StepOrder, TemporaryPlaces, node_step
 
@@ -46,6 +49,10 @@ _NO_ROOM = "without taking others' places there is no room"
 _NARROWING = ("namespace", "selector", "natural_gangs", "group")
 # What to order and verify steps takes, as a part of the time to read what runs.
 _STEPS_SHARE = 0.6
+# How many orders are tried in which some pods come last: of so many moves, and of so many pods and nodes in all.
+_MOST_ORDERS = 200
+_MOST_REORDERED = 50
+_MOST_OBJECTS = 100_000
 
 
 def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> PlanOutcome:
@@ -155,13 +162,12 @@ def _ordered_steps(cluster: Cluster, answer: PlanOutcome, ends: float | None) ->
     Raises ``VerificationError`` if a state between two steps breaks a rule; that is a defect of drasat.
     """
     bought = [node.metadata.name for nodes in answer.bought.values() for node in nodes]
-    places = TemporaryPlaces(cluster, answer.gates, answer.cel_errors, ends)
-    order = StepOrder(cluster, answer.gates, answer.moves, places, answer.victims)
+    order, ordered = order_of_steps(cluster, answer.gates, answer.cel_errors, answer.moves, answer.victims, ends)
     placed = {("Pod", move.running.key) for move in answer.moves}
     waiting = [answer.units[place] for place in answer.order]
     steps = [
         *(node_step("add", name) for name in bought),
-        *order.steps(),
+        *ordered,
         *(order.placed(one) for one in waiting if outcome_key(one) not in placed),
         *(node_step("remove", name) for name, _ in answer.removed),
     ]
@@ -170,6 +176,38 @@ def _ordered_steps(cluster: Cluster, answer: PlanOutcome, ends: float | None) ->
     if violations:
         raise VerificationError(violations)
     return replace(answer, steps=tuple(steps))
+
+
+def order_of_steps(
+    cluster: Cluster,
+    gates: FeatureGates,
+    policy: str,
+    moves: Sequence[PlannedMove],
+    victims: Sequence[PlanVictim],
+    ends: float | None,
+) -> tuple[StepOrder, list[PlanStep]]:
+    """The order of moves with its steps: without temporary places and pods that wait, if one is found.
+
+    Pods that arrive early may be in the way of a circle that would open without them. So some come last: one, then two,
+    and so on.
+    """
+    order = StepOrder(cluster, gates, moves, TemporaryPlaces(cluster, gates, policy, ends), victims)
+    steps, least = list(order.steps()), len(moves) + len(victims)
+    keys = [one.running.key for one in moves] if least < len(steps) and len(moves) <= _MOST_REORDERED else []
+    late = chain.from_iterable(combinations(keys, number) for number in range(1, len(keys)))
+    # Verification needs the rest of the time. On large clusters each order takes longer.
+    now = monotonic()
+    until = None if ends is None else now + (ends - now) / 4
+    for last in islice(late, min(_MOST_ORDERS, _MOST_OBJECTS // (1 + len(cluster.pods) + len(cluster.nodes)))):
+        if is_past(until):
+            break
+        # Nothing is looked for: an order that needs another place is none that helps.
+        places = TemporaryPlaces(cluster, gates, policy, monotonic())
+        other = StepOrder(cluster, gates, moves, places, victims, last)
+        found = list(other.steps())
+        if len(found) == least and not any(one.note for one in found[len(victims) :]):
+            return other, found
+    return order, steps
 
 
 def _objective(cluster: Cluster, options: MoveOptions, asked: Mapping[str, Any]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.pod_sets import looking
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
-from ...models.workload.requested import dropped_fields
+from ...models.workload.requested import dropped_fields, taint_notices
 from ...models.workload.unit_classes import Gang
 from ...problem.messages import DeadlineExceededError, check_deadline, check_policy
 from ...problem.selectors import KUEUE_QUOTA, LIFTED_PODS, NodeResourceClaims
@@ -122,6 +122,7 @@ def plan(
     )
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
+    dropped = (*dropped, *taint_notices(lifted.given if lifted else cluster, gates))
     policy = effective_policy("cp-sat", cel_errors)
     value = value_annotation(stages) or VALUE_ANNOTATION
     group = group._replace(beside=lifted.keys) if group and lifted else group

@@ -165,12 +165,14 @@ class StepOrder:
         moves: Sequence[PlannedMove],
         places: TemporaryPlaces,
         victims: Sequence[PlanVictim] = (),
+        last: Collection[ObjectKey] = (),
     ) -> None:
         self._victims = victims
+        self._last = last
         self._places = places
         budgets = DisruptionBudgets(cluster)
         keys = [(one.namespace, one.name) for one in victims]
-        self._budgets_of = {key: budgets.of(cluster.pods[key]) for key in keys}
+        self._budgets_of = {key: budgets.losing(cluster.pods[key]) for key in keys}
         self._devices = DeviceBudgets(cluster, gates)
         self._left = [self._arrival(one) for one in moves]
         usage = cluster.usage(gates)
@@ -196,9 +198,9 @@ class StepOrder:
         self._holders.subtract(_freed_devices(cluster, victims, gets))
 
     def steps(self) -> Iterator[PlanStep]:
-        """Yield the steps; cheap moves come first where several are possible."""
+        """Yield the steps; cheap moves come first where several are possible, and the ``last`` ones after others."""
         yield from self._evictions()
-        self._left.sort(key=lambda one: (one.pod.cost, one.pod.key))
+        self._left.sort(key=lambda one: (one.pod.key in self._last, one.pod.cost, one.pod.key))
         while self._left or self._evicted:
             found = self._next(self._fits) or self._next(self._has_room)
             if found is not None:

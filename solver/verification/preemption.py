@@ -130,19 +130,33 @@ class _PreemptionReader:
     def of_budgets(self, victims: Sequence[PlanVictim]) -> Iterator[Violation]:
         """Yield budgets that allow less and are not named, or are named and allow it."""
         for name, budget in self._cluster.objects(PodDisruptionBudget).items():
-            selector, label = budget.spec.selector, "/".join(name)
+            label = "/".join(name)
             # Of victims that are not there ``of_victim`` tells.
             there = ((one, self._cluster.pods.get((one.namespace, one.name))) for one in victims)
-            own = [
-                one
-                for one, pod in there
-                if pod is not None
-                and one.namespace == name[0]
-                and (selector is not None and matches_labels(selector.requirements, pod.metadata.labels))
-            ]
+            own = [one for one, pod in there if pod is not None and counts_loss(budget, pod)]
             exceeded = len(own) > (budget.status.disruptions_allowed if budget.status else 0)
             if any((label in one.budgets) != exceeded for one in own):
                 yield Violation("PREEMPT-BUDGET", "", f"PodDisruptionBudget {label}: {len(own)} of its pods go")
+
+
+def counts_loss(budget: PodDisruptionBudget, pod: Pod) -> bool:
+    """Whether the loss of a pod uses one of those that a budget allows; not if it is on its way out by then (EVT-5)."""
+    (namespace, name), selector = key_of(pod.metadata), budget.spec.selector
+    if namespace != key_of(budget.metadata)[0] or selector is None:
+        return False
+    gone = (budget.status.disrupted_pods if budget.status else None) or {}
+    return name not in gone and matches_labels(selector.requirements, pod.metadata.labels)
+
+
+def counts_move(budget: PodDisruptionBudget, pod: Pod) -> bool:
+    """Whether an eviction uses one: not of a pod that is not ready, if the budget is healthy or says so (MOV-3)."""
+    conditions = (pod.status.conditions if pod.status else None) or ()
+    if all(one.status == "True" for one in conditions if one.type == "Ready"):
+        return counts_loss(budget, pod)
+    status = budget.status
+    lets_go = budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow"
+    lets_go |= status is not None and 0 < status.desired_healthy <= status.current_healthy
+    return not lets_go and counts_loss(budget, pod)
 
 
 @dataclass(frozen=True, slots=True)

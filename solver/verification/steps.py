@@ -27,7 +27,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import ObjectKey, key_of, matches_labels
+from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from ...models.kubernetes.workloads import PodDisruptionBudget
 from ...models.results.plan import PlanStep, PlanVictim
@@ -39,7 +39,7 @@ from .payments import is_of_node
 from .plans import PlacedUnit
 from .pod_amounts import DeviceDraws
 from .pod_rules import PlacedPods, asks, keeps_off
-from .preemption import ConsumedClaims, preemption_violations
+from .preemption import ConsumedClaims, counts_loss, counts_move, preemption_violations
 from .verify import Placement, Violation, verify
 
 RULES_BROKEN = "its rules about other pods do not hold by then"
@@ -296,9 +296,8 @@ class _State:
     def _count_away(self, label: str, step: PlanStep, key: _Key) -> Iterator[Violation]:
         pod = self._given.get(key[1:])
         for name, budget in self.cluster.objects(PodDisruptionBudget).items():
-            selector = budget.spec.selector
-            labels = pod.metadata.labels if pod else None
-            if name[0] == key[1] and (selector is not None and matches_labels(selector.requirements, labels)):
+            counts = counts_loss if key[1:] in self.victims else counts_move
+            if pod is not None and counts(budget, pod):
                 self._away[name].add(key)
                 allowed = budget.status.disruptions_allowed if budget.status else 0
                 if len(self._away[name]) > allowed and "PodDisruptionBudget" not in step.note:

@@ -16,7 +16,8 @@ class Victim(MovingPod):
 
     ``bare``: no controller makes it again. One that ``shares`` runs where the other one runs and takes nothing else.
     One that runs with ``admin`` access holds nothing. Of those that wait, one takes ``never`` a place, and those of a
-    ``gang`` are placed together.
+    ``gang`` are placed together. One that is ``disrupted`` is on its way out for its budgets. One ``unready`` is not
+    ready, and all budgets let it go by eviction.
     """
 
     budgets: tuple[str, ...] = ()
@@ -26,6 +27,8 @@ class Victim(MovingPod):
     admin: bool = False
     never: bool = False
     gang: str = ""
+    disrupted: bool = False
+    unready: bool = False
 
     def objects(self):
         labels = {"labels": dict.fromkeys(self.budgets, "yes")}
@@ -50,6 +53,8 @@ class Victim(MovingPod):
         if self.admin:
             options["wanted"]["devices"]["requests"][0]["exactly"]["adminAccess"] = True
         made = holder(self.name, self.node, *(() if self.shares else self.devices), **options)
+        if self.unready:
+            made[0]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
         if self.admin:
             for result in made[1]["status"]["allocation"]["devices"]["results"]:
                 result["adminAccess"] = True
@@ -69,8 +74,11 @@ class PreemptingScene(Scene):
     def objects(self):
         made = super().objects()
         for name, allowed in self.budgets.items():
-            budget = obj("PodDisruptionBudget", name, {"selector": {"matchLabels": {name: "yes"}}})
-            made.append(budget | {"apiVersion": "policy/v1", "status": {"disruptionsAllowed": allowed}})
+            lax = {"unhealthyPodEvictionPolicy": "AlwaysAllow"}
+            budget = obj("PodDisruptionBudget", name, {"selector": {"matchLabels": {name: "yes"}}, **lax})
+            gone = {one.name: "2026-01-01T00:00:00Z" for one in self.pods if one.disrupted and name in one.budgets}
+            status = {"disruptionsAllowed": allowed, **({"disruptedPods": gone} if gone else {})}
+            made.append(budget | {"apiVersion": "policy/v1", "status": status})
         for name, least in self.groups.items():
             policy = {"schedulingPolicy": {"gang": {"minCount": least}} if least else {"basic": {}}}
             whole = {"disruptionMode": {"all": {}}} if least is None else {}
@@ -104,7 +112,8 @@ class PreemptingScene(Scene):
         if one.group:
             least = self.groups[one.group]
             tied = tied or least is None or sum(other.group == one.group for other in self.pods) < least
-        blocked = len(one.budgets) > 1 or any(self.budgets[name] < 1 for name in one.budgets)
+        counted = () if one.disrupted or one.unready else one.budgets
+        blocked = len(one.budgets) > 1 or any(self.budgets[name] < 1 for name in counted)
         return self.moves and not (tied or blocked or one.bare or one.fixed)
 
     @property
@@ -213,8 +222,8 @@ class PreemptingScene(Scene):
         found.append(sum(placed.values()))
         breaches = 0
         for name, allowed in self.budgets.items():
-            moving = any(name in one.budgets for one in moved)
-            number = sum(name in one.budgets for one in lost)
+            moving = any(name in one.budgets and not (one.disrupted or one.unready) for one in moved)
+            number = sum(name in one.budgets and not one.disrupted for one in lost)
             breaches += max(0, number + moving - allowed)
         found.append(-breaches)
         found += [-gone[kind] for kind in kinds if kind not in told]
@@ -268,6 +277,17 @@ def drawing_scene(seed):
     """A scene without shared claims whose devices take CPU of their nodes."""
     scene = preempting_scene(seed)
     return with_draws(replace(scene, pods=tuple(one for one in scene.pods if not one.shares)), seed)
+
+
+def exempt_scene(seed, running=5, waiting=3):
+    """A scene with one budget, of whose pods some are on their way out for it, and some are not ready."""
+    random, plain = Random(f"exempt/{seed}"), preempting_scene(seed, running, waiting)
+    pods = []
+    for one in plain.pods:
+        budgets = ("b",) if one.node and random.random() < 0.7 else ()
+        exempt = {"disrupted": random.random() < 0.3, "unready": random.random() < 0.4} if one.node else {}
+        pods.append(replace(one, group="", bare=False, budgets=budgets, **exempt))
+    return replace(plain, pods=tuple(pods), budgets={"b": random.choice((0, 0, 1))}, groups={}, moves=seed % 4 > 0)
 
 
 def varied_scene(seed, running=5, waiting=3):

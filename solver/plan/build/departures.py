@@ -206,7 +206,7 @@ class Departures:
     def _budget_rows(self, staying: Sequence[GangRole]) -> Iterator[CouplingRow]:
         for budget, excess in self._excess.items():
             counted = [key for key in self._number if key[1].evictable and budget in key[1].budgets]
-            away = [role for (_, terms), role in self._away.items() if budget in terms.budgets]
+            away = [role for (_, terms), role in self._away.items() if budget in terms.counted]
             moved = {self._moved[budget]: -1} if away else {}
             number, allowed = sum(map(self._number.__getitem__, counted)), self.moves.budgets.get(budget, 0)
             there = self._there(staying, {terms for _, terms in counted})

@@ -5,7 +5,9 @@ from support.manifests import cluster, maker, obj, pod
 from support.moving import holder
 from support.plan_building import ALL, claim, classes, entry, fabric, holding, nodes
 
+from drasat.models.kubernetes.workloads import PodDisruptionBudget
 from drasat.models.workload.running import eviction_notices, read_running_pods
+from drasat.solver.verification.preemption import counts_loss, counts_move
 
 SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DISK = {"volumes": [{"name": "v", "emptyDir": {}}]}
@@ -16,8 +18,8 @@ def read(*given, **options):
     return {key[1]: one for key, one in found.items()}
 
 
-def budget(name="b", allowed=1, spec=None, **selector):
-    status = {} if allowed is None else {"status": {"disruptionsAllowed": allowed}}
+def budget(name="b", allowed=1, spec=None, more=None, **selector):
+    status = {} if allowed is None else {"status": {"disruptionsAllowed": allowed, **(more or {})}}
     made = obj("PodDisruptionBudget", name, {"selector": {"matchLabels": selector}} if spec is None else spec, **status)
     return made | {"apiVersion": "policy/v1"}
 
@@ -72,6 +74,51 @@ def test_budgets_are_asked(budgets, said):
     assert (said in stays) if said else stays == ""
 
 
+ALWAYS = {"selector": {}, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
+HEALTHY = {"currentHealthy": 2, "desiredHealthy": 2}
+DISRUPTED = {"disruptedPods": {"a": "2026-01-01T00:00:00Z"}}
+
+
+@pytest.mark.parametrize(
+    ("ready", "budgets", "counts"),
+    [
+        ("False", [budget(allowed=0, spec=ALWAYS)], (True, False)),
+        ("Unknown", [budget(allowed=0, spec=ALWAYS)], (True, False)),
+        ("True", [budget(allowed=0, spec=ALWAYS)], (True, True)),
+        (None, [budget(allowed=0, spec=ALWAYS)], (True, True)),
+        ("False", [budget(allowed=0, spec={"selector": {}})], (True, True)),
+        ("False", [budget(allowed=0, spec={"selector": {}}, more=HEALTHY)], (True, False)),
+        ("False", [budget(allowed=0, spec={"selector": {}}, more=HEALTHY | {"currentHealthy": 1})], (True, True)),
+        ("False", [budget(allowed=0, spec={"selector": {}}, more={"currentHealthy": 1})], (True, True)),
+        ("True", [budget(allowed=0, spec={"selector": {}}, more=HEALTHY)], (True, True)),
+        ("True", [budget(allowed=0, spec={"selector": {}}, more=DISRUPTED)], (False, False)),
+        ("True", [budget(allowed=0, spec={"selector": {}}, more={"disruptedPods": {"b": None}})], (True, True)),
+        (None, [budget(allowed=0, spec=ALWAYS, more=DISRUPTED)], (False, False)),
+    ],
+)
+def test_who_uses_nothing_of_a_budget(ready, budgets, counts):
+    """EVT-5: who is in ``disruptedPods``. MOV-3: an eviction of who is not ready, if the budget is healthy or says so.
+
+    The loss of the latter counts all the same, as kube-scheduler counts it.
+    """
+    made = holder("a", "n1", 0, labels={"app": "web"})
+    made[0]["status"]["conditions"] = [{"type": "PodScheduled", "status": "True"}]
+    made[0]["status"]["conditions"] += [{"type": "Ready", "status": ready}] if ready else []
+    found = read(*made, *budgets)["a"]
+    assert (found.budgets != (), found.budget is not None) == counts
+    assert ("allows no eviction" in found.stays) == counts[1]
+    there = cluster(*classes(), *nodes("n1"), *made, *budgets)
+    (pod,), (known,) = there.pods.values(), there.objects(PodDisruptionBudget).values()
+    assert (counts_loss(known, pod), counts_move(known, pod)) == counts
+
+
+def test_two_budgets_keep_a_pod_that_uses_nothing_of_them():
+    """MOV-3: the eviction API refuses such a pod before it asks any of them."""
+    made = holder("a", "n1", 0)
+    both = [budget(name, spec=ALWAYS, more=DISRUPTED) for name in "bc"]
+    assert "two PodDisruptionBudgets" in read(*made, *both)["a"].stays
+
+
 def test_a_budget_with_a_bad_selector_is_one_line():
     made = budget()
     made["spec"]["selector"] = {"matchExpressions": [{"key": "app", "operator": "Foo", "values": ["x"]}]}
@@ -99,6 +146,9 @@ def test_the_cost_is_that_of_the_pod_or_its_controller_or_of_its_devices():
     assert {name: one.cost for name, one in read(*given).items()} == {"a": 4, "b": 9}
     plain = [*holder("a", "n1", 0, 1, spec="t2"), *holder("b", "n1")]
     assert {name: one.cost for name, one in read(*plain).items()} == {"a": 2, "b": 1}
+    for one in plain:
+        one["metadata"].setdefault("annotations", {})["descheduler.alpha.kubernetes.io/prefer-no-eviction"] = ""
+    assert {name: one.cost for name, one in read(*plain).items()} == {"a": 102, "b": 101}
 
 
 @pytest.mark.parametrize(("more", "stays"), [([], True), ([budget(app="web")], False)])

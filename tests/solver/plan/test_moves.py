@@ -67,6 +67,34 @@ def test_the_cheapest_nodes_are_those_of_trying_everything(seed):
     assert left + sum(one.cost for one in found.document.bought) == stages["cost"]
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_the_room_that_moves_leave_for_a_mix_is_that_of_trying_everything(seed):
+    """Stage fragmentation: pods of two devices and a CPU are to have room, before moves count or after them."""
+    scene, most = random_scene(seed, 5, 2 if seed % 2 else 0), [None, 0, 1, 2][seed % 4]
+    waiting = any(one.node is None for one in scene.pods)
+
+    def room(state):
+        total = 0
+        for name, (kinds, cpu) in scene.nodes.items():
+            there = [(one, at) for one, at in zip(scene.pods, state, strict=True) if at and at[0] == name]
+            free = len(kinds) - sum(len(at[1]) for _, at in there)
+            total += 2 * min(free // 2, cpu - sum(scene.needs(one, at) for one, at in there))
+        return total
+
+    def value(state, gone):
+        placed = sum(one.node is None and at is not None for one, at in zip(scene.pods, state, strict=True))
+        costs = -sum(one.cost for one in gone), -len(gone)
+        return (placed, *costs, room(state)) if waiting else (room(state), *costs)
+
+    mix = cluster(*classes(), template("t2", of(2)), user("m", spec="t2", cpu="1"))
+    stages = "admitted,fragmentation" if waiting else "fragmentation"
+    found = moving(*scene.objects(), most=most, objective=stages, mix=mix)
+    reached = values(found)
+    costs, left = (-reached["move-cost"], -reached["moves"]), reached["fragmentation"]
+    got = (reached["admitted"], *costs, left) if waiting else (left, *costs)
+    assert (got, found.outcome) == (scene.best(value, most), "Optimal")
+
+
 def two_nodes(*more):
     return [*nodes("n1", "n2"), template("t4", of(4)), *holder("a", "n1", 0), *holder("b", "n2", 0), *more]
 
@@ -77,6 +105,14 @@ def test_a_pod_moves_for_one_that_waits_and_the_cheaper_one_does():
     found = moving(*given)
     assert (moved(found), where(found)["big"]) == ({"b": ("n2", "n1")}, "n2")
     assert (values(found)["move-cost"], found.outcome) == (3, "Optimal")
+
+
+def test_a_pod_that_prefers_to_stay_moves_if_no_other_will_do():
+    """MOV-1: rather than another one it stays; for what waits it moves."""
+    prefers = {"meta": {"annotations": {"descheduler.alpha.kubernetes.io/prefer-no-eviction": ""}}}
+    given = [*nodes("n1", "n2"), template("t4", of(4)), user("big", spec="t4"), *holder("a", "n1", 0, **prefers)]
+    assert list(moved(moving(*given, *holder("b", "n2", 0, 1, 2)))) == ["b"]
+    assert list(moved(moving(*given, *holder("b", "n2", 0, owner=None)))) == ["a"]
 
 
 def test_what_an_eviction_may_end_is_a_notice_of_the_plan():

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 from support.moving import holder
 from support.plan_building import classes, cluster, entry, holding, nodes, obj, of, pod, running, template
-from support.preempting import after_steps, drawing_scene, preempting_scene, varied_scene
+from support.preempting import after_steps, drawing_scene, exempt_scene, preempting_scene, varied_scene
 
 import drasat
 from drasat.solver.plan import plan as plan_module
@@ -39,13 +39,13 @@ def troubles(scene):
 
 
 @pytest.mark.parametrize("seed", range(100))
-@pytest.mark.parametrize("made", [preempting_scene, varied_scene, drawing_scene])
+@pytest.mark.parametrize("made", [preempting_scene, varied_scene, drawing_scene, exempt_scene])
 def test_plans_with_preemption_are_as_good_as_trying_everything(seed, made):
     """EVT-17 to EVT-19: what is placed, budgets, victims by priority and number, devices lost, then moves.
 
     Varied scenes have admin access, gangs that wait, and pods that take no places. Devices of drawing ones take CPU of
-    their nodes (NAR-1, NAR-11). Every state between two steps is
-    verified, too.
+    their nodes (NAR-1, NAR-11). Some pods of exempt ones use nothing of their budgets (EVT-5, MOV-3). Every state
+    between two steps is verified, too.
     """
     assert troubles(made(seed)) == ""
 
@@ -283,6 +283,24 @@ def test_of_equal_pods_the_youngest_goes():
         one for n, (name, age) in enumerate(ages.items()) for one in low(name, "n1", n, meta={"creationTimestamp": age})
     ]
     assert lost(preempting(*nodes("n1", devices=3), *there, waiting(spec="t"))) == ["c"]
+
+
+PREFERS = {"annotations": {"descheduler.alpha.kubernetes.io/prefer-no-eviction": ""}}
+
+
+@pytest.mark.parametrize("preferring", ["a", "b", "c"])
+def test_of_equal_pods_one_that_prefers_to_stay_is_the_last_choice(preferring):
+    """MOV-1: whether it is the youngest, or else no other will do."""
+    there = [
+        one
+        for n, name in enumerate("abc")
+        for one in low(name, "n1", n, meta={"creationTimestamp": f"2026-01-0{3 - n}T00:00:00Z"})
+    ]
+    next(one for one in there if one["metadata"]["name"] == preferring)["metadata"] |= PREFERS
+    for number in (2, 3):
+        spec = template("all", of(number))
+        found = preempting(*nodes("n1", devices=3), *there, spec, waiting(spec="all"))
+        assert (preferring in lost(found), found.placed) == (number == 3, 1)
 
 
 def test_with_moves_a_pod_goes_elsewhere_instead():

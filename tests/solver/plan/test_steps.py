@@ -1,5 +1,8 @@
 """The order of steps: each state is valid, budgets are kept, and pods that wait for each other's places are told."""
 
+from collections import Counter
+from random import Random
+
 import pytest
 from msgspec import structs
 from support.moving import HOST, holder, moving, objects_with_rules
@@ -24,11 +27,15 @@ from support.plan_building import (
 
 import drasat
 from drasat.models.results.plan import PlanStep
+from drasat.models.workload.running import read_running_pods
+from drasat.models.workload.units import Unit
 from drasat.reports.plan import command_lines
 from drasat.solver.engines.outcome import SearchInterrupted
+from drasat.solver.plan import steps as steps_of_plans
 from drasat.solver.plan.lifted import MoveOptions
-from drasat.solver.plan.moves import plan_with_moves
-from drasat.solver.plan.steps import TemporaryPlaces
+from drasat.solver.plan.moves import order_of_steps, plan_with_moves
+from drasat.solver.plan.outcome import PlannedMove, PlannedUnitOutcome
+from drasat.solver.plan.steps import StepOrder, TemporaryPlaces
 from drasat.solver.verification import steps
 from drasat.solver.verification.steps import step_violations
 
@@ -114,6 +121,83 @@ def test_ctrl_c_among_the_steps_keeps_the_plan_and_an_order_without_temporary_pl
     assert "no time was left to look for a temporary place" in found.steps[0].note
     assert "a swap without that needs" not in found.steps[0].note
     assert (found.verified, found.placed) == (True, 3)
+    check = found.units, found.gates, found.cel_errors
+    assert step_violations(cluster(*classes(), *there), found.steps, *check) == []
+
+
+def changes_of_places(seed):
+    """CPUs of nodes, and pods with what they take, where they are and where they go, which all have room."""
+    random = Random(seed)
+    cpus = {f"n{number}": random.randint(3, 6) for number in range(3)}
+    before, after, pods = dict(cpus), dict(cpus), {}
+    for number in range(random.randint(3, 7)):
+        own, here, there = random.randint(1, 3), random.choice([*cpus]), random.choice([*cpus])
+        if before[here] >= own and after[there] >= own:
+            before[here] -= own
+            after[there] -= own
+            pods[f"p{number}"] = own, random.randint(1, 4), here, there
+    return cpus, pods
+
+
+def has_an_order(cpus, pods):
+    """Whether the pods can move one by one, by trying all orders."""
+    moving, tried = {name for name, (*_, here, there) in pods.items() if here != there}, set()
+
+    def goes_on(gone):
+        if gone in tried:
+            return False
+        tried.add(gone)
+        left = dict(cpus)
+        for name, (own, _, here, there) in pods.items():
+            left[there if name in gone else here] -= own
+        can = [name for name in sorted(moving - gone) if left[pods[name][3]] >= pods[name][0]]
+        return gone == moving or any(goes_on(gone | {name}) for name in can)
+
+    return goes_on(frozenset())
+
+
+def test_a_pod_moves_without_waiting_wherever_some_order_lets_all():
+    """Of 600 changes of places; in some of them the cheapest pod that has room must not go first."""
+    counts = Counter()
+    for seed in range(600):
+        cpus, pods = changes_of_places(seed)
+        given = [node(name, cpu=str(cpu)) for name, cpu in cpus.items()]
+        given += [
+            one
+            for name, (own, cost, here, _) in pods.items()
+            for one in holder(name, here, cpu=str(own), MOVE_COST=str(cost))
+        ]
+        there = cluster(*given)
+        moves = []
+        for key, one in read_running_pods(there, ALL).items():
+            place = pods[key[1]][3]
+            if place != one.node:
+                unit = PlannedUnitOutcome("Pod", *key, 0, Unit(one.pod, (), *key), node=place)
+                moves.append(PlannedMove(one, unit))
+        # After the deadline no temporary place is looked for.
+        alone = StepOrder(there, ALL, moves, TemporaryPlaces(there, ALL, "strict", 0.0))
+        _, found = order_of_steps(there, ALL, "strict", moves, (), None)
+        possible = has_an_order(cpus, pods)
+        assert (len(found) == len(moves)) == possible
+        counts[possible, len(list(alone.steps())) == len(moves)] += 1
+    assert counts[True, False] >= 10
+    assert counts[False, False] >= 20
+
+
+def test_a_limit_that_ends_among_the_steps_leaves_them_whole_and_ends_the_search(monkeypatch):
+    """The clock passes the limit once the steps begin: no place is looked for, and a step says what that means.
+
+    All steps are there, and every state between two of them is verified, though they were ordered too late.
+    """
+    there, ends = [*exchange(), *nodes("n3", devices=1, cpu="1")], []
+    monkeypatch.setattr(steps_of_plans, "is_past", lambda deadline: ends.append(deadline) or True)
+    monkeypatch.setattr(steps_of_plans, "first_fit", None)
+    found = moving(*there, objective="admitted,fewest-nodes,move-cost,moves", time_limit=600.0)
+    assert [step.action for step in found.steps] == ["evict", "move", "place", "place"]
+    assert "no time was left to look for a temporary place" in found.steps[0].note
+    assert "a swap without that needs" not in found.steps[0].note
+    assert (found.placed, found.verified, len(found.moves)) == (3, True, 2)
+    assert None not in ends
     check = found.units, found.gates, found.cel_errors
     assert step_violations(cluster(*classes(), *there), found.steps, *check) == []
 
