@@ -390,7 +390,7 @@ _RULES: dict[str, Rule] = {
         (_keep, "whenCanPreempt admissionMode delayedTopologyRequest preemptionStrategies quotaCheckStrategy"),
         (_keep, "podSetMergePolicy frameworks externalFrameworks timeout recoveryTimeout lastTransitionTime requeueAt"),
         (_keep, "consolidateAfter consolidationPolicy duration expireAfter reasons schedule terminationGracePeriod"),
-        (_keep, "attribute nodes priceAdjustment medium startTime"),
+        (_keep, "attribute nodes priceAdjustment medium startTime unhealthyPodEvictionPolicy"),
         (_keep, "accessModes action nodeAffinityPolicy nodeTaintsPolicy protocol volumeBindingMode whenUnsatisfiable"),
         (_each(lambda pass_: pass_.address), "hostIP"),
         (_each(lambda pass_: pass_.keyed.opaque), "message description valueFromProvisioningClassDetail path"),
