@@ -489,7 +489,7 @@ def _plan_status(
         is_free = request.catalogue is not None and request.budget is None and request.moves is None
         return INFEASIBLE if is_free and _is_infeasible(instance.goals, stages) else OPTIMAL
     # A bound alone decides nothing.
-    nothing = not placed and not any(stage.proven for stage in stages)
+    nothing = not placed and not any(stage.proven for stage in solution.stages)
     return UNKNOWN if nothing else FEASIBLE
 
 

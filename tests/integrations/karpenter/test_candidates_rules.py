@@ -33,7 +33,7 @@ from drasat.models.kubernetes.slices import UnknownValue
 from drasat.problem.messages import DeadlineExceededError
 from drasat.scenarios.machines import machines
 from drasat.solver.plan.build.nodes import with_bought_nodes
-from drasat.solver.verification.payments import purchase_findings
+from drasat.solver.verification.nodes import purchase_findings
 
 PCIE = "resource.k8s.io/pcieRoot"
 TYPE = "node.kubernetes.io/instance-type"
