@@ -155,10 +155,7 @@ class UnitExpander:
             metadata = pod.metadata
             if self._copied[0] is not metadata:
                 self._copied = metadata, _copied_annotations(metadata)
-            copy = ObjectMeta(
-                name=name, namespace=metadata.namespace, labels=metadata.labels, annotations=self._copied[1]
-            )
-            pod = Pod(metadata=copy, spec=pod.spec)
+            pod = Pod(metadata=_copy_metadata(metadata, name, self._copied[1]), spec=pod.spec)
         return Unit(pod, (*self.claims.claims_of(pod), *self.extended_claims(pod)), planned.namespace, name)
 
     def extended_claims(self, pod: Pod) -> tuple[ClaimRef, ...]:
@@ -178,11 +175,11 @@ class UnitExpander:
 
 def copy_of_pod(pod: Pod, name: str) -> Pod:
     """A pod that is made of this one, or of this template."""
-    return Pod(metadata=_copy_metadata(pod.metadata, name), spec=pod.spec)
+    metadata = pod.metadata
+    return Pod(metadata=_copy_metadata(metadata, name, _copied_annotations(metadata)), spec=pod.spec)
 
 
-def _copy_metadata(metadata: ObjectMeta, name: str) -> ObjectMeta:
-    annotations = _copied_annotations(metadata)
+def _copy_metadata(metadata: ObjectMeta, name: str, annotations: dict[str, str] | None) -> ObjectMeta:
     return ObjectMeta(name=name, namespace=metadata.namespace, labels=metadata.labels, annotations=annotations)
 
 
@@ -192,7 +189,10 @@ def _copied_annotations(metadata: ObjectMeta) -> dict[str, str] | None:
 
 
 def _rename_claim_ref(ref: ClaimRef, name: str) -> ClaimRef:
-    claim = ref.claim and ResourceClaim(metadata=_copy_metadata(ref.claim.metadata, name), spec=ref.claim.spec)
+    claim = ref.claim
+    if claim is not None:
+        metadata = _copy_metadata(claim.metadata, name, _copied_annotations(claim.metadata))
+        claim = ResourceClaim(metadata=metadata, spec=claim.spec)
     manifest = ref.manifest and _copy_manifest(ref.manifest, claim, name)
     return structs.replace(ref, name=name, claim=claim, manifest=manifest)
 

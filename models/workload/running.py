@@ -94,7 +94,7 @@ class RunningPod:
     @property
     def prefers_to_stay(self) -> bool:
         """Whether it asks to be the last choice (MOV-1)."""
-        return _PREFER_ANNOTATION in (self.pod.metadata.annotations or {})
+        return _prefers_to_stay(self.pod)
 
     @property
     def is_made_again(self) -> bool:
@@ -172,7 +172,7 @@ class _RunningPodReader:
             pod,
             pod.spec.node_name or "",
             held,
-            self._cost(pod, held) + _PREFERENCE_COST * (_PREFER_ANNOTATION in (pod.metadata.annotations or {})),
+            self._cost(pod, held) + _PREFERENCE_COST * _prefers_to_stay(pod),
             next(iter(reasons), ""),
             moving[0] if len(budgets) == len(moving) == 1 else None,
             goes_with_its_node(pod),
@@ -401,6 +401,10 @@ class DisruptionBudgets:
         budget = self._known[key]
         is_healthy = budget.status is not None and budget.status.current_healthy >= budget.status.desired_healthy > 0
         return budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow" or is_healthy
+
+
+def _prefers_to_stay(pod: Pod) -> bool:
+    return _PREFER_ANNOTATION in (pod.metadata.annotations or {})
 
 
 def _is_unready(pod: Pod) -> bool:
