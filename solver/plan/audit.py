@@ -28,9 +28,9 @@ from ..verification.verify import Placement, Violation
 from .build import PlanInstance, PlanRequest
 from .build.objectives import Goal
 from .build.units import ColocatedUnits
-from .lifted import LiftedPods
 from .master_problem import CouplingRow, PlanSolution, StageResult
 from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, PlanOutcome
+from .question import PlanQuestion
 from .why_not import MOST_UNIT_CLASSES, OUTBID
 
 _DAEMON_SET = "DaemonSet"
@@ -40,18 +40,14 @@ _DAEMON_SET = "DaemonSet"
 class PlanAudit:
     """What was asked, and the cluster with what is bought.
 
-    ``usable`` names the nodes that the plan may use; None: all. ``goals`` are its stages, ``lifted`` the running pods
-    that may leave. The rest is what narrows the queue.
+    ``usable`` names the nodes that the plan may use; None: all. ``goals`` are its stages.
     """
 
+    question: PlanQuestion
     request: PlanRequest
     cluster: Cluster
     usable: Container[str] | None
     goals: Sequence[Goal]
-    namespace: str | None
-    selector: str
-    natural_gangs: bool
-    lifted: LiftedPods | None = None
 
     def audited(self, answer: PlanOutcome, deadline: float) -> tuple[PlanOutcome, bool]:
         """Audit an answer until ``deadline``, a reading of ``time.monotonic``; what has no time stays as it is.
@@ -67,7 +63,7 @@ class PlanAudit:
         try:
             answer = self._with_stages(answer, deadline)
             # Who moves or loses the place for a unit is not decided beside the plan.
-            return (answer if self.lifted else self._with_units(answer, deadline)), False
+            return (answer if self.question.lifted else self._with_units(answer, deadline)), False
         except KeyboardInterrupt:
             return answer, True
 
@@ -75,23 +71,23 @@ class PlanAudit:
         placed = plan_placements(self.cluster, answer.units, answer.order)
         daemons = [placement for unit, placement in placed if unit.kind == _DAEMON_SET]
         request, session = self.request, self.request.session
-        lifted, options = self.lifted, self.lifted.options if self.lifted else None
-        cluster = session.cluster if lifted is None else lifted.given.with_gates(session.gates)
+        asked, lifted = self.question, self.question.lifted
+        cluster = asked.cluster if lifted is None else lifted.given.with_gates(asked.gates)
         question = BoundQuestion(
             cluster,
             session.gates,
             session.policy,
-            self.namespace,
-            self.selector,
-            self.natural_gangs,
+            asked.namespace,
+            asked.selector,
+            asked.natural_gangs,
             session.caller_constraints,
             request.catalogue is not None,
             request.only_new,
             request.budget,
             daemons,
             request.quota.problem if request.quota else None,
-            moves=bool(options and options.moves),
-            preempts=bool(options and options.preempts),
+            moves=bool(lifted and lifted.options.moves),
+            preempts=bool(lifted and lifted.options.preempts),
         )
         bounds = audited_bounds(question, answer.objective, answer.duals or (), deadline)
         goals = {goal.stage.name: goal.stage for goal in self.goals}

@@ -2,58 +2,47 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from itertools import takewhile
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.formats.gc import gc_paused, gc_young_only
-from ...models.kubernetes.core import HOSTNAME_LABEL
-from ...models.kubernetes.extensions import VALUE_ANNOTATION, Predicate
+from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.karpenter import NodePool
 from ...models.kubernetes.node_templates import PurchaseLimit
-from ...models.kubernetes.workloads import DaemonSet
 from ...models.results.common import Reason
 from ...models.results.plan import ShadowPrice
 from ...models.validation.entries import read_caller_constraints
-from ...models.workload.controllers import read_controllers
-from ...models.workload.expansion import QueuedUnit, expand_units
-from ...models.workload.pod_sets import looking
-from ...models.workload.queue import GroupSelection, read_queue
-from ...models.workload.quota import QuotaProblem, QuotaQueue
+from ...models.workload.expansion import QueuedUnit
+from ...models.workload.queue import GroupSelection
+from ...models.workload.quota import QuotaProblem
 from ...models.workload.requested import dropped_fields, taint_notices
-from ...models.workload.unit_classes import Gang
-from ...problem.messages import DeadlineExceededError, check_deadline, check_policy
-from ...problem.selectors import KUEUE_QUOTA, LIFTED_PODS, NodeResourceClaims
+from ...problem.messages import DeadlineExceededError, check_policy
 from ..allocate.check import LATE_VERIFICATION
-from ..engines.engine import TIME_LIMIT_RULE, Session
+from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.outcome import SearchInterrupted
 from ..engines.registry import effective_policy
 from ..verification.plans import QueueTimeoutError
 from ..verification.verify import VerificationTimeoutError
-from .assign import PlanAssignment, admitted_queue, assign_plan, build_plan_outcome, placed_outcomes, planned_weight
-from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
-from .build.gangs import forbid_coverage
-from .build.nodes import build_node_catalogue
-from .build.objectives import LEAST_CONSUMPTION, check_stages, last_stages, parse_objective, value_annotation
-from .build.preferences import PREFERENCES
-from .build.weights import spendable
+from .assign import PlanAssignment, admitted_queue, assign_plan, build_plan_outcome, placed_outcomes
+from .build import PlanInstance, PlanRequest, build_plan_instance
+from .build.objectives import LEAST_CONSUMPTION, check_stages, last_stages, parse_objective
 from .column_generation import stage_bounds
 from .gang_dive import plan_of_all
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
-from .outcome import PlanOutcome, ReasonsByUnit, begun_replay, check_plan, refused_units, unread_plan
+from .outcome import PlannedUnitOutcome, PlanOutcome, ReasonsByUnit, begun_replay
 from .price_and_branch import solve_stages
-from .time_budget import PlanTimeBudget, most_placed
+from .question import PlanQuestion, PlanQueue
+from .time_budget import PlanTimeBudget, affordable_request, most_placed, time_notices, verified_part
 
 if TYPE_CHECKING:
     from .early_moves import EarlyMoves
@@ -122,147 +111,241 @@ def plan(
     )
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
-    dropped = (*dropped, *taint_notices(lifted.given if lifted else cluster, gates))
-    policy = effective_policy("cp-sat", cel_errors)
-    value = value_annotation(stages) or VALUE_ANNOTATION
-    group = group._replace(beside=lifted.keys) if group and lifted else group
-    ends = time.queue_ends() if may_be_unread else None
-    look = None if ends is None else partial(check_deadline, ends)
-    read = partial(read_queue, cluster, namespace=namespace, selector=selector, natural_gangs=natural_gangs)
-    unread = partial(unread_plan, cluster, gates, policy, gap, dropped)
-    try:
-        sets = read(gates=gates, value=value, group=group, prefers=PREFERENCES in stages, look=look)
-        charged = None if quota is None else QuotaQueue(quota, sets)
-        sets = sets if charged is None else charged.sets
-        counted = NodeResourceClaims(cluster, gates, KUEUE_QUOTA if charged else "")
-        queue = list(counted.planned(looking(expand_units(cluster, sets, gates), look)))
-        if charged or lifted:
-            forbid_coverage(queue, KUEUE_QUOTA if charged else LIFTED_PODS)
-        refused = refused_units(cluster, queue, charged, look)
-    except DeadlineExceededError:
-        return unread(time.laps)
-    if lifted:
-        refused.update(lifted.refused_places(queue))
-    time.lap("queue")
-    time.measure_pace(len(queue), len(cluster.nodes), None if buy else most_placed(cluster, queue, gates))
-    if may_be_unread and not time.has_time_to_reread():
-        return unread(time.laps)
-    given = read_caller_constraints(constraints)
-    session = Session(cluster, gates, policy, seed, caller_constraints=given)
-    positions = [place for place in range(len(queue)) if place not in refused]
-    before = _with_daemons(session, queue, positions, time.coupling_ends())
-    earlier = _with_coupled_units(session, queue, positions, before, time.coupling_ends(), charged, only_new=only_new)
-    forbid_coverage((queue[place] for place in earlier.positions), "ConstraintGroups and DaemonSets")
-    refused.update(earlier.reasons)
-    positions = [place for place in positions if place not in before.positions]
-    catalogue = build_node_catalogue(cluster, _single_host_gangs(queue), purchase_limits) if buy else None
-    limit = None if budget is None else spendable(budget)
-    target = None
-    if mix is not None:
-        from .target_mix import target_mix_units
-
-        target = target_mix_units(cluster, mix, gates, stages)
-    whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
-    moves = lifted.plan_moves(queue, {*refused, *earlier.positions}) if lifted else None
-    whole = replace(whole, last_stages=last_stages(objective), quota=charged, moves=moves)
-    whole = replace(whole, is_narrowed=counted.is_incomplete or bool(lifted and lifted.is_narrowed))
-    open_positions = [place for place in positions if place not in earlier.positions]
-    request = _affordable_request(replace(whole, open_positions=open_positions, earlier=earlier), time)
-    request, instance = _built(request, time.build_ends())
-    time.lap("build")
-    # What runs counts in the values of the search, and not in those that are told.
-    share = 1.0 if moves is None else moves.counted_share(len(request.open_positions))
-    is_filled = not (moves and moves.preempts) and not (group and group.exactly is not None)
-    units = [queue[place] for place in (moves.arriving(request.open_positions) if moves else request.open_positions)]
-    limits = PlanLimits(gap * share, deadline=time.search_ends(units, is_filled=is_filled))
-    early = _early_moves(request, instance, limits)
-    instance = early.instance(instance) if early else instance
-    with_duals = duals or audit is not None
-    solution = _solved(request, instance, limits, time, executor, watch, early, with_duals=with_duals)
-    is_open = instance.is_narrowed and request.node_names is None and not whole.is_narrowed
-    # What coupled units consume is not in the value.
-    known = takewhile(lambda name: name != LEAST_CONSUMPTION or not request.earlier.coupled, instance.objective)
-    relaxed_bounds = (
-        _relaxed_bounds(replace(whole, objective=tuple(known)), instance, solution, limits) if is_open else ()
+    question = PlanQuestion(
+        cluster,
+        gates,
+        effective_policy("cp-sat", cel_errors),
+        stages,
+        gap,
+        namespace,
+        selector,
+        natural_gangs,
+        group._replace(beside=lifted.keys) if group and lifted else group,
+        read_caller_constraints(constraints),
+        quota,
+        lifted,
+        (*dropped, *taint_notices(lifted.given if lifted else cluster, gates)),
     )
-    # At the plan that the linear program is about: what follows may change it.
-    prices = _shadow_prices(request, instance, solution, limits.deadline)
-    time.lap("solve")
-    solution, assignment = settled_plan(request, instance, solution, assign_plan(request, instance, solution), limits)
-    assignment = lifted.completed(assignment, moves) if lifted and moves else assignment
-    time.lap("assign")
-    last = time.last_first_fit(units, len(cluster.nodes))
-    if is_filled and not is_past(last):
-        improve = early.better if early else better_plan
-        solution, assignment = improve(request, instance, solution, assignment, replace(limits, deadline=last))
-    time.lap("fill")
-    refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
-    late = Reason(TIME_LIMIT_RULE, "", "the time limit left no time to plan it")
-    refused.update(dict.fromkeys(set(open_positions).difference(request.open_positions), (late,)))
-    usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes} if only_new else None
-    if moves:
-        lost = Reason("preempted", "", "it loses its place for a pod of higher priority")
-        refused.update(dict.fromkeys(moves.homes.keys() - assignment.assigned.keys(), (lost,)))
-    outcomes = None if lifted else placed_outcomes(admitted_queue(request, assignment), assignment)
-    about = assignment.cluster, gates, policy, given
-    with begun_replay(outcomes, about, time.verification_ends()) as begun:
-        reasons = ReasonsByUnit(queue)
-        if len(assignment.assigned) + len(refused) < len(queue):
-            # Most queues fit: then nothing of this is loaded.
-            from .why_not import reasons_of_plan
-
-            ends = time.reasons_end([queue[place] for place in assignment.assigned])
-            reasons = reasons_of_plan(request, assignment, refused, ends, usable, given)
-        time.lap("explain")
-        why = reasons.beside(refused)
-        answer = build_plan_outcome(request, instance, solution, assignment, why, gap, relaxed_bounds, outcomes)
-        said = (*_controller_notices(cluster, natural_gangs, buy=buy), *answer.notices, *_time_notices(whole, request))
-        answer = replace(answer, shadow_prices=prices, notices=(*dropped, *(quota.notices if quota else ()), *said))
-        if duals or audit is not None:
-            from .audit import named_duals
-
-            answer = replace(answer, duals=named_duals(request, instance, solution))
-        cluster = assignment.cluster
-        if lifted:
-            answer, cluster = lifted.settled(answer, cluster)
-        check = partial(check_plan, gates=gates, cel_errors=policy, given=given, namespace=namespace, selector=selector)
-        check = partial(check, natural_gangs=natural_gangs, quota=quota, group=group)
-        try:
-            ends, told = time.verification_ends(), answer.recounted_stages(is_moving=moves is not None)
-            moved = [one.running.key for one in answer.moves]
-            ask = partial(check, order=answer.order, admissions=assignment.admissions, stages=told, moved=moved)
-            queue_ends = time.reread_ends() if may_be_unread else None
-            ask(cluster, answer.units, deadline=ends, queue_deadline=queue_ends, begun=begun)
-        except QueueTimeoutError:
-            return unread(time.laps)
-        except VerificationTimeoutError as error:
-            solution, part = _verified_part(request, instance, solution, assignment, error.verified)
-            late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
-            why = ReasonsByUnit(queue, late_ones).beside(why)
-            less = build_plan_outcome(request, instance, solution, part, why, gap)
-            said = (f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}",)
-            answer = replace(less, notices=(*answer.notices, *said))
-            cluster = part.cluster
-            if lifted:
-                answer, cluster = lifted.settled(answer, cluster)
-            check(cluster, answer.units, order=answer.order, admissions=part.admissions, replay=False)
-    answer = lifted.recounted(answer, queue, moves) if lifted and moves else answer.with_derived_witnesses(queue)
-    time.lap("verify")
-    interrupted = solution.interrupted
-    if audit is not None:
-        from .audit import PlanAudit, rests_on_audits
-
-        # Flavors that are left out of the plan are not read by the audit.
-        if not interrupted and (quota is None or quota.complete):
-            judge = PlanAudit(request, cluster, usable, instance.goals, namespace, selector, natural_gangs, lifted)
-            answer, interrupted = judge.audited(answer, time.audit_ends(audit))
-        complete = len(answer.objective) == len(instance.goals) and not solution.interrupted
-        answer = rests_on_audits(answer, complete and not buy)
-        time.lap("audit")
+    try:
+        queue = question.read(time.queue_ends() if may_be_unread else None)
+    except DeadlineExceededError:
+        return question.unread(time.laps)
+    time.lap("queue")
+    time.measure_pace(len(queue.units), len(cluster.nodes), None if buy else most_placed(cluster, queue.units, gates))
+    if may_be_unread and not time.has_time_to_reread():
+        return question.unread(time.laps)
+    whole, request = queue.request(
+        seed,
+        time,
+        last_stages=last_stages(objective),
+        buy=buy,
+        only_new=only_new,
+        budget=budget,
+        purchase_limits=purchase_limits,
+        mix=mix,
+    )
+    request, instance = _built(affordable_request(request, time), time.build_ends())
+    time.lap("build")
+    planning = _Planning(queue, whole, request, instance, time, with_duals=duals or audit is not None)
+    searched, assignment = planning.assign(planning.search(executor, watch))
+    answer, cluster = planning.answer(searched, assignment, may_be_unread=may_be_unread)
+    interrupted = searched.solution.interrupted
+    if audit is not None and not answer.unread:
+        answer, interrupted = planning.audit(answer, cluster, assignment, time.audit_ends(audit), interrupted)
     answer = replace(answer, verified=True, seconds=time.laps, duals=answer.duals if duals else None)
     if interrupted:
         raise SearchInterrupted(answer)
     return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What the solver found, bounds of all plans where its own are of some, and prices at the relaxation's plan."""
+
+    solution: PlanSolution
+    limits: PlanLimits
+    early: EarlyMoves | None
+    relaxed_bounds: Sequence[float | None]
+    prices: tuple[ShadowPrice, ...]
+
+
+class _Planning:
+    """From an instance to a verified answer.
+
+    ``whole`` is the request with all units and nodes, ``request`` that for which there is time. Units of the queue that
+    are found to have no place are added to those that are refused.
+    """
+
+    def __init__(
+        self,
+        queue: PlanQueue,
+        whole: PlanRequest,
+        request: PlanRequest,
+        instance: PlanInstance,
+        time: PlanTimeBudget,
+        *,
+        with_duals: bool,
+    ) -> None:
+        self.question, self.queue, self.refused = queue.question, queue.units, queue.refused
+        self.whole, self.request, self.instance, self.time = whole, request, instance, time
+        # Running pods that may move, of which a request without time has none.
+        self.lifted, self.moves = queue.question.lifted, whole.moves
+        group = queue.question.group
+        self.is_filled = not (self.moves and self.moves.preempts) and not (group and group.exactly is not None)
+        self.with_duals = with_duals
+
+    @property
+    def arriving(self) -> Sequence[QueuedUnit]:
+        """Units that wait for a place, and for which there is time."""
+        open_positions = self.request.open_positions
+        places = self.moves.arriving(open_positions) if self.moves else open_positions
+        return [self.queue[place] for place in places]
+
+    def search(self, executor: Executor | None, watch: PlanWatch | None) -> _Searched:
+        """Solve the stages, one after the other."""
+        request, instance, whole, time = self.request, self.instance, self.whole, self.time
+        # What runs counts in the values of the search, and not in those that are told.
+        share = 1.0 if self.moves is None else self.moves.counted_share(len(request.open_positions))
+        ends = time.search_ends(self.arriving, is_filled=self.is_filled)
+        limits = PlanLimits(self.question.gap * share, deadline=ends)
+        early = _early_moves(request, instance, limits)
+        self.instance = instance = early.instance(instance) if early else instance
+        solution = _solved(request, instance, limits, time, executor, watch, early, with_duals=self.with_duals)
+        bounds: Sequence[float | None] = ()
+        if instance.is_narrowed and request.node_names is None and not whole.is_narrowed:
+            # What coupled units consume is not in the value.
+            known = takewhile(lambda name: name != LEAST_CONSUMPTION or not request.earlier.coupled, instance.objective)
+            bounds = _relaxed_bounds(replace(whole, objective=tuple(known)), instance, solution, limits)
+        # At the plan that the linear program is about: what follows may change it.
+        prices = _shadow_prices(request, instance, solution, limits.deadline)
+        time.lap("solve")
+        return _Searched(solution, limits, early, bounds, prices)
+
+    def assign(self, searched: _Searched) -> tuple[_Searched, PlanAssignment]:
+        """Give columns to nodes and devices to units, and place with first fit what it places better."""
+        request, instance, limits = self.request, self.instance, searched.limits
+        assigned = assign_plan(request, instance, searched.solution)
+        solution, assignment = settled_plan(request, instance, searched.solution, assigned, limits)
+        if self.lifted and self.moves:
+            assignment = self.lifted.completed(assignment, self.moves)
+        self.time.lap("assign")
+        last = self.time.last_first_fit(self.arriving, len(request.session.cluster.nodes))
+        if self.is_filled and not is_past(last):
+            improve = searched.early.better if searched.early else better_plan
+            solution, assignment = improve(request, instance, solution, assignment, replace(limits, deadline=last))
+        self.time.lap("fill")
+        return replace(searched, solution=solution), assignment
+
+    def answer(
+        self, searched: _Searched, assignment: PlanAssignment, *, may_be_unread: bool
+    ) -> tuple[PlanOutcome, Cluster]:
+        """The verified answer, cut to the units for which there was time, and the cluster with what is bought."""
+        question, time, lifted = self.question, self.time, self.lifted
+        self._refuse_unplaced(assignment)
+        outcomes = None if lifted else placed_outcomes(admitted_queue(self.request, assignment), assignment)
+        about = assignment.cluster, question.gates, question.policy, question.given
+        with begun_replay(outcomes, about, time.verification_ends()) as begun:
+            why = self._reasons(assignment)
+            time.lap("explain")
+            answer, cluster = self._told(searched, assignment, why, outcomes)
+            check = partial(question.check, cluster, answer.units, answer.order, assignment.admissions, begun=begun)
+            told = answer.recounted_stages(is_moving=self.moves is not None)
+            moved = [one.running.key for one in answer.moves]
+            try:
+                ends, queue_ends = time.verification_ends(), time.reread_ends() if may_be_unread else None
+                check(stages=told, moved=moved, deadline=ends, queue_deadline=queue_ends)
+            except QueueTimeoutError:
+                return question.unread(time.laps), cluster
+            except VerificationTimeoutError as error:
+                answer, cluster = self._verified_part(searched, assignment, answer, why, error.verified)
+        if lifted and self.moves:
+            answer = lifted.recounted(answer, self.queue, self.moves)
+        else:
+            answer = answer.with_derived_witnesses(self.queue)
+        time.lap("verify")
+        return answer, cluster
+
+    def audit(
+        self, answer: PlanOutcome, cluster: Cluster, assignment: PlanAssignment, deadline: float, interrupted: bool
+    ) -> tuple[PlanOutcome, bool]:
+        """Let the verifier find bounds and refusals anew; the second value says whether Ctrl-C ended anything."""
+        from .audit import PlanAudit, rests_on_audits
+
+        question, goals = self.question, self.instance.goals
+        complete = len(answer.objective) == len(goals) and not interrupted
+        # Flavors that are left out of the plan are not read by the audit.
+        if not interrupted and (question.quota is None or question.quota.complete):
+            judge = PlanAudit(question, self.request, cluster, self._usable(assignment), goals)
+            answer, interrupted = judge.audited(answer, deadline)
+        answer = rests_on_audits(answer, complete and self.request.catalogue is None)
+        self.time.lap("audit")
+        return answer, interrupted
+
+    def _refuse_unplaced(self, assignment: PlanAssignment) -> None:
+        """Say why units were not given to the solver, had no time, or lost their place."""
+        late = Reason(TIME_LIMIT_RULE, "", "the time limit left no time to plan it")
+        planned = *self.request.open_positions, *self.request.earlier.positions
+        left_out = set(self.whole.open_positions).difference(planned)
+        self.refused.update((place, (Reason("gang", "", said),)) for place, said in self.instance.unplaceable.items())
+        self.refused.update(dict.fromkeys(left_out, (late,)))
+        if self.moves:
+            lost = Reason("preempted", "", "it loses its place for a pod of higher priority")
+            self.refused.update(dict.fromkeys(self.moves.homes.keys() - assignment.assigned.keys(), (lost,)))
+
+    def _reasons(self, assignment: PlanAssignment) -> ReasonsByUnit:
+        """Why each unit without a node has none."""
+        reasons = ReasonsByUnit(self.queue)
+        if len(assignment.assigned) + len(self.refused) < len(self.queue):
+            # Most queues fit: then nothing of this is loaded.
+            from .why_not import reasons_of_plan
+
+            ends = self.time.reasons_end([self.queue[place] for place in assignment.assigned])
+            usable = self._usable(assignment)
+            reasons = reasons_of_plan(self.request, assignment, self.refused, ends, usable, self.question.given)
+        return reasons.beside(self.refused)
+
+    def _usable(self, assignment: PlanAssignment) -> set[str] | None:
+        """Names of the nodes that may be used; None: all."""
+        if not self.request.only_new:
+            return None
+        return {node.metadata.name for nodes in assignment.bought.values() for node in nodes}
+
+    def _told(
+        self,
+        searched: _Searched,
+        assignment: PlanAssignment,
+        why: ReasonsByUnit,
+        outcomes: Mapping[int, PlannedUnitOutcome] | None,
+    ) -> tuple[PlanOutcome, Cluster]:
+        """The answer, not yet verified, and the cluster with what is bought."""
+        question, request, instance, solution = self.question, self.request, self.instance, searched.solution
+        bounds = searched.relaxed_bounds
+        answer = build_plan_outcome(request, instance, solution, assignment, why, question.gap, bounds, outcomes)
+        buys = request.catalogue is not None
+        said = (*question.controller_notices(buy=buys), *answer.notices, *time_notices(self.whole, request))
+        quota_notices = question.quota.notices if question.quota else ()
+        answer = replace(answer, shadow_prices=searched.prices, notices=(*question.notices, *quota_notices, *said))
+        if self.with_duals:
+            from .audit import named_duals
+
+            answer = replace(answer, duals=named_duals(request, instance, solution))
+        return self.lifted.settled(answer, assignment.cluster) if self.lifted else (answer, assignment.cluster)
+
+    def _verified_part(
+        self, searched: _Searched, assignment: PlanAssignment, answer: PlanOutcome, why: ReasonsByUnit, verified: int
+    ) -> tuple[PlanOutcome, Cluster]:
+        """Cut an answer to the units that were ``verified`` in time, and look at these once more."""
+        question, lifted = self.question, self.lifted
+        solution, part = verified_part(self.request, self.instance, searched.solution, assignment, verified)
+        late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
+        why = ReasonsByUnit(self.queue, late_ones).beside(why)
+        less = build_plan_outcome(self.request, self.instance, solution, part, why, question.gap)
+        said = f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}"
+        less, cluster = replace(less, notices=(*answer.notices, said)), part.cluster
+        if lifted:
+            less, cluster = lifted.settled(less, cluster)
+        question.check(cluster, less.units, less.order, part.admissions, replay=False)
+        return less, cluster
 
 
 def _early_moves(request: PlanRequest, instance: PlanInstance, limits: PlanLimits) -> EarlyMoves | None:
@@ -283,85 +366,6 @@ def _shadow_prices(
     from .shadow_prices import ShadowPricing
 
     return ShadowPricing(request, request.catalogue, instance, solution, deadline).prices()
-
-
-def _affordable_request(request: PlanRequest, time: PlanTimeBudget) -> PlanRequest:
-    """Leave out nodes and units for which there is no time; the units of the highest priority stay, and whole gangs."""
-    queue, nodes = request.queue, list(() if request.only_new else request.session.cluster.nodes)
-    share = time.affordable_share([queue[place] for place in request.open_positions], len(nodes))
-    if share >= 1 or request.moves:
-        return request
-    members: dict[Gang | int, list[int]] = defaultdict(list)
-    for place in request.open_positions:
-        members[queue[place].unit_set.gang or place].append(place)
-    kept: list[int] = []
-    most = ceil(share * len(request.open_positions))
-    for own in sorted(members.values(), key=lambda own: -queue[own[0]].unit_set.shape.priority):
-        if len(kept) >= most:
-            break
-        kept += own
-    number = ceil(share * len(nodes))
-    names = frozenset(nodes[one * len(nodes) // number] for one in range(number))
-    return replace(request, open_positions=sorted(kept), node_names=names)
-
-
-def _controller_notices(cluster: Cluster, natural_gangs: bool, *, buy: bool) -> Iterator[str]:
-    """Say what controllers ask for and is not planned."""
-    yield from read_controllers(cluster, natural_gangs=natural_gangs).notices
-    daemons = cluster.objects(DaemonSet).values() if buy else ()
-    if any(one.spec.template.spec.resource_claims for one in daemons):
-        yield "claims of DaemonSet pods on new nodes are not made"
-
-
-def _time_notices(whole: PlanRequest, request: PlanRequest) -> Iterator[str]:
-    """Say what was left out for lack of time."""
-    if request.node_names is None:
-        return
-    units, nodes = len(whole.open_positions) - len(request.earlier.coupled), len(request.session.cluster.nodes)
-    if not request.open_positions:
-        yield "the time limit ended before anything could be planned"
-        return
-    yield (
-        f"the time limit left time to plan {len(request.open_positions)} of {plural(units, 'unit')} "
-        f"on {len(request.node_names)} of {plural(nodes, 'node')}"
-    )
-
-
-def _verified_part(
-    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, assignment: PlanAssignment, verified: int
-) -> tuple[PlanSolution, PlanAssignment]:
-    """Cut a plan down to the first units that were ``verified``, so that no gang is torn.
-
-    Nothing is left where nodes are bought, where ConstraintGroups count, which are verified at the end, and where
-    queues admit in their order.
-    """
-    strict = request.quota is not None and any(node.strict for node in request.quota.problem.nodes)
-    nothing = assignment.bought or assignment.cluster.constraint_groups or strict or request.moves
-    kept = [] if nothing else list(assignment.order[:verified])
-    ends: dict[tuple[str, ...], tuple[int, int]] = {}
-    for number, place in enumerate(assignment.order):
-        gang = request.queue[place].unit_set.gang
-        if gang is not None:
-            ends[gang.root] = ends.get(gang.root, (number, number))[0], number
-    # The later gangs begin, the less they pull with them.
-    for first, last in sorted(ends.values(), reverse=True):
-        if last >= len(kept):
-            del kept[first:]
-    own = {place: assignment.assigned[place] for place in kept}
-    members = [request.quota.member(request.queue[place]) for place in kept] if request.quota else []
-    there = {member.workload for member in members if member is not None}
-    admissions = {place: one for place, one in assignment.admissions.items() if place in there}
-    part = PlanAssignment(request.session.cluster, {}, own, tuple(kept), {}, admissions)
-    counted = [
-        replace(result, value=int(planned_weight(request, own, goal.weigh) * goal.scale) - goal.earlier, proven=False)
-        for goal, result in takewhile(
-            lambda pair: pair[0].weigh is not None, zip(instance.goals, solution.stages, strict=False)
-        )
-        if goal.weigh is not None
-    ]
-    # Bounds of later stages are about plans that keep what the first one reached.
-    stages = (*counted[:1], *(replace(result, bound=None) for result in counted[1:])) if kept else ()
-    return replace(solution, stages=stages), part
 
 
 @gc_paused()
@@ -405,46 +409,6 @@ def _solved(
         for number, (result, stage) in enumerate(zip(solution.stages, stages, strict=False))
     ]
     return replace(solution, plan=plan, stages=tuple(kept))
-
-
-def _with_daemons(
-    session: Session, queue: Sequence[QueuedUnit], positions: Sequence[int], deadline: float | None
-) -> EarlierPlacements:
-    """Place the pods of DaemonSets; most queues have none."""
-    found = no_earlier_placements(session)
-    if any(planned.unit_set.node for planned in queue):
-        from .build.groups import place_daemons
-
-        place_daemons(session, queue, positions, found, deadline)
-    return found
-
-
-def _with_coupled_units(
-    session: Session,
-    queue: Sequence[QueuedUnit],
-    positions: Sequence[int],
-    before: EarlierPlacements,
-    deadline: float | None,
-    charged: QuotaQueue | None,
-    *,
-    only_new: bool,
-) -> EarlierPlacements:
-    """Place what ConstraintGroups couple; few clusters have any, so that placing them is loaded only here."""
-    if not session.cluster.constraint_groups:
-        return before
-    from .build.groups import place_coupled_units
-
-    found = before.copied()
-    left = [place for place in positions if place not in before.positions]
-    needs_quota = charged.member if charged else None
-    place_coupled_units(session, queue, left, found, deadline, only_new=only_new, needs_quota=needs_quota)
-    return found
-
-
-def _single_host_gangs(queue: Sequence[QueuedUnit]) -> int:
-    """How many gangs must have a node to themselves or share one: no label tells new nodes apart but the host name."""
-    gangs = {planned.unit_set.gang for planned in queue}
-    return sum(gang is not None and gang.domain == HOSTNAME_LABEL for gang in gangs)
 
 
 def _check_options(gap: float, buy: bool, only_new: bool, budget: Decimal | None) -> None:

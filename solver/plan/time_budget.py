@@ -7,16 +7,25 @@ looked at, or fewer of the units that the search placed are kept. So a plan is v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from math import ceil
 from time import monotonic, process_time
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import plural
 from ...models.kubernetes.gates import FeatureGates
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import remaining_allocatable
 from ...models.workload.requests import PODS
+from ...models.workload.unit_classes import Gang
 from ..allocate.check import LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS, verification_ends
+from .assign import PlanAssignment, planned_weight
+from .build import PlanInstance, PlanRequest
 from .build.weights import requested_devices
+from .master_problem import PlanSolution
 
 # Reading a unit of the queue takes half a step. In steps: what the instance takes for each node, what each placed unit
 # takes to assign and to verify, what reading the queue and the nodes again takes, and what it takes to look once more
@@ -235,3 +244,74 @@ class PlanTimeBudget:
                 steps = known[one.signature] = _VERIFIED_STEPS + _VERIFIED_DEVICE_STEPS * devices
             total += steps
         return total
+
+
+def affordable_request(request: PlanRequest, time: PlanTimeBudget) -> PlanRequest:
+    """Leave out nodes and units for which there is no time; the units of the highest priority stay, and whole gangs."""
+    queue, nodes = request.queue, list(() if request.only_new else request.session.cluster.nodes)
+    share = time.affordable_share([queue[place] for place in request.open_positions], len(nodes))
+    if share >= 1 or request.moves:
+        return request
+    members: dict[Gang | int, list[int]] = defaultdict(list)
+    for place in request.open_positions:
+        members[queue[place].unit_set.gang or place].append(place)
+    kept: list[int] = []
+    most = ceil(share * len(request.open_positions))
+    for own in sorted(members.values(), key=lambda own: -queue[own[0]].unit_set.shape.priority):
+        if len(kept) >= most:
+            break
+        kept += own
+    number = ceil(share * len(nodes))
+    names = frozenset(nodes[one * len(nodes) // number] for one in range(number))
+    return replace(request, open_positions=sorted(kept), node_names=names)
+
+
+def time_notices(whole: PlanRequest, request: PlanRequest) -> Iterator[str]:
+    """Say what of the whole queue and of all nodes was left out for lack of time."""
+    if request.node_names is None:
+        return
+    units, nodes = len(whole.open_positions) - len(request.earlier.coupled), len(request.session.cluster.nodes)
+    if not request.open_positions:
+        yield "the time limit ended before anything could be planned"
+        return
+    yield (
+        f"the time limit left time to plan {len(request.open_positions)} of {plural(units, 'unit')} "
+        f"on {len(request.node_names)} of {plural(nodes, 'node')}"
+    )
+
+
+def verified_part(
+    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, assignment: PlanAssignment, verified: int
+) -> tuple[PlanSolution, PlanAssignment]:
+    """Cut a plan down to so many first units as were ``verified`` in time, so that no gang is torn.
+
+    Nothing is left where nodes are bought, where ConstraintGroups count, which are verified at the end, and where
+    queues admit in their order.
+    """
+    strict = request.quota is not None and any(node.strict for node in request.quota.problem.nodes)
+    nothing = assignment.bought or assignment.cluster.constraint_groups or strict or request.moves
+    kept = [] if nothing else list(assignment.order[:verified])
+    ends: dict[tuple[str, ...], tuple[int, int]] = {}
+    for number, place in enumerate(assignment.order):
+        gang = request.queue[place].unit_set.gang
+        if gang is not None:
+            ends[gang.root] = ends.get(gang.root, (number, number))[0], number
+    # The later gangs begin, the less they pull with them.
+    for first, last in sorted(ends.values(), reverse=True):
+        if last >= len(kept):
+            del kept[first:]
+    own = {place: assignment.assigned[place] for place in kept}
+    members = [request.quota.member(request.queue[place]) for place in kept] if request.quota else []
+    there = {member.workload for member in members if member is not None}
+    admissions = {place: one for place, one in assignment.admissions.items() if place in there}
+    part = PlanAssignment(request.session.cluster, {}, own, tuple(kept), {}, admissions)
+    counted = [
+        replace(result, value=int(planned_weight(request, own, goal.weigh) * goal.scale) - goal.earlier, proven=False)
+        for goal, result in takewhile(
+            lambda pair: pair[0].weigh is not None, zip(instance.goals, solution.stages, strict=False)
+        )
+        if goal.weigh is not None
+    ]
+    # Bounds of later stages are about plans that keep what the first one reached.
+    stages = (*counted[:1], *(replace(result, bound=None) for result in counted[1:])) if kept else ()
+    return replace(solution, stages=stages), part

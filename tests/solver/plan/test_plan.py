@@ -35,7 +35,7 @@ from support.random_plans import plan_manifests
 
 from drasat.models.kubernetes.extensions import Predicate
 from drasat.solver.engines.outcome import SearchInterrupted
-from drasat.solver.plan import plan as module
+from drasat.solver.plan import question
 from drasat.solver.plan.plan import plan
 from drasat.solver.verification.verify import VerificationTimeoutError
 
@@ -155,7 +155,7 @@ def test_without_time_a_plan_may_be_empty_and_is_still_right(limit):
 @pytest.mark.parametrize("verified", [0, 1, 3])
 def test_of_a_plan_that_part_is_shown_which_is_verified_in_time(monkeypatch, verified):
     """SCHED-7: the rest is not placed, and says why."""
-    check, replayed = module.check_plan, []
+    check, replayed = question.check_plan, []
 
     def late(*what, replay=True, deadline=None, **options):
         replayed.append(replay)
@@ -163,7 +163,7 @@ def test_of_a_plan_that_part_is_shown_which_is_verified_in_time(monkeypatch, ver
             raise VerificationTimeoutError(verified)
         check(*what, deadline=deadline, **options)
 
-    monkeypatch.setattr(module, "check_plan", late)
+    monkeypatch.setattr(question, "check_plan", late)
     found = planning(*mixed(), time_limit=60.0)
     assert replayed == [True, False]
     assert found.verified

@@ -10,7 +10,7 @@ from support.plan_building import classes, cluster, entry, holding, nodes, obj, 
 from support.preempting import after_steps, drawing_scene, exempt_scene, preempting_scene, varied_scene
 
 import drasat
-from drasat.solver.plan import plan as plan_module
+from drasat.solver.plan import question
 from drasat.solver.plan.lifted import MoveOptions
 from drasat.solver.plan.moves import plan_with_moves
 from drasat.solver.verification.steps import step_violations
@@ -384,7 +384,7 @@ def test_what_is_not_verified_in_time_evicts_nobody(monkeypatch):
         if options.get("deadline") is not None:
             raise VerificationTimeoutError(0)
 
-    monkeypatch.setattr(plan_module, "check_plan", late)
+    monkeypatch.setattr(question, "check_plan", late)
     found = preempting(*one_node(waiting(), *low("a", "n1", 0)), time_limit=60.0)
     assert (lost(found), found.placed, found.steps) == ([], 0, ())
 
