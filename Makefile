@@ -16,7 +16,7 @@ demo: setup  ## allocate the claims of every example, show the tables, and write
 	@sh examples/demo.sh $(BIN)/drasat build/demo-report.html
 
 test: setup  ## run all tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 setup: $(VENV)/installed link  ## create the environment
 
