@@ -10,35 +10,34 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from random import Random
-from typing import Protocol
 
+from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason, Status
+from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import in_one_domain, is_whole
 from ...models.workload.group_trees import torn_groups
-from ...models.workload.node_room import missing_resources, remaining_allocatable
+from ...models.workload.node_room import DeviceBudgets, remaining_allocatable, subtract_requests
 from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, unallocated_claims
 from ...problem.node_state import AllocatedState
 from ..engines.engine import Session
 from ..engines.registry import auto_engine
-from .master_problem import is_past
+from .node_choice import FirstFitPolicy, NodeChooser, PlacementPolicy
 from .node_states import (
     AllocationTrials,
     NodeState,
-    NodeStates,
     SequentialContext,
     TimeOverError,
     TrialAbortedError,
     UnitRequirements,
     allocate_claims,
-    subtract_placed,
 )
 from .outcome import PlannedUnitOutcome
-from .pod_ledger import PodLedger, ledger_beside
+from .pod_ledger import ledger_beside
 
 # What the solver may do for one question, in deterministic units, where a search does not find its way.
 _FIRST_FIT_WORK = 1.0
@@ -197,6 +196,23 @@ def remaining_beside(
     rooms = remaining_allocatable(session.cluster, session.gates)
     subtract_placed(rooms, session.cluster, session.gates, queue, placed)
     return state, rooms
+
+
+def subtract_placed(
+    rooms: Mapping[str, Requests | None],
+    cluster: Cluster,
+    gates: FeatureGates,
+    queue: Sequence[QueuedUnit],
+    placed: Mapping[int, tuple[str, Iterable[tuple[ClaimRef, AllocationResult]]]],
+) -> None:
+    """Take out of rooms what placed units and their devices take; these are nodes and allocations, by position."""
+    budgets = DeviceBudgets(cluster, gates)
+    counts = bool(budgets.devices.devices)
+    made = {ref.key: allocation for _, own in placed.values() for ref, allocation in own} if counts else {}
+    for position, (name, _) in placed.items():
+        subtract_requests(rooms.get(name), queue[position].unit_set.shape.requests)
+        if counts:
+            subtract_requests(rooms.get(name), budgets.taken(queue[position].unit, made))
 
 
 class SequentialScheduler:
@@ -400,101 +416,3 @@ def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:
         if unit.unit_set.gang is not None:
             found[unit.unit_set.gang].append(unit)
     return found
-
-
-class PlacementPolicy(Protocol):
-    """A preference between nodes. Scores depend on nothing but the two states."""
-
-    @property
-    def takes_first(self) -> bool:
-        """Whether the first node that fits is taken, without a score."""
-
-    def score(self, before: NodeState, after: NodeState) -> float:
-        """Score the change of a node's state; the lowest score wins. Raises ``TimeOverError``."""
-
-
-class FirstFitPolicy:
-    """Takes the first node by name that fits."""
-
-    takes_first = True
-
-    def score(self, before: NodeState, after: NodeState) -> float:
-        """Score all nodes alike."""
-        return 0.0
-
-
-class NodeChooser:
-    """Finds the node that is preferred of those that suit, have room, and have the devices."""
-
-    def __init__(
-        self,
-        node_states: NodeStates,
-        policy: PlacementPolicy,
-        trials: AllocationTrials,
-        ledger: PodLedger | None = None,
-    ) -> None:
-        self._ledger = ledger
-        self._node_states = node_states
-        self._policy = policy
-        self._trials = trials
-        # None: units like this do not fit there.
-        self._scores: dict[UnitRequirements, dict[NodeState, float | None]] = defaultdict(dict)
-
-    def position(self, requirements: UnitRequirements, excluded: Container[int] = ()) -> int | None:
-        """Find the position of the node for a unit, which is none of the excluded ones; None: no node fits.
-
-        Raises ``TrialAbortedError`` and ``TimeOverError``.
-        """
-        if is_past(self._trials.deadline):
-            raise TimeOverError
-        known = self._scores[requirements]
-        best: tuple[float, int] | None = None
-        for position, state in self._open(requirements, known, excluded):
-            if state not in known:
-                known[state] = self._score(requirements, state)
-            score = known[state]
-            if score is not None and (best is None or score < best[0]):
-                best = score, position
-                if self._policy.takes_first:
-                    break
-        return best[1] if best else None
-
-    def _open(
-        self, requirements: UnitRequirements, known: Mapping[NodeState, float | None], excluded: Container[int]
-    ) -> list[tuple[int, NodeState]]:
-        """List the states in which the unit may fit, each with the first suitable node in it."""
-        found = []
-        for state, positions in self._node_states.groups.items():
-            if known.get(state, 0.0) is not None:
-                open_ones = (position for position in positions if position not in excluded)
-                first = next(self._suitable(requirements, state, open_ones), None)
-                if first is not None:
-                    found.append((first, state))
-        return sorted(found, key=lambda pair: pair[0])
-
-    def _suitable(self, requirements: UnitRequirements, state: NodeState, positions: Iterable[int]) -> Iterator[int]:
-        """Yield those of these nodes that suit and that no rule of pods forbids.
-
-        All suit or none, unless the set was met after the state was made.
-        """
-        is_known, rules = requirements.suitable.number < len(state.suits), requirements.rules
-        if is_known and not state.suits[requirements.suitable.number]:
-            return
-        for position in positions:
-            if is_known or position in requirements.suitable.members:
-                name = self._node_states.node(position).metadata.name if rules else ""
-                if self._ledger is None or rules is None or self._ledger.refusal(rules, name) is None:
-                    yield position
-
-    def _score(self, requirements: UnitRequirements, state: NodeState) -> float | None:
-        """Score a node in this state; None: the unit does not fit. Raises as ``position``."""
-        if missing_resources(requirements.requests, state.room):
-            return None
-        trial = self._trials.of(requirements, state)
-        if trial.status is Status.ERROR:
-            raise TrialAbortedError(state.devices.view.node, trial)
-        if not trial.fits:
-            return None
-        if self._policy.takes_first:
-            return 0.0
-        return self._policy.score(state, self._node_states.state_with(state, requirements.requests, trial))

@@ -33,15 +33,16 @@ from ...models.results.plan import (
     ShadowPrice,
     StageDuals,
 )
-from ...models.workload.expansion import QueuedUnit
+from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.pod_sets import Look, looking
-from ...models.workload.queue import GroupSelection
+from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.running import RunningPod
 from ...models.workload.unit_classes import OwnerKind, UnitShape
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text
+from ...problem.selectors import NodeResourceClaims
 from ..allocate.check import VerificationError
 from ..engines.outcome import ClaimConsumers, claim_answers, missing_reference_reasons
 from ..verification.payments import cannot_be_better
@@ -95,6 +96,17 @@ def refused_units(
             said = f"{gang.label} is placed whole or not at all: it has members that have to wait"
             found[place] = (Reason("gang", "", said),)
     return found
+
+
+def target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates) -> list[QueuedUnit]:
+    """The units of a target mix, for which the stage ``fragmentation`` leaves room. Raises ``ValueError`` for none."""
+    expanded = expand_units(mix, read_queue(mix, gates=gates), gates)
+    units = list(NodeResourceClaims(cluster, gates).planned(expanded))
+    refused = refused_units(cluster, units)
+    if len(refused) == len(units):
+        said = "; ".join(dict.fromkeys(reason.message for reasons in refused.values() for reason in reasons))
+        raise ValueError(f"the mix has no unit that could be placed{': ' if said else ''}{said}")
+    return [planned for place, planned in enumerate(units) if place not in refused]
 
 
 @dataclass(frozen=True, slots=True)

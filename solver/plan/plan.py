@@ -51,7 +51,7 @@ from .gang_dive import plan_of_all
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
-from .outcome import PlanOutcome, ReasonsByUnit, begun_replay, check_plan, refused_units, unread_plan
+from .outcome import PlanOutcome, ReasonsByUnit, begun_replay, check_plan, refused_units, target_mix_units, unread_plan
 from .price_and_branch import solve_stages
 from .time_budget import PlanTimeBudget, most_placed
 
@@ -119,6 +119,7 @@ def plan(
         quota=quota is not None,
         moves=bool(lifted and lifted.options.moves),
         preempts=bool(lifted and lifted.options.preempts),
+        mix=mix is not None,
     )
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)
@@ -157,11 +158,7 @@ def plan(
     positions = [place for place in positions if place not in before.positions]
     catalogue = build_node_catalogue(cluster, _single_host_gangs(queue), purchase_limits) if buy else None
     limit = None if budget is None else spendable(budget)
-    target = None
-    if mix is not None:
-        from .target_mix import target_mix_units
-
-        target = target_mix_units(cluster, mix, gates, stages)
+    target = None if mix is None else target_mix_units(cluster, mix, gates)
     whole = PlanRequest(session, queue, positions, stages, before, catalogue, only_new, limit, target)
     moves = lifted.plan_moves(queue, {*refused, *earlier.positions}) if lifted else None
     whole = replace(whole, last_stages=last_stages(objective), quota=charged, moves=moves)
