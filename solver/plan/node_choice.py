@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ...models.results.common import Status
-from ...models.workload.node_room import missing_resources
+from ...models.workload.node_room import has_room
 from .master_problem import is_past
 from .node_states import AllocationTrials, NodeState, NodeStates, TimeOverError, TrialAbortedError, UnitRequirements
 from .pod_ledger import PodLedger
@@ -160,7 +160,7 @@ class NodeChooser:
 
     def _score(self, requirements: UnitRequirements, state: NodeState) -> float | None:
         """Score a node in this state; None: the unit does not fit. Raises as ``position``."""
-        if missing_resources(requirements.requests, state.room):
+        if not has_room(requirements.requests, state.room):
             return None
         trial = self._trials.of(requirements, state)
         if trial.status is Status.ERROR:
