@@ -132,6 +132,19 @@ def missing_resources(requests: Mapping[str, int], free: Mapping[str, int] | Non
     return {name: amount - left for name, amount, left in lefts if amount > left}
 
 
+def has_room(requests: Mapping[str, int], free: Mapping[str, int] | None) -> bool:
+    """Whether requests fit a node that has so much left: nothing is missing."""
+    if free is None:
+        return True
+    # A plain loop: this is asked for very many nodes.
+    for name, amount in requests.items():
+        if amount > free.get(name, 0) and (name in free or name != PODS):
+            break
+    else:
+        return True
+    return False
+
+
 def recorded_requests(pod: Pod, gates: FeatureGates | None = None) -> Requests:
     """What the devices of a running pod take of its node, as its status says; nothing is computed anew (NAR-11)."""
     statuses = (pod.status.node_allocatable_resource_claim_statuses if pod.status else None) or ()

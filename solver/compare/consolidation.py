@@ -26,8 +26,9 @@ from ...models.workload.units import ClaimRef, unallocated_claims
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.registry import backtracking_engine
-from ..plan.first_fit import NO_NODE, TIME_OVER, FirstFitPolicy, NodeChooser, SequentialScheduler, remaining_beside
+from ..plan.first_fit import NO_NODE, TIME_OVER, SequentialScheduler, remaining_beside
 from ..plan.lifted import LiftedPods, MoveOptions
+from ..plan.node_choice import FirstFitPolicy, NodeChooser
 from ..plan.node_states import SequentialContext, TimeOverError, TrialAbortedError, UnitRequirements, allocate_claims
 from ..plan.outcome import PlannedUnitOutcome, check_plan
 from ..verification.verify import VerificationTimeoutError

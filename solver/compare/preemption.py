@@ -37,9 +37,10 @@ from ...problem.node_state import AllocatedState
 from ..allocate.check import LATE_VERIFICATION, VerificationError
 from ..allocate.unsupported import check_planner_support
 from ..engines.engine import TIME_LIMIT_RULE
-from ..plan.first_fit import TIME_OVER, FirstFitPolicy, SequentialScheduler
+from ..plan.first_fit import TIME_OVER, SequentialScheduler
 from ..plan.lifted import LiftedPods, MoveOptions, exceeded_budgets, plan_victim
 from ..plan.master_problem import is_past
+from ..plan.node_choice import FirstFitPolicy
 from ..plan.node_states import TimeOverError, UnitRequirements
 from ..plan.outcome import PlannedUnitOutcome, check_plan
 from ..plan.pod_ledger import POD_AFFINITY, VOLUMES, ledger_beside

@@ -20,7 +20,8 @@ from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..engines.kube_scheduler import KubeSchedulerEngine
-from ..plan.first_fit import TIME_OVER, FirstFitPolicy, PlacementPolicy, SequentialScheduler
+from ..plan.first_fit import TIME_OVER, SequentialScheduler
+from ..plan.node_choice import FirstFitPolicy, PlacementPolicy
 from ..plan.node_states import AllocationTrials, NodeState, TimeOverError
 from ..plan.outcome import PlannedUnitOutcome, check_plan
 from ..verification.verify import VerificationTimeoutError

@@ -19,7 +19,8 @@ from ...models.workload.expansion import QueuedUnit
 from ...problem.messages import KUBE, SKIP, check_policy
 from ..allocate.unsupported import check_engine_support, check_planner_support
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
-from ..plan.first_fit import FirstFitPolicy, SequentialScheduler
+from ..plan.first_fit import SequentialScheduler
+from ..plan.node_choice import FirstFitPolicy
 from ..plan.node_states import TimeOverError
 from .figures import SchedulingContext, SchedulingInput, scheduling_input
 from .orders import ORDER_KINDS, Order, OrderedItems, all_orders, orders_of, with_orders

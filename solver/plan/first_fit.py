@@ -6,40 +6,44 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from random import Random
-from typing import Protocol
 
+from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason, Status
+from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import in_one_domain, is_whole
 from ...models.workload.group_trees import torn_groups
-from ...models.workload.node_room import missing_resources, remaining_allocatable
+from ...models.workload.node_room import DeviceBudgets, remaining_allocatable, subtract_requests
 from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, unallocated_claims
 from ...problem.node_state import AllocatedState
 from ..engines.engine import Session
 from ..engines.registry import auto_engine
-from .master_problem import is_past
+from .node_choice import FirstFitPolicy, NodeChooser, PlacementPolicy
 from .node_states import (
     AllocationTrials,
     NodeState,
-    NodeStates,
     SequentialContext,
     TimeOverError,
     TrialAbortedError,
     UnitRequirements,
     allocate_claims,
-    subtract_placed,
 )
 from .outcome import PlannedUnitOutcome
-from .pod_ledger import PodLedger, ledger_beside
+from .pod_ledger import ledger_beside
 
+# With at most so many units and nodes together first fit is tried in further orders, so many of them drawn at random.
+_FEW_UNITS_AND_NODES = 128
+_SHUFFLED_ORDERS = 12
+# After so many refusals first fit asks whether it is worth to go on.
+_REFUSALS_AT_ONCE = 128
 # What the solver may do for one question, in deterministic units, where a search does not find its way.
 _FIRST_FIT_WORK = 1.0
 NO_NODE = Reason("nodes", "", "no node that suits has room and devices")
@@ -119,8 +123,11 @@ def first_fit_placed(
     *,
     placed: AssignedUnits | None = None,
     usable: Container[str] | None = None,
+    is_hopeless: Callable[[Sequence[int]], bool] = lambda _: False,
 ) -> list[int] | None:
     """Return the positions of the units that ``first_fit`` places; None where only ``first_fit`` itself can tell.
+
+    It ends early where it ``is_hopeless`` to go on without the units that were refused so far.
 
     Devices are not chosen node by node: nodes in one state are so again after they got the same. That holds where no
     two nodes reach the same devices, no units share claims, and members of a gang arrive without others between them.
@@ -142,8 +149,12 @@ def first_fit_placed(
         return None
     chooser = NodeChooser(states, FirstFitPolicy(), context.trials)
     following: dict[tuple[UnitRequirements, NodeState], NodeState] = {}
-    found = list[int]()
+    found, refused, looks = list[int](), list[int](), 1
     for gang, own in runs:
+        if len(refused) >= looks * _REFUSALS_AT_ONCE:
+            looks += len(refused) // _REFUSALS_AT_ONCE
+            if is_hopeless(refused):
+                break
         there = list[tuple[int, int, NodeState]]()
         for place in own if gang is None or not gang.problem else ():
             requirements = context.requirements.of(queue[place], {})
@@ -166,8 +177,33 @@ def first_fit_placed(
             is_kept = is_whole(gang, members, len(own)) and in_one_domain(gang, names, session.cluster.nodes)
             while there and not is_kept:
                 states.move(*there.pop()[1:])
-        found += [place for place, _, _ in there]
+        kept = {place for place, _, _ in there}
+        found += kept
+        refused += [place for place in own if place not in kept]
     return found
+
+
+def arrival_orders(
+    queue: Sequence[QueuedUnit], given: Sequence[int], nodes: int, seed: int
+) -> Iterator[tuple[Sequence[int], Random | None]]:
+    """Yield orders in which units arrive at so many nodes: as they are given, and the highest priority first.
+
+    Where there are few units there are more, some with the nodes in a random order.
+    """
+
+    def by_priority(places: Sequence[int]) -> list[int]:
+        return sorted(places, key=lambda place: -queue[place].unit_set.shape.priority)
+
+    yield given, None
+    if by_priority(given) != list(given):
+        yield by_priority(given), None
+    if len(given) + nodes <= _FEW_UNITS_AND_NODES:
+        by_claims = sorted(given, key=lambda place: len(queue[place].unit.requested_claims))
+        for order in (given[::-1], by_claims):
+            yield by_priority(order), None
+        shuffle = Random(seed)
+        for _ in range(_SHUFFLED_ORDERS):
+            yield by_priority(shuffle.sample(given, len(given))), shuffle
 
 
 def context_beside(
@@ -197,6 +233,23 @@ def remaining_beside(
     rooms = remaining_allocatable(session.cluster, session.gates)
     subtract_placed(rooms, session.cluster, session.gates, queue, placed)
     return state, rooms
+
+
+def subtract_placed(
+    rooms: Mapping[str, Requests | None],
+    cluster: Cluster,
+    gates: FeatureGates,
+    queue: Sequence[QueuedUnit],
+    placed: Mapping[int, tuple[str, Iterable[tuple[ClaimRef, AllocationResult]]]],
+) -> None:
+    """Take out of rooms what placed units and their devices take; these are nodes and allocations, by position."""
+    budgets = DeviceBudgets(cluster, gates)
+    counts = bool(budgets.devices.devices)
+    made = {ref.key: allocation for _, own in placed.values() for ref, allocation in own} if counts else {}
+    for position, (name, _) in placed.items():
+        subtract_requests(rooms.get(name), queue[position].unit_set.shape.requests)
+        if counts:
+            subtract_requests(rooms.get(name), budgets.taken(queue[position].unit, made))
 
 
 class SequentialScheduler:
@@ -400,101 +453,3 @@ def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:
         if unit.unit_set.gang is not None:
             found[unit.unit_set.gang].append(unit)
     return found
-
-
-class PlacementPolicy(Protocol):
-    """A preference between nodes. Scores depend on nothing but the two states."""
-
-    @property
-    def takes_first(self) -> bool:
-        """Whether the first node that fits is taken, without a score."""
-
-    def score(self, before: NodeState, after: NodeState) -> float:
-        """Score the change of a node's state; the lowest score wins. Raises ``TimeOverError``."""
-
-
-class FirstFitPolicy:
-    """Takes the first node by name that fits."""
-
-    takes_first = True
-
-    def score(self, before: NodeState, after: NodeState) -> float:
-        """Score all nodes alike."""
-        return 0.0
-
-
-class NodeChooser:
-    """Finds the node that is preferred of those that suit, have room, and have the devices."""
-
-    def __init__(
-        self,
-        node_states: NodeStates,
-        policy: PlacementPolicy,
-        trials: AllocationTrials,
-        ledger: PodLedger | None = None,
-    ) -> None:
-        self._ledger = ledger
-        self._node_states = node_states
-        self._policy = policy
-        self._trials = trials
-        # None: units like this do not fit there.
-        self._scores: dict[UnitRequirements, dict[NodeState, float | None]] = defaultdict(dict)
-
-    def position(self, requirements: UnitRequirements, excluded: Container[int] = ()) -> int | None:
-        """Find the position of the node for a unit, which is none of the excluded ones; None: no node fits.
-
-        Raises ``TrialAbortedError`` and ``TimeOverError``.
-        """
-        if is_past(self._trials.deadline):
-            raise TimeOverError
-        known = self._scores[requirements]
-        best: tuple[float, int] | None = None
-        for position, state in self._open(requirements, known, excluded):
-            if state not in known:
-                known[state] = self._score(requirements, state)
-            score = known[state]
-            if score is not None and (best is None or score < best[0]):
-                best = score, position
-                if self._policy.takes_first:
-                    break
-        return best[1] if best else None
-
-    def _open(
-        self, requirements: UnitRequirements, known: Mapping[NodeState, float | None], excluded: Container[int]
-    ) -> list[tuple[int, NodeState]]:
-        """List the states in which the unit may fit, each with the first suitable node in it."""
-        found = []
-        for state, positions in self._node_states.groups.items():
-            if known.get(state, 0.0) is not None:
-                open_ones = (position for position in positions if position not in excluded)
-                first = next(self._suitable(requirements, state, open_ones), None)
-                if first is not None:
-                    found.append((first, state))
-        return sorted(found, key=lambda pair: pair[0])
-
-    def _suitable(self, requirements: UnitRequirements, state: NodeState, positions: Iterable[int]) -> Iterator[int]:
-        """Yield those of these nodes that suit and that no rule of pods forbids.
-
-        All suit or none, unless the set was met after the state was made.
-        """
-        is_known, rules = requirements.suitable.number < len(state.suits), requirements.rules
-        if is_known and not state.suits[requirements.suitable.number]:
-            return
-        for position in positions:
-            if is_known or position in requirements.suitable.members:
-                name = self._node_states.node(position).metadata.name if rules else ""
-                if self._ledger is None or rules is None or self._ledger.refusal(rules, name) is None:
-                    yield position
-
-    def _score(self, requirements: UnitRequirements, state: NodeState) -> float | None:
-        """Score a node in this state; None: the unit does not fit. Raises as ``position``."""
-        if missing_resources(requirements.requests, state.room):
-            return None
-        trial = self._trials.of(requirements, state)
-        if trial.status is Status.ERROR:
-            raise TrialAbortedError(state.devices.view.node, trial)
-        if not trial.fits:
-            return None
-        if self._policy.takes_first:
-            return 0.0
-        return self._policy.score(state, self._node_states.state_with(state, requirements.requests, trial))

@@ -20,8 +20,8 @@ from ..engines.cp_sat import Limits
 from . import master_problem
 from .column_generation import ColumnGenerator, Effort, Pricer, Prices, PricingLimits
 from .first_fit_decreasing import pack_decreasing
-from .heuristics import fill_greedily, fill_nodes, plan_from_columns
-from .master import INTEGRALITY_TOLERANCE, MasterRelaxation, open_choices, solve_restricted_master
+from .heuristics import fill_greedily, fill_nodes
+from .master import INTEGRALITY_TOLERANCE, MasterRelaxation, open_choices, plan_from_columns, solve_restricted_master
 
 # What part of the gangs in question is rounded up at once; if so few cannot be, none of them is.
 _ROUNDED_SHARE, _FEW = 0.1, 3

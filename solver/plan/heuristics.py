@@ -7,7 +7,7 @@ neighbourhood search empties a few nodes, prices for what they may take, and cho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import floor
 from operator import mul
@@ -331,66 +331,21 @@ def _removal_key(column: Column, surplus: Sequence[int]) -> tuple[int, int, obje
     return min(rest, 1) if number else 2, -number, (column.node_class, column.counts, column.usage)
 
 
-def plan_from_columns(
-    instance: MasterProblem,
-    stages: Sequence[ObjectiveStage],
-    columns: Iterable[tuple[Column, int]],
-    wished: Sequence[float] = (),
-) -> IntegerPlan:
-    """Take columns in order while nodes are free, then place whole gangs in them, and then single units.
-
-    What the first of the stages gains most by comes first. Rows are not looked at, but by the completion of the
-    instance; gangs that are ``wished`` for come first there.
-    """
-    free = {node.index: node.count for node in instance.nodes}
-    counts = Counter[Column]()
-    for column, number in columns:
-        fits = min(number, free[column.node_class])
-        free[column.node_class] -= fits
-        counts[column] += fits
-    taken = ordered_columns(counts)
-    room = covered_units(instance, taken)
-    gangs = [0] * len(instance.gangs)
-    chosen = instance.completion.choose(room, stages, wished) if instance.completion else {}
-    for index, number in chosen.items():
-        gangs[index] = number
-    for index in _gain_order(stages, [stage.terms.gangs for stage in stages]):
-        if index in chosen:
-            continue
-        gang = instance.gangs[index]
-        gangs[index] = min([gang.demand, *(room[unit] // size for unit, size in gang.members)])
-        for unit, size in gang.members:
-            room[unit] -= size * gangs[index]
-    units = [0] * len(instance.units)
-    for index in _gain_order(stages, [stage.terms.units for stage in stages]):
-        units[index] = min(instance.units[index].demand, room[index])
-    plan = IntegerPlan(taken, tuple(units), tuple(gangs))
-    return instance.followed(plan)
-
-
-def _gain_order(stages: Sequence[ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:
-    """Indices by which some stage gains and none before it loses, the best first."""
-    signs = [-1 if stage.maximise else 1 for stage in stages]
-    keys = {
-        index: tuple(sign * gain.get(index, 0) for sign, gain in zip(signs, gains, strict=True))
-        for gain in gains
-        for index in gain
-    }
-    nothing = (0,) * len(stages)
-    return sorted((index for index, key in keys.items() if key < nothing), key=lambda index: (keys[index], index))
-
-
 # What part of the columns in question is rounded up at once where nothing is whole.
 _ROUNDED_SHARE = 0.1
 
 
 @dataclass
 class DivingHeuristic:
-    """A dive: what is whole is fixed, and the rest priced again. At its end the master is released."""
+    """A dive: what is whole is fixed, and the rest priced again. At its end the master is released.
+
+    ``gangs`` are those of the last relaxation: few of them are not whole.
+    """
 
     generator: ColumnGenerator
     stage: ObjectiveStage
     budget: GenerationLimits
+    gangs: list[float] = field(init=False, default_factory=list)
     _fixed: Counter[int] = field(init=False, default_factory=Counter)
 
     def run(self, relaxation: MasterRelaxation) -> Iterator[tuple[Column, int]]:
@@ -412,6 +367,7 @@ class DivingHeuristic:
     def _dive(self, relaxation: MasterRelaxation) -> None:
         found: MasterRelaxation | None = relaxation
         while found is not None and not is_past(self.budget.deadline) and self._fix(found):
+            self.gangs[:] = found.gangs
             left, nodes = self._left()
             classes = [node_class for node_class, number in nodes.items() if number]
             narrowed = not self.stage.maximise and self._narrow(found, left)

@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from random import Random
 
 from ...models.kubernetes.core import Node
 from ...models.workload.expansion import QueuedUnit
@@ -41,7 +40,7 @@ from .build.objectives import (
 from .build.preferences import PREFERENCES
 from .build.quota_stages import QUOTA_STAGES
 from .build.weights import WeightFunction
-from .first_fit import AllocationsOfUnit, FirstFit, first_fit, first_fit_placed, remaining_beside
+from .first_fit import AllocationsOfUnit, FirstFit, arrival_orders, first_fit, first_fit_placed, remaining_beside
 from .master_problem import IntegerPlan, PlanLimits, PlanSolution, is_past
 from .pod_ledger import has_pod_rules, ledger_beside, valid_order
 from .price_and_branch import solve_stages
@@ -49,10 +48,6 @@ from .pricing.bundle import SPREAD, Picks
 from .pricing.consumption import ConsumptionMeasure
 from .quota_first_fit import quota_first_fit
 from .quota_ledger import QuotaLedger
-
-# With at most so many units and nodes together first fit is tried in further orders, so many of them drawn at random.
-_FEW_UNITS_AND_NODES = 128
-_SHUFFLED_ORDERS = 12
 
 
 def better_plan(
@@ -77,8 +72,17 @@ def better_plan(
                 return value is None or (reached > value) == goal.stage.maximise
         return False
 
+    def is_hopeless(refused: Sequence[int]) -> bool:
+        """Whether no plan without these units can be better, as far as the first stage says so."""
+        goal, value = instance.goals[0], values.of(0)
+        if goal.weigh is None or value is None or not goal.stage.maximise:
+            return False
+        worth = {shape: goal.weigh(shape) for shape in {queued.unit_set.shape for queued in request.queue}}
+        left = sorted({*request.earlier.assigned, *request.open_positions}.difference(refused))
+        return min(worth.values()) >= 0 and _weighed_value(request, goal, goal.weigh, left) < value
+
     try:
-        for candidate in _candidates(request, assignment, limits.deadline, may_be_better):
+        for candidate in _candidates(request, assignment, limits.deadline, may_be_better, is_hopeless):
             interrupted |= candidate.found.interrupted
             reached = PlanValues(request, instance, candidate.assignment)
             if _is_better(reached, values):
@@ -139,8 +143,12 @@ def _candidates(
     assignment: PlanAssignment,
     deadline: float | None,
     may_be_better: Callable[[Sequence[int]], bool],
+    is_hopeless: Callable[[Sequence[int]], bool],
 ) -> Iterator[_Candidate]:
-    """Yield the plan with what first fit adds to it, and first fit on an empty plan where it ``may_be_better``."""
+    """Yield the plan with what first fit adds to it, and first fit on an empty plan where it ``may_be_better``.
+
+    First fit ends where it ``is_hopeless`` without the units that it has refused.
+    """
     queue, session = request.queue, replace(request.session, cluster=assignment.cluster)
     bought = {node.metadata.name for nodes in assignment.bought.values() for node in nodes}
     in_order = ((place, assignment.assigned[place]) for place in assignment.order)
@@ -176,37 +184,16 @@ def _candidates(
         found = place_in_queue_order(request.session, queue, positions, daemons, deadline)
         yield _Candidate(found, _assignment(request, nothing, found))
     start, usable = request.earlier.assigned, there
-    for arriving, shuffle in _orders(request):
+    nodes, seed = len(request.session.cluster.nodes), request.session.seed
+    for arriving, shuffle in arrival_orders(queue, request.open_positions, nodes, seed):
         if is_past(deadline):
             return
         ask = partial(first_fit_placed, request.session, queue, arriving, deadline, placed=start, usable=usable)
-        places = None if shuffle else ask()
+        places = None if shuffle else ask(is_hopeless=is_hopeless)
         if places is not None and not may_be_better([*start, *places]):
             continue
         found = first_fit(request.session, queue, arriving, deadline, placed=start, usable=usable, shuffle=shuffle)
         yield _Candidate(found, _assignment(request, nothing, found))
-
-
-def _orders(request: PlanRequest) -> Iterator[tuple[Sequence[int], Random | None]]:
-    """Yield orders in which units arrive: as in the queue, and the highest priority first.
-
-    Where there are few units there are more, some with the nodes in a random order.
-    """
-    given, queue = list(request.open_positions), request.queue
-
-    def by_priority(places: Sequence[int]) -> list[int]:
-        return sorted(places, key=lambda place: -queue[place].unit_set.shape.priority)
-
-    yield given, None
-    if by_priority(given) != given:
-        yield by_priority(given), None
-    if len(given) + len(request.session.cluster.nodes) <= _FEW_UNITS_AND_NODES:
-        by_claims = sorted(given, key=lambda place: len(queue[place].unit.requested_claims))
-        for order in (given[::-1], by_claims):
-            yield by_priority(order), None
-        shuffle = Random(request.session.seed)
-        for _ in range(_SHUFFLED_ORDERS):
-            yield by_priority(shuffle.sample(given, len(given))), shuffle
 
 
 def _assignment(request: PlanRequest, like: PlanAssignment, found: FirstFit) -> PlanAssignment:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
-from math import ceil, inf, log2
+from math import ceil, floor, inf, log2
 from threading import Event, Thread
 from time import monotonic
 
@@ -411,3 +411,61 @@ class _RestrictedMasterModel:
         return master_problem.IntegerPlan(
             master_problem.ordered_columns(taken), units, tuple(values[variable] for variable in self._gangs)
         )
+
+
+def plan_from_columns(
+    instance: master_problem.MasterProblem,
+    stages: Sequence[master_problem.ObjectiveStage],
+    columns: Iterable[tuple[master_problem.Column, int]],
+    wished: Sequence[float] = (),
+) -> master_problem.IntegerPlan:
+    """Take columns in order while nodes are free, then place whole gangs in them, and then single units.
+
+    What the first of the stages gains most by comes first, and before it gangs that are ``wished`` for. Rows are not
+    looked at, but by the completion of the instance.
+    """
+    free = {node.index: node.count for node in instance.nodes}
+    counts = Counter[master_problem.Column]()
+    for column, number in columns:
+        fits = min(number, free[column.node_class])
+        free[column.node_class] -= fits
+        counts[column] += fits
+    taken = master_problem.ordered_columns(counts)
+    room = master_problem.covered_units(instance, taken)
+    gangs = [0] * len(instance.gangs)
+    chosen = instance.completion.choose(room, stages, wished) if instance.completion else {}
+    for index, number in chosen.items():
+        gangs[index] = number
+    order = [one for one in _gain_order(stages, [stage.terms.gangs for stage in stages]) if one not in chosen]
+    if wished:
+        _place_gangs(instance, order, [floor(amount + INTEGRALITY_TOLERANCE) for amount in wished], gangs, room)
+    _place_gangs(instance, order, [gang.demand for gang in instance.gangs], gangs, room)
+    units = [0] * len(instance.units)
+    for index in _gain_order(stages, [stage.terms.units for stage in stages]):
+        units[index] = min(instance.units[index].demand, room[index])
+    plan = master_problem.IntegerPlan(taken, tuple(units), tuple(gangs))
+    return instance.followed(plan)
+
+
+def _place_gangs(
+    instance: master_problem.MasterProblem, order: Sequence[int], most: Sequence[int], gangs: list[int], room: list[int]
+) -> None:
+    """Place more gangs in this order, up to so many of each; they are counted, and take room."""
+    for index in order:
+        members = instance.gangs[index].members
+        more = max(0, min([most[index] - gangs[index], *(room[unit] // size for unit, size in members)]))
+        gangs[index] += more
+        for unit, size in members:
+            room[unit] -= size * more
+
+
+def _gain_order(stages: Sequence[master_problem.ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:
+    """Indices by which some stage gains and none before it loses, the best first."""
+    signs = [-1 if stage.maximise else 1 for stage in stages]
+    keys = {
+        index: tuple(sign * gain.get(index, 0) for sign, gain in zip(signs, gains, strict=True))
+        for gain in gains
+        for index in gain
+    }
+    nothing = (0,) * len(stages)
+    return sorted((index for index, key in keys.items() if key < nothing), key=lambda index: (keys[index], index))

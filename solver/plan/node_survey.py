@@ -22,7 +22,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Status
 from ...models.workload.node_resources import NodeResourceError
-from ...models.workload.node_room import ROOM, DeviceBudgets, missing_resources
+from ...models.workload.node_room import ROOM, DeviceBudgets, has_room, missing_resources
 from ...models.workload.requests import Requests, effective_requests
 from ...models.workload.units import Unit, allocation_of
 from ...problem.messages import check_deadline, claim_text
@@ -148,7 +148,7 @@ class NodeScreening:
             equivalence = state.equivalence.get(name, name)
             found = known.get(equivalence)
             if found is None:
-                found = known[equivalence] = bool(state.lacks(name, demand.requests))
+                found = known[equivalence] = state.lacks(name, demand.requests)
             return found
 
         return lacks
@@ -253,7 +253,11 @@ class RemainingResources:
     open: dict[Hashable, list[int]] = field(default_factory=dict)
     pod_changes: dict[Hashable, str | None] = field(default_factory=dict)
 
-    def lacks(self, node: str, requests: Requests) -> dict[str, int]:
+    def lacks(self, node: str, requests: Requests) -> bool:
+        """Whether a node has too little for these requests."""
+        return not has_room(requests, self.room_by_node.get(node))
+
+    def missing(self, node: str, requests: Requests) -> dict[str, int]:
         """Return the missing amounts of a node for these requests."""
         return missing_resources(requests, self.room_by_node.get(node))
 

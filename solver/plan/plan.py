@@ -108,6 +108,7 @@ def plan(
         quota=quota is not None,
         moves=bool(lifted and lifted.options.moves),
         preempts=bool(lifted and lifted.options.preempts),
+        mix=mix is not None,
     )
     gates = gates_of(feature_gates)
     dropped, cluster = dropped_fields(cluster, gates), cluster.with_gates(gates)

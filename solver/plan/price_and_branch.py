@@ -19,7 +19,7 @@ from math import inf
 from time import monotonic
 
 from ..engines.cp_sat import Limits
-from . import column_generation, master_problem
+from . import column_generation, master, master_problem
 from .arc_flow import filling_graphs, solve_arc_flow
 from .enumeration import prove_by_enumeration
 from .first_fit_decreasing import MANY_NODE_CLASSES, NodeRepacking, cost_bound, pack_decreasing, vector_nodes
@@ -31,10 +31,9 @@ from .heuristics import (
     fill_greedily,
     fill_up,
     filling_deadline,
-    plan_from_columns,
     remove_slack,
 )
-from .master import ColumnBounds, LinearMaster, MasterRelaxation, open_choices, solve_restricted_master
+from .master import ColumnBounds, LinearMaster, MasterRelaxation, plan_from_columns, solve_restricted_master
 from .master_problem import Column, IntegerPlan, ObjectiveStage, implied_bound, is_close
 from .whole_gangs import WholeGangSolver
 
@@ -358,7 +357,7 @@ class _StageSolver:
         self._keep_better(stage, chosen.plan)
 
     def _choose_from(self, stage: ObjectiveStage, columns: Sequence[Column], work: float = _ALL_COLUMNS_WORK) -> None:
-        self._choose(stage, open_choices(self._instance, columns), work)
+        self._choose(stage, master.open_choices(self._instance, columns), work)
 
     def _keep_better(self, stage: ObjectiveStage, plan: IntegerPlan | None) -> None:
         settled = self._settled(plan) if plan else None
@@ -394,8 +393,8 @@ class _StageSolver:
                 more = self._generator.run(stage, replace(part, rounds=_ROUNDS_BETWEEN_DIVES), self._most())
                 relaxation = more.relaxation or relaxation
             if not self._is_close(stage, bound):
-                dive = DivingHeuristic(self._generator, stage, part).run(relaxation)
-                self._take(stage, dive, bound, wished=relaxation.gangs)
+                dive = DivingHeuristic(self._generator, stage, part)
+                self._take(stage, dive.run(relaxation), bound, wished=dive.gangs)
                 self._note(stage, bound, generated.rounds)
         if self._instance.gangs and not self._is_close(stage, bound):
             filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)

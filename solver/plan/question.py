@@ -28,7 +28,7 @@ from ..engines.engine import Session
 from .build import EarlierPlacements, PlanRequest, no_earlier_placements
 from .build.gangs import forbid_coverage
 from .build.nodes import build_node_catalogue
-from .build.objectives import FRAGMENTATION, value_annotation
+from .build.objectives import value_annotation
 from .build.preferences import PREFERENCES
 from .build.weights import spendable
 from .outcome import PlannedUnitOutcome, PlanOutcome, check_plan, refused_units, unread_plan
@@ -232,10 +232,8 @@ class PlanQueue:
         return sum(gang is not None and gang.domain == HOSTNAME_LABEL for gang in gangs)
 
     def _target_units(self, mix: Cluster) -> list[QueuedUnit]:
-        """The units of a mix, for which the stage ``fragmentation`` leaves room. Raises ``ValueError`` without use."""
+        """The units of a mix, for which the stage ``fragmentation`` leaves room. Raises ``ValueError`` for none."""
         gates = self.question.gates
-        if FRAGMENTATION not in self.question.stages:
-            raise ValueError(f"a mix makes sense with the stage {FRAGMENTATION} alone")
         expanded = expand_units(mix, read_queue(mix, gates=gates), gates)
         units = list(NodeResourceClaims(self.question.cluster, gates).planned(expanded))
         refused = refused_units(self.question.cluster, units)

@@ -15,7 +15,8 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.quota import Admissions, AdmittedPodSet, QuotaQueue
 from ...models.workload.unit_classes import Gang
 from ..engines.engine import Session
-from .first_fit import AssignedUnits, FirstFit, FirstFitPolicy, SequentialScheduler, context_beside
+from .first_fit import AssignedUnits, FirstFit, SequentialScheduler, context_beside
+from .node_choice import FirstFitPolicy
 from .node_states import TimeOverError
 from .quota_ledger import QuotaLedger
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property, partial
+from math import lcm
 
 from msgspec.structs import replace as replace_fields
 
@@ -206,12 +206,11 @@ def least_missing(
     screening: NodeScreening, demand: UnitDemand, state: RemainingResources, nodes: Iterable[int]
 ) -> tuple[int, Mapping[str, int]]:
     """Find the node that lacks least, by the share of what is asked for; it must be one that lacks something."""
-    listed = ((node, state.lacks(screening.name(node), demand.requests)) for node in nodes)
-    return min(listed, key=lambda one: (_missing_share(one[1], demand), one[0]))
-
-
-def _missing_share(missing: Mapping[str, int], demand: UnitDemand) -> Fraction:
-    return sum((Fraction(amount, demand.requests[name]) for name, amount in missing.items()), Fraction())
+    # Shares as whole numbers: fractions take far longer. An overdrawn node lacks what is not asked for, too.
+    asked = {name: max(1, amount) for name, amount in demand.requests.items()}
+    parts = {name: lcm(*asked.values()) // amount for name, amount in asked.items()}
+    listed = ((node, state.missing(screening.name(node), demand.requests)) for node in nodes)
+    return min(listed, key=lambda one: (sum(amount * parts[name] for name, amount in one[1].items()), one[0]))
 
 
 def amounts_text(missing: Mapping[str, int]) -> str:

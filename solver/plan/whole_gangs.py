@@ -18,8 +18,15 @@ from ..engines.cp_sat import Limits, SolverConfiguration, SolverStatus, run_solv
 from . import column_generation
 from .column_generation import ColumnGenerator, Effort, GenerationLimits, Prices, PricingLimits
 from .gang_dive import fill_for_gangs
-from .heuristics import fill_greedily, plan_from_columns
-from .master import LinearMaster, MasterRelaxation, open_choices, solve_integer_program, solve_restricted_master
+from .heuristics import fill_greedily
+from .master import (
+    LinearMaster,
+    MasterRelaxation,
+    open_choices,
+    plan_from_columns,
+    solve_integer_program,
+    solve_restricted_master,
+)
 from .master_problem import (
     Column,
     CouplingRow,

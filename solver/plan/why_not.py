@@ -35,7 +35,7 @@ from ...problem.node_state import AllocatedState
 from ..engines.outcome import missing_reference_reasons
 from .assign import PlanAssignment
 from .build import PlanRequest
-from .node_states import subtract_placed
+from .first_fit import subtract_placed
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
 from .outcome import ReasonsByUnit, SharedReasons
 from .pod_ledger import MESSAGES, has_pod_rules, ledger_beside

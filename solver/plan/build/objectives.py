@@ -105,7 +105,7 @@ def _check_domains(label: str, names: Sequence[str], buys: bool) -> None:
         raise ValueError(f"the stage {FREE_DOMAINS} makes no sense {other}")
 
 
-def check_stages(stages: Sequence[str], *, quota: bool, moves: bool, preempts: bool) -> None:
+def check_stages(stages: Sequence[str], *, quota: bool, moves: bool, preempts: bool, mix: bool) -> None:
     """Check that stages make sense beside what else is asked. Raises ``ValueError``, one line."""
     for name in stages:
         if name in QUOTA_STAGES and not quota:
@@ -118,6 +118,8 @@ def check_stages(stages: Sequence[str], *, quota: bool, moves: bool, preempts: b
             raise ValueError(f"the stage {name} is for plans in which all running pods stay")
         if name == PREFERENCES and quota:
             raise ValueError(f"the stage {name} does not know flavors of quota: use --quota ignore")
+    if mix and FRAGMENTATION not in stages:
+        raise ValueError(f"a mix makes sense with the stage {FRAGMENTATION} alone")
 
 
 def last_stages(objective: str | Sequence[str]) -> tuple[str, ...]:

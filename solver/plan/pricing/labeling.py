@@ -8,9 +8,10 @@ below what is already known are dropped at no loss.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count, islice
+from typing import TypeVar
 
 from ....encoders.solver_library import IntArray, np
 from ....problem.messages import check_deadline
@@ -80,6 +81,8 @@ def _suffix_bounds(offers: list[tuple[int, int]], steps: int) -> list[list[int]]
 
 # Labels that are compared pairwise: dominance among more takes longer than it saves.
 _MOST_COMPARED = 600
+# Pairs that are looked at together: so many times as many as labels are kept.
+_PAIRS_AT_ONCE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +119,20 @@ class LabelingResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _LabelExtension:
-    """Something to add: ``lost`` against the relaxed packing, in 1 / ``VALUE_SCALE``."""
+class _LabelExtensions:
+    """Things to add, by number: each is ``lost`` against the relaxed packing, in 1 / ``VALUE_SCALE``.
 
-    offers: tuple[KnapsackItem, ...]
-    lost: int
+    ``keys`` are what it uses of the node's resources, and how many it has of each scarce offer.
+    """
+
+    lost: IntArray
+    value: IntArray
+    keys: IntArray
+    option: IntArray
+
+    def losing(self, more: int) -> _LabelExtensions:
+        """The same, each of which loses more."""
+        return replace(self, lost=self.lost + more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +141,7 @@ class _LabelLayer:
 
     potential: IntArray
     value: IntArray
-    use: IntArray
-    counts: IntArray
+    keys: IntArray
     layer: IntArray
     label: IntArray
     option: IntArray
@@ -138,6 +149,61 @@ class _LabelLayer:
     def kept(self, which: IntArray) -> _LabelLayer:
         """Only these labels, in this order."""
         return _LabelLayer(*(getattr(self, name)[which] for name in _LabelLayer.__slots__))
+
+
+_Arrays = TypeVar("_Arrays", _LabelExtensions, _LabelLayer)
+
+
+def _joined(parts: Sequence[_Arrays]) -> _Arrays:
+    """Arrays one behind the other."""
+    kind = type(parts[0])
+    return kind(*(np.concatenate([getattr(one, name) for one in parts]) for name in kind.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelPairs:
+    """All labels of some layers with all extensions of each, numbered layer by layer.
+
+    Only potentials are there from the start: few pairs are looked at.
+    """
+
+    labels: _LabelLayer
+    extensions: _LabelExtensions
+    potential: IntArray
+    label: IntArray
+    extension: IntArray
+
+    @classmethod
+    def of(cls, sources: Sequence[tuple[int, _LabelLayer, _LabelExtensions]]) -> _LabelPairs:
+        """Pair the labels of each layer, which has a number, with its extensions."""
+        layers, heights = [layer for _, layer, _ in sources], [len(layer.value) for _, layer, _ in sources]
+        labels = replace(
+            _joined(layers),
+            layer=np.repeat(np.array([number for number, _, _ in sources], dtype=np.int64), heights),
+            label=np.concatenate([np.arange(height, dtype=np.int64) for height in heights]),
+        )
+        potential, label, extension = list[IntArray](), list[IntArray](), list[IntArray]()
+        first_label = first_extension = 0
+        for _, layer, own in sources:
+            height, width = len(layer.value), len(own.value)
+            potential.append((layer.potential[:, None] - own.lost).ravel())
+            label.append(np.repeat(np.arange(first_label, first_label + height), width))
+            extension.append(np.tile(np.arange(first_extension, first_extension + width), height))
+            first_label, first_extension = first_label + height, first_extension + width
+        extensions = _joined([own for _, _, own in sources])
+        return cls(labels, extensions, *map(np.concatenate, (potential, label, extension)))
+
+    def extended(self, pairs: IntArray) -> _LabelLayer:
+        """The labels that some pairs make."""
+        label, extension = self.label[pairs], self.extension[pairs]
+        return _LabelLayer(
+            self.potential[pairs],
+            self.labels.value[label] + self.extensions.value[extension],
+            self.labels.keys[label] + self.extensions.keys[extension],
+            self.labels.layer[label],
+            self.labels.label[label],
+            self.extensions.option[extension],
+        )
 
 
 class Labeling:
@@ -163,10 +229,11 @@ class Labeling:
         self._deadline = deadline
         # Where nothing but the node limits counts, they need not be counted.
         scarce = [offer for offer in question.offers if offer.is_scarce or counted]
-        self._place = {offer.index: place for place, offer in enumerate(scarce)}
-        self._most = np.array([offer.most for offer in scarce], dtype=np.int64)
-        self._left = np.array(question.node.left, dtype=np.int64)
-        self._options: list[_LabelExtension] = []
+        left = question.node.left
+        self._place = {offer.index: place for place, offer in enumerate(scarce, len(left))}
+        self._limits = np.array([*left, *(offer.most for offer in scarce)], dtype=np.int64)
+        self._needs = {offer.index: np.array(offer.unit.needs, dtype=np.int64) for offer in question.offers}
+        self._options: list[tuple[KnapsackItem, ...]] = []
         self._layers: list[_LabelLayer] = []
         self._dropped = self._least
 
@@ -177,106 +244,105 @@ class Labeling:
         """
         node, relaxed = self._question.node, self._relaxed
         start = np.zeros((1,), dtype=np.int64)
-        zeros = np.zeros((1, len(self._left)), dtype=np.int64)
-        counts = np.zeros((1, len(self._most)), dtype=np.int64)
-        self._layers.append(_LabelLayer(start + relaxed.bound, start, zeros, counts, start - 1, start, start))
+        keys = np.zeros((1, len(self._limits)), dtype=np.int64)
+        self._layers.append(_LabelLayer(start + relaxed.bound, start, keys, start - 1, start, start))
         self._fill_whole(node.whole)
         for free in (free for free in node.free if free != node.capacity):
-            self._extend([(len(self._layers) - 1, self._device_options(free))])
+            self._extend([(len(self._layers) - 1, self._device_extensions(free))])
         for offer in self._question.without:
             worth = relaxed.worth[offer.index]
             kept = max(0, worth) * offer.most
-            options = [_LabelExtension((offer,) * times, kept - worth * times) for times in range(offer.most + 1)]
-            self._extend([(len(self._layers) - 1, options)])
+            options = [((offer,) * times, kept - worth * times) for times in range(offer.most + 1)]
+            self._extend([(len(self._layers) - 1, self._extensions(options))])
         return self._filled(fillings)
 
     def _fill_whole(self, devices: int) -> None:
-        best = self._relaxed.whole
-        singles = self._device_options(self._question.node.capacity) if devices else []
+        if not devices:
+            return
+        best, question = self._relaxed.whole, self._question
+        singles = self._device_extensions(question.node.capacity)
+        several = [
+            (offer.unit.devices, self._extensions([((offer,), -self._relaxed.worth[offer.index])]))
+            for offer in question.several
+        ]
         for number in range(1, devices + 1):
             slack = best[number] - best[number - 1] - self._relaxed.device[-1]
-            sources = [(number - 1, [_LabelExtension(option.offers, option.lost + slack) for option in singles])]
-            for offer in self._question.several:
-                size = offer.unit.devices
+            sources = [(number - 1, singles.losing(slack))]
+            for size, extensions in several:
                 if size <= number:
-                    lost = best[number] - best[number - size] - self._relaxed.worth[offer.index]
-                    sources.append((number - size, [_LabelExtension((offer,), lost)]))
+                    sources.append((number - size, extensions.losing(best[number] - best[number - size])))
             self._extend(sources)
 
-    def _device_options(self, free: int) -> list[_LabelExtension]:
+    def _device_extensions(self, free: int) -> _LabelExtensions:
         """Fillings of one device that lose no more than there is to lose, and leaving it as it is."""
         best = self._relaxed.device[self._question.steps(free)]
         losable = self._relaxed.bound - self._least
         patterns = _patterns_best_first(self._question, self._relaxed, free, best - losable)
-        options = [_LabelExtension(one.offers, best - one.worth) for one in islice(patterns, self._width.patterns)]
+        options = [(one.offers, best - one.worth) for one in islice(patterns, self._width.patterns)]
         missed = next(patterns, None)
         if missed is not None:
             self._dropped = max(self._dropped, self._relaxed.bound - best + missed.worth)
-        if all(option.offers for option in options):
-            options.append(_LabelExtension((), best))
-        return options
+        if all(offers for offers, _ in options):
+            options.append(((), best))
+        return self._extensions(options)
 
-    def _extend(self, sources: list[tuple[int, list[_LabelExtension]]]) -> None:
-        """Make the next layer: every label of a source with every option."""
-        check_deadline(self._deadline)
-        made = [self._product(number, options) for number, options in sources]
-        joined = _LabelLayer(*(np.concatenate([getattr(one, name) for one in made]) for name in _LabelLayer.__slots__))
-        fits = (joined.use <= self._left).all(axis=1) & (joined.counts <= self._most).all(axis=1)
-        joined = joined.kept(np.nonzero(fits & (joined.potential > self._least))[0])
-        self._layers.append(self._best(joined))
-
-    def _product(self, number: int, options: list[_LabelExtension]) -> _LabelLayer:
-        source = self._layers[number]
-        first = len(self._options)
-        self._options += options
-        lost, value, use, counts = self._columns(options)
-        labels, width = len(source.value), len(options)
-
-        def sums(one: IntArray, other: IntArray) -> IntArray:
-            return (one[:, None] + other[None, :]).reshape(labels * width, *one.shape[1:])
-
-        return _LabelLayer(
-            sums(source.potential, -lost),
-            sums(source.value, value),
-            sums(source.use, use),
-            sums(source.counts, counts),
-            np.full(labels * width, number, dtype=np.int64),
-            np.repeat(np.arange(labels, dtype=np.int64), width),
-            np.tile(np.arange(first, first + width, dtype=np.int64), labels),
+    def _extensions(self, options: Sequence[tuple[tuple[KnapsackItem, ...], int]]) -> _LabelExtensions:
+        """Options with what each loses, as arrays."""
+        first, resources = len(self._options), len(self._question.node.left)
+        self._options += [offers for offers, _ in options]
+        value = [sum(offer.value for offer in offers) for offers, _ in options]
+        keys = np.zeros((len(options), len(self._limits)), dtype=np.int64)
+        for row, (offers, _) in enumerate(options):
+            for offer in offers:
+                keys[row, :resources] += self._needs[offer.index]
+                if offer.index in self._place:
+                    keys[row, self._place[offer.index]] += 1
+        return _LabelExtensions(
+            np.array([lost for _, lost in options], dtype=np.int64),
+            np.array(value, dtype=np.int64),
+            keys,
+            np.arange(first, first + len(options), dtype=np.int64),
         )
 
-    def _columns(self, options: Sequence[_LabelExtension]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        lost = np.array([option.lost for option in options], dtype=np.int64)
-        value = np.array([sum(offer.value for offer in option.offers) for option in options], dtype=np.int64)
-        use = np.zeros((len(options), len(self._left)), dtype=np.int64)
-        counts = np.zeros((len(options), len(self._most)), dtype=np.int64)
-        for row, option in enumerate(options):
-            for offer in option.offers:
-                use[row] += np.array(offer.unit.needs, dtype=np.int64)
-                if offer.index in self._place:
-                    counts[row, self._place[offer.index]] += 1
-        return lost, value, use, counts
+    def _extend(self, sources: Sequence[tuple[int, _LabelExtensions]]) -> None:
+        """Make the next layer of the pairs that fit, the highest potential first, until it has labels enough."""
+        check_deadline(self._deadline)
+        pairs = _LabelPairs.of([(number, self._layers[number], extensions) for number, extensions in sources])
+        alive = np.flatnonzero(pairs.potential > self._least)
+        order = alive[np.argsort(-pairs.potential[alive], kind="stable")]
+        falling, width = -pairs.potential[order], self._width.labels
+        parts = [pairs.extended(order[:0])]
+        first = labels = 0
+        while first < len(order) and labels <= width:
+            # Those of equal potential stay together.
+            last = falling[min(len(order), first + _PAIRS_AT_ONCE * width) - 1]
+            end = int(np.searchsorted(falling, last, side="right"))
+            parts.append(self._distinct(pairs.extended(order[first:end])))
+            labels += len(parts[-1].value)
+            first = end
+        layer = _joined(parts)
+        if labels > width:
+            self._dropped = max(self._dropped, int(layer.potential[width]))
+            layer = layer.kept(np.arange(width))
+        self._layers.append(layer if self._place or len(layer.value) > _MOST_COMPARED else self._uncovered(layer))
 
-    def _best(self, layer: _LabelLayer) -> _LabelLayer:
-        """Keep the labels of the highest potential; of equal ones, and of those that another one covers, one."""
-        if not len(layer.value):
-            return layer
-        keys = np.column_stack((layer.use, layer.counts))
-        order = np.lexsort((*keys.T, -layer.value, -layer.potential))
-        layer, keys = layer.kept(order), keys[order]
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (keys[1:] != keys[:-1]).any(axis=1) | (layer.value[1:] != layer.value[:-1])
-        layer = layer.kept(np.nonzero(new)[0])
-        if len(layer.value) > self._width.labels:
-            self._dropped = max(self._dropped, int(layer.potential[self._width.labels]))
-            layer = layer.kept(np.arange(self._width.labels))
-        if self._place or len(layer.value) > _MOST_COMPARED:
-            return layer
+    def _distinct(self, layer: _LabelLayer) -> _LabelLayer:
+        """Those labels that fit, in the order of their potential; of equal ones, one."""
+        layer = layer.kept(np.flatnonzero((layer.keys <= self._limits).all(axis=1)))
+        if len(layer.value):
+            layer = layer.kept(np.lexsort((*layer.keys.T, -layer.value, -layer.potential)))
+            new = np.ones(len(layer.value), dtype=bool)
+            new[1:] = (layer.keys[1:] != layer.keys[:-1]).any(axis=1) | (layer.value[1:] != layer.value[:-1])
+            layer = layer.kept(np.flatnonzero(new))
+        return layer
+
+    def _uncovered(self, layer: _LabelLayer) -> _LabelLayer:
+        """Those labels that no other one covers, which is worth as much and uses no more."""
         covers = layer.value[:, None] >= layer.value[None, :]
-        for resource in range(len(self._left)):
-            covers &= layer.use[:, None, resource] <= layer.use[None, :, resource]
+        for use in layer.keys.T:
+            covers &= use[:, None] <= use[None, :]
         np.fill_diagonal(covers, val=False)
-        return layer.kept(np.nonzero(~covers.any(axis=0))[0])
+        return layer.kept(np.flatnonzero(~covers.any(axis=0)))
 
     def _filled(self, fillings: int) -> LabelingResult:
         last = self._layers[-1]
@@ -291,6 +357,6 @@ class Labeling:
         number = len(self._layers) - 1
         while number > 0:
             layer = self._layers[number]
-            taken.append(tuple(offer.index for offer in self._options[int(layer.option[label])].offers))
+            taken.append(tuple(offer.index for offer in self._options[int(layer.option[label])]))
             number, label = int(layer.layer[label]), int(layer.label[label])
         return tuple(reversed(taken))

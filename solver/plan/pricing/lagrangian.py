@@ -105,25 +105,65 @@ class LinearQuestion:
         return self.single + self.several + self.without
 
 
-def build_linear_question(
-    node: LinearNode, units: Sequence[LinearUnit], values: Sequence[int], most: Sequence[int], dominance: bool = True
-) -> LinearQuestion:
-    """Drop what is worth nothing, what does not fit, and, by dominance, what another unit replaces at no loss."""
-    offers = []
-    for index, (unit, value, requested) in enumerate(zip(units, values, most, strict=True)):
-        if value <= 0 or requested <= 0 or not node.allows(index, unit):
-            continue
-        alone = node.alone(unit)
-        is_scarce = alone is None or requested < alone
-        offers.append(
-            KnapsackItem(index, unit, value, requested if alone is None else min(requested, alone), is_scarce)
-        )
-    kept = _undominated(offers) if dominance else offers
-    several = tuple(offer for offer in kept if offer.unit.devices > 1)
-    single = tuple(offer for offer in kept if offer.unit.devices == 1 or offer.unit.share)
-    without = tuple(offer for offer in kept if not (offer.unit.devices or offer.unit.share))
-    sizes = [offer.size(node.capacity) for offer in single]
-    return LinearQuestion(node, single, several, without, _table_step(node, sizes))
+@dataclass(frozen=True, slots=True)
+class NodeOffers:
+    """What does not change from one question about a node to the next: which units fit it, and what replaces what.
+
+    By rank: ``indices`` of units that fit, those first that take least of devices. ``alone`` is how many fit when there
+    is nothing else. ``replacing`` has, as bits, the ranks of those that can replace a unit in every packing.
+    """
+
+    node: LinearNode
+    units: Sequence[LinearUnit]
+    indices: Sequence[int]
+    alone: Sequence[int | None]
+    replacing: Sequence[int]
+
+    @classmethod
+    def of(cls, node: LinearNode, units: Sequence[LinearUnit]) -> NodeOffers:
+        """Look at each unit on the node."""
+        fitting = [index for index, unit in enumerate(units) if node.allows(index, unit)]
+        fitting.sort(key=lambda index: (units[index].devices, units[index].share, index))
+        own = [units[index] for index in fitting]
+        replacing = [sum(1 << rank for rank, other in enumerate(own) if _replaces(other, unit)) for unit in own]
+        return cls(node, units, fitting, [node.alone(unit) for unit in own], replacing)
+
+    def question(self, values: Sequence[int], most: Sequence[int], dominance: bool = True) -> LinearQuestion:
+        """Drop what is worth nothing, and, by dominance, what another unit replaces that is worth no less."""
+        ranks = [rank for rank, index in enumerate(self.indices) if values[index] > 0 and most[index] > 0]
+        if dominance:
+            ranks = self._undominated(ranks, values, most)
+        offers = [self._offer(rank, values, most) for rank in sorted(ranks, key=self.indices.__getitem__)]
+        several = tuple(offer for offer in offers if offer.unit.devices > 1)
+        single = tuple(offer for offer in offers if offer.unit.devices == 1 or offer.unit.share)
+        without = tuple(offer for offer in offers if not (offer.unit.devices or offer.unit.share))
+        sizes = [offer.size(self.node.capacity) for offer in single]
+        return LinearQuestion(self.node, single, several, without, _table_step(self.node, sizes))
+
+    def _undominated(self, ranks: Sequence[int], values: Sequence[int], most: Sequence[int]) -> list[int]:
+        """Drop units that another one, which the node may be filled with, replaces one for one."""
+        kept, plenty = list[int](), 0
+        for rank in sorted(ranks, key=lambda rank: -values[self.indices[rank]]):
+            if not self.replacing[rank] & plenty:
+                kept.append(rank)
+                plenty |= 0 if self._is_scarce(rank, most) else 1 << rank
+        return kept
+
+    def _is_scarce(self, rank: int, most: Sequence[int]) -> bool:
+        alone = self.alone[rank]
+        return alone is None or most[self.indices[rank]] < alone
+
+    def _offer(self, rank: int, values: Sequence[int], most: Sequence[int]) -> KnapsackItem:
+        index, alone = self.indices[rank], self.alone[rank]
+        number = most[index] if alone is None else min(most[index], alone)
+        return KnapsackItem(index, self.units[index], values[index], number, self._is_scarce(rank, most))
+
+
+def _replaces(other: LinearUnit, unit: LinearUnit) -> bool:
+    """Whether ``other`` can replace ``unit`` in every packing."""
+    if other.devices > unit.devices or (other.share > unit.share and not unit.devices):
+        return False
+    return all(need <= most for need, most in zip(other.needs, unit.needs, strict=True))
 
 
 def _table_step(node: LinearNode, sizes: list[int]) -> int:
@@ -132,25 +172,6 @@ def _table_step(node: LinearNode, sizes: list[int]) -> int:
         return node.capacity
     common = gcd(*sizes, *node.free, node.capacity) or 1
     return min(max(common, -(-node.capacity // _MOST_STEPS)), *sizes, node.capacity)
-
-
-def _undominated(offers: list[KnapsackItem]) -> list[KnapsackItem]:
-    """Drop offers that another one, which the node may be filled with, replaces one for one."""
-    kept: list[KnapsackItem] = []
-    plenty: list[KnapsackItem] = []
-    for offer in sorted(offers, key=lambda offer: (-offer.value, offer.unit.devices, offer.unit.share, offer.index)):
-        if not any(_replaces(other, offer) for other in plenty):
-            kept.append(offer)
-            plenty += [] if offer.is_scarce else [offer]
-    return sorted(kept, key=lambda offer: offer.index)
-
-
-def _replaces(other: KnapsackItem, offer: KnapsackItem) -> bool:
-    """Whether ``other``, worth no less, can replace ``offer`` in every packing."""
-    one, two = other.unit, offer.unit
-    if one.devices > two.devices or (one.share > two.share and not two.devices):
-        return False
-    return all(need <= most for need, most in zip(one.needs, two.needs, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,19 +238,19 @@ def _fill_one_device(question: LinearQuestion, worth: dict[int, int]) -> tuple[l
         size, value = question.steps(offer.size(question.node.capacity)), worth[offer.index]
         if value > by_size.get(size, (0, offer))[0]:
             by_size[size] = (value, offer)
-    items, best_so_far = [], 0
-    for size, (value, offer) in sorted(by_size.items()):
-        if value > best_so_far:
-            items.append((size, value, offer))
-            best_so_far = value
+    items = list[tuple[int, int, KnapsackItem]]()
     best, last = [0], list[KnapsackItem | None]([None])
     for filled in range(1, question.steps(question.node.capacity) + 1):
-        most, what = best[filled - 1], None
+        most, what = best[-1], None
         for size, value, offer in items:
-            if size > filled:
-                break
-            if best[filled - size] + value > most:
-                most, what = best[filled - size] + value, offer
+            worth_with = best[filled - size] + value
+            if worth_with > most:
+                most, what = worth_with, offer
+        alone = by_size.get(filled)
+        if alone is not None and alone[0] > most:
+            # Only then it is better than smaller ones in its place.
+            most, what = alone
+            items.append((filled, *alone))
         best.append(most)
         last.append(what)
     return best, last

@@ -59,6 +59,9 @@ class LinearPricer:
         init=False, default_factory=dict, compare=False, repr=False
     )
 
+    _offers: dict[int, lagrangian.NodeOffers] = field(init=False, default_factory=dict, compare=False, repr=False)
+    _vectors: dict[int, VectorNode | None] = field(init=False, default_factory=dict, compare=False, repr=False)
+
     def __reduce__(self) -> tuple[object, ...]:
         return LinearPricer, (self.units, self.nodes, self.usage, self.most, self.own_units, self.demands)
 
@@ -68,7 +71,16 @@ class LinearPricer:
 
     def vector(self, node_class: int) -> VectorNode | None:
         """A node of the class as a vector; None where units share several devices."""
-        return _vector_of_node(self.nodes[node_class], self.units_on(node_class), self.most.get(node_class, {}))
+        if node_class not in self._vectors:
+            most = self.most.get(node_class, {})
+            self._vectors[node_class] = _vector_of_node(self.nodes[node_class], self.units_on(node_class), most)
+        return self._vectors[node_class]
+
+    def _offers_on(self, node_class: int) -> lagrangian.NodeOffers:
+        """The units that fit a node of the class."""
+        if node_class not in self._offers:
+            self._offers[node_class] = lagrangian.NodeOffers.of(self.nodes[node_class], self.units_on(node_class))
+        return self._offers[node_class]
 
     def graph(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | None:
         """The graph of all fillings within these limits, and perhaps of more; None where it would be too large."""
@@ -108,8 +120,7 @@ class LinearPricer:
         if known is not None and known.is_complete:
             columns = tuple(self.filled(node_class, one) for one in known.fillings[:_MOST_COLUMNS])
             return PricingResult(columns, known.bound)
-        units = self.units_on(node_class)
-        question = lagrangian.build_linear_question(self.nodes[node_class], units, values, limits_by_class)
+        question = self._offers_on(node_class).question(values, limits_by_class)
         if not question.offers:
             return PricingResult((), 0)
         vector = self._labeled_vector(node_class)
@@ -202,7 +213,7 @@ class LinearPricer:
             except DeadlineExceededError:
                 return None
             return None if found is None else tuple(self.filled(node_class, one) for one in found)
-        question = lagrangian.build_linear_question(node, units, values, limits_by_class, dominance=False)
+        question = self._offers_on(node_class).question(values, limits_by_class, dominance=False)
         if not question.offers:
             return ()
         if len(question.offers) > _MOST_ENUMERATED_ITEMS:

@@ -10,7 +10,8 @@ from drasat.models.workload.gangs import in_one_domain, is_whole
 from drasat.models.workload.unit_classes import Gang
 from drasat.solver.compare.figures import SchedulingContext
 from drasat.solver.engines.engine import NodeResult
-from drasat.solver.plan.first_fit import FirstFitPolicy, SequentialScheduler
+from drasat.solver.plan.first_fit import SequentialScheduler
+from drasat.solver.plan.node_choice import FirstFitPolicy
 from drasat.solver.plan.node_states import AllocationTrials
 from drasat.solver.plan.outcome import check_plan
 

@@ -12,7 +12,7 @@ from drasat.scenarios import objects
 from drasat.solver.compare.figures import PARTS_OF_DEVICE, SchedulingContext
 from drasat.solver.compare.schedulers import ORDERS, BestFitPolicy, FragmentationDescent, arrival_order
 from drasat.solver.engines.engine import NodeResult
-from drasat.solver.plan.first_fit import FirstFitPolicy, NodeChooser
+from drasat.solver.plan.node_choice import FirstFitPolicy, NodeChooser
 from drasat.solver.plan.node_states import AllocationTrials, TimeOverError, Trial, TrialAbortedError, trial_of
 
 

@@ -9,8 +9,8 @@ from support.planning import Scene, fewest_nodes, fits_column, optimum, random_s
 
 from drasat.solver.plan import price_and_branch
 from drasat.solver.plan.column_generation import ColumnGenerator, Prices
-from drasat.solver.plan.heuristics import fill_greedily, fill_up, filling_deadline, plan_from_columns
-from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.heuristics import fill_greedily, fill_up, filling_deadline
+from drasat.solver.plan.master import LinearMaster, plan_from_columns
 from drasat.solver.plan.master_problem import (
     CouplingRow,
     MasterNodeClass,

@@ -17,8 +17,8 @@ from drasat.solver.plan.column_generation import (
     Prices,
     PricingLimits,
 )
-from drasat.solver.plan.heuristics import DivingHeuristic, fill_greedily, plan_from_columns
-from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.heuristics import DivingHeuristic, fill_greedily
+from drasat.solver.plan.master import LinearMaster, plan_from_columns
 from drasat.solver.plan.master_problem import (
     Column,
     CouplingRow,
