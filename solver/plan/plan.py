@@ -172,7 +172,8 @@ def plan(
     time.lap("build")
     # What runs counts in the values of the search, and not in those that are told.
     share = 1.0 if moves is None else moves.counted_share(len(request.open_positions))
-    is_filled = not (moves and moves.preempts) and not (group and group.exactly is not None)
+    # Purchases are compared with first fit on the nodes that there are.
+    is_filled = any(cluster.nodes) and not (moves and moves.preempts) and not (group and group.exactly is not None)
     units = [queue[place] for place in (moves.arriving(request.open_positions) if moves else request.open_positions)]
     limits = PlanLimits(gap * share, deadline=time.search_ends(units, is_filled=is_filled))
     early = _early_moves(request, instance, limits)
