@@ -25,6 +25,8 @@ from .master import INTEGRALITY_TOLERANCE, MasterRelaxation, run_mixed_integer
 # A model with more arcs takes too long, and so does a search with more nodes.
 _MOST_ARCS = 60_000
 _MOST_NODES = 5_000
+# What is quick.
+_FEW_ARCS, _FEW_NODES = 1_000, 50
 # The solver's numbers are floating-point: a bound is off by less than so many steps, while coefficients are small.
 _BOUND_TOLERANCE = 1e-4
 _LARGEST_COEFFICIENT = 1 << 20
@@ -123,13 +125,9 @@ def solve_arc_flow(
     search = _FlowSearch(generator, stage, relaxation.duals, graphs)
     left = sign * (bound - plan.value(stage.terms)) // step
     slack = int(gap * abs(bound)) // step
-    whole = _whole_columns(generator, relaxation) if left > 0 else Counter()
-    if whole:
-        found = search.run(
-            bound - sign * min(slack, left - 1) * step, filling_deadline(deadline, _ROUNDED_SHARE), whole
-        )
-        if found is not None and found.plan is not None:
-            return ArcFlowResult(found.plan, bound, proven=found.plan.value(stage.terms) == bound)
+    beside = search.run_beside_whole(relaxation, bound, plan, gap, deadline)
+    if beside.plan is not None:
+        return beside
     while left > 0 and not master_problem.is_past(deadline):
         target = bound - sign * min(slack, left - 1) * step
         found = search.run(target, deadline)
@@ -146,6 +144,23 @@ def solve_arc_flow(
     return ArcFlowResult(None, bound, proven=left <= 0)
 
 
+def complete_whole_columns(
+    generator: ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    relaxation: MasterRelaxation,
+    plan: master_problem.IntegerPlan,
+    bound: int,
+    gap: float,
+    deadline: float | None,
+) -> ArcFlowResult:
+    """Keep what the relaxation takes whole, and look for a plan within the gap where few arcs are left."""
+    graphs = filling_graphs(generator, stage, deadline)
+    if graphs is None:
+        return ArcFlowResult(None, bound, proven=False)
+    search = _FlowSearch(generator, stage, relaxation.duals, graphs, _FEW_ARCS, _FEW_NODES)
+    return search.run_beside_whole(relaxation, bound, plan, gap, deadline)
+
+
 def _whole_columns(generator: ColumnGenerator, relaxation: MasterRelaxation) -> Counter[master_problem.Column]:
     """What a relaxation takes whole, rounded down."""
     pairs = zip(generator.master.columns, relaxation.columns, strict=False)
@@ -160,6 +175,25 @@ class _FlowSearch:
     stage: master_problem.ObjectiveStage
     duals: master_problem.Duals
     graphs: Mapping[int, FillingGraph]
+    most_arcs: int = _MOST_ARCS
+    most_nodes: int = _MOST_NODES
+
+    def run_beside_whole(
+        self,
+        relaxation: MasterRelaxation,
+        bound: int,
+        plan: master_problem.IntegerPlan,
+        gap: float,
+        deadline: float | None,
+    ) -> ArcFlowResult:
+        """Look for a plan within the gap of the bound that has what the relaxation takes whole, if anything."""
+        step, sign = value_step(self.generator.instance, self.stage.terms), 1 if self.stage.maximise else -1
+        left = sign * (bound - plan.value(self.stage.terms)) // step
+        whole = _whole_columns(self.generator, relaxation) if left > 0 else None
+        target = bound - sign * min(int(gap * abs(bound)) // step, left - 1) * step
+        found = self.run(target, filling_deadline(deadline, _ROUNDED_SHARE), whole) if whole else None
+        better = found.plan if found else None
+        return ArcFlowResult(better, bound, better is not None and better.value(self.stage.terms) == bound)
 
     def run(
         self, target: int, deadline: float | None, kept: Mapping[master_problem.Column, int] | None = None
@@ -174,7 +208,7 @@ class _FlowSearch:
         if networks is None:
             return None
         model = _ArcFlowModel(self.generator, self.stage, networks, left, kept)
-        return model.solved(deadline) if model.post(target) else None
+        return model.solved(self.most_nodes, deadline) if model.post(target) else None
 
     def _networks(self, target: int, left: Sequence[int]) -> Mapping[int, FlowNetwork] | None:
         """The networks that a plan of this value or a better one could use, by node class; None where they are large.
@@ -197,7 +231,7 @@ class _FlowSearch:
             restricted = graph.restricted(pricing.prices.units, left, least)
             if restricted is not None and restricted.layers:
                 found[number] = flow_network(restricted)
-        return found if sum(len(one.arcs) for one in found.values()) <= _MOST_ARCS else None
+        return found if sum(len(one.arcs) for one in found.values()) <= self.most_arcs else None
 
 
 def filling_graphs(
@@ -314,12 +348,12 @@ class _ArcFlowModel:
         found += [(self._gangs[index], value) for index, value in terms.gangs.items()]
         return found + [(self._nodes[index], value) for index, value in terms.nodes.items() if index in self._nodes]
 
-    def solved(self, deadline: float | None) -> ArcFlowResult:
-        """Run SCIP, and read a plan from its flows; its bound is rounded outwards."""
+    def solved(self, most_nodes: int, deadline: float | None) -> ArcFlowResult:
+        """Run SCIP for so many nodes of its tree, and read a plan from its flows; its bound is rounded outwards."""
         left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
         parameters = mathopt.SolveParameters(
             time_limit=left,
-            node_limit=_MOST_NODES,
+            node_limit=most_nodes,
             relative_gap_tolerance=0.0,
             absolute_gap_tolerance=1 - _BOUND_TOLERANCE,
         )

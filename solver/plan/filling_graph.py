@@ -15,8 +15,10 @@ from math import lcm
 
 from ...encoders.solver_library import BoolArray, IntArray, np
 
-MOST_ARCS = 400_000
-"""A graph with more arcs is not made."""
+MOST_ARCS = 1_000_000
+"""A graph with more arcs is not made, before states are merged from which the same follows."""
+# The same of numbers, which are as many for each arc as there are dimensions: these are what takes time.
+_MOST_NUMBERS = 2_000_000
 # Sums in a dimension that are looked at one by one; a larger dimension is not lowered.
 _MOST_STEPS = 1 << 18
 # No sum of prices comes near this, and three of them can be added.
@@ -310,6 +312,7 @@ def build_filling_graph(
     items: Sequence[GraphItem], left: Sequence[int], most_arcs: int = MOST_ARCS
 ) -> FillingGraph | None:
     """Make the graph of a node that has so much left; None if it would be too large."""
+    most_arcs = min(most_arcs, _MOST_NUMBERS // max(1, len(left)))
     kept = [item for item in items if item.most > 0]
     kept.sort(key=lambda item: (-_relative_size(item, left), item.index))
     usable = _usable_sums(kept, left)

@@ -20,7 +20,7 @@ from time import monotonic
 
 from ..engines.cp_sat import Limits
 from . import column_generation, master, master_problem
-from .arc_flow import filling_graphs, solve_arc_flow
+from .arc_flow import complete_whole_columns, filling_graphs, solve_arc_flow
 from .enumeration import prove_by_enumeration
 from .first_fit_decreasing import MANY_NODE_CLASSES, NodeRepacking, cost_bound, pack_decreasing, vector_nodes
 from .gang_dive import fill_for_gangs, fill_whole_gangs, improved_by_gangs, rounded_gangs
@@ -38,21 +38,17 @@ from .master_problem import Column, IntegerPlan, ObjectiveStage, implied_bound, 
 from .whole_gangs import WholeGangSolver
 
 # CP-SAT closes the master itself while it has no more columns; more of them where heuristics do not keep all rows.
-_FEW_COLUMNS, _MORE_COLUMNS = 200, 20_000
-_ALL_COLUMNS_WORK = 5.0
+_FEW_COLUMNS, _MORE_COLUMNS, _ALL_COLUMNS_WORK = 200, 20_000, 5.0
 # With more unit classes, their demand does not limit columns; more of one class than so many hardly fit a node.
-_FEW_UNITS = 40
-_MANY_UNITS = 128
+_FEW_UNITS, _MANY_UNITS = 40, 128
 # Rounds of pricing for what a dive has left, and for a few nodes that are emptied.
 _DIVE_ROUNDS = 6
 # Where generation ended early, columns are generated again so often, with a dive each time.
 _DIVES, _ROUNDS_BETWEEN_DIVES = 4, 20
 # What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
-_STARTING_WORK = 0.5
-_SETTLING_WORK = 0.7
+_STARTING_WORK, _SETTLING_WORK = 0.5, 0.7
 # What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
-_ROUNDING_WORK = 0.5
-_FEW_GROUPS = 25
+_ROUNDING_WORK, _FEW_GROUPS = 0.5, 25
 # How often gangs are chosen in whole numbers, each time with what nodes are known to hold by then, and the work for it;
 # what part of the time that is left a choice may take.
 _WISHES, _WISHING_TIME_SHARE = 12, 1 / 2
@@ -61,17 +57,16 @@ _PARTS_OF_GAP = 4
 _WHOLE_GANGS_WORK = 20.0
 # What a brief stage may take: rounds of pricing, and work of CP-SAT on the columns at the end.
 _BRIEF_ROUNDS, _LEAST_BRIEF_ROUNDS = 20, 5
-_BRIEF_PART = 10
+_BRIEF_PART, _BRIEF_WORK = 10, 0.1
 _FEW_NODE_CLASSES = 8
-_BRIEF_WORK = 0.1
-_PART_OF_GAP = 0.2  # to which the relaxation is solved
-_CHOICE_PART_OF_GAP = 0.25
+_PART_OF_GAP, _CHOICE_PART_OF_GAP = 0.2, 0.25  # to which the relaxation is solved, and a choice among columns
 # Whole plans that are filled greedily at the duals, while each raises the relaxation by so much: their columns go
 # together, which those of single pricings do not, and save most of the rounds.
 _DUAL_FILLINGS = 8
 _LEAST_IMPROVEMENT = 0.0005
-# What CP-SAT may spend on repacking a few nodes at a time, before columns are generated and after a dive.
-_FIRST_REPACKING_WORK, _REPACKING_WORK = 0.6, 8.0
+# What CP-SAT may spend on repacking a few nodes at a time: before columns are generated, where that takes long or a
+# bound by sizes is so near, and after a dive.
+_FIRST_REPACKING_WORK, _NEAR_GAP, _REPACKING_WORK = 0.2, 0.003, 8.0
 _FLOW_SHARE = 0.7  # of the time that is left
 StageWatch = Callable[[str, int, float | None], None]
 """Called with a stage's name, its value so far, and its bound if there is one."""
@@ -161,7 +156,8 @@ class _StageSolver:
         if stage.brief and stage.least:
             self._lighten(stage)
         self._note(stage, known, 0)
-        self._repack(stage, known, _FIRST_REPACKING_WORK)
+        if is_close(self._plan.value(stage.terms), known, _NEAR_GAP) or self._is_labeled(stage):
+            self._repack(stage, known, _FIRST_REPACKING_WORK)
         if not self._is_close(stage, known):
             self._generate(stage, known)
         self.master.add_row(stage.kept_at(self._plan.value(stage.terms)))
@@ -387,6 +383,7 @@ class _StageSolver:
             self._choose_from(stage, self.master.columns, _BRIEF_WORK if stage.brief else _ALL_COLUMNS_WORK)
         if stage.brief:
             return bound
+        bound = self._flow(stage, relaxation, bound, beside_whole=True)
         part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
         for number in range(_DIVES if self._is_labeled(stage) else 1):
             if number and not self._is_close(stage, bound):
@@ -404,8 +401,7 @@ class _StageSolver:
         search = LargeNeighbourhoodSearch(self._generator, stage, relaxation, part)
         for flows in (False, True):
             before = self._plan
-            if flows and not self._is_close(stage, bound):
-                bound = self._flow(stage, relaxation, bound)
+            bound = self._flow(stage, relaxation, bound) if flows else bound
             if not self._is_close(stage, bound) and (self._plan is not before or not flows):
                 self._follow(stage, search.plans(self._plan), bound)
             self._note(stage, bound, generated.rounds)
@@ -452,14 +448,18 @@ class _StageSolver:
         earlier = {gang for reached, _ in self._reached for gang in reached.terms.gangs}.difference(stage.terms.gangs)
         return {gang: self._plan.gangs[gang] for gang in among & earlier}
 
-    def _flow(self, stage: ObjectiveStage, relaxation: MasterRelaxation, bound: int | None) -> int | None:
+    def _flow(
+        self, stage: ObjectiveStage, relaxation: MasterRelaxation, bound: int | None, *, beside_whole: bool = False
+    ) -> int | None:
         """Look for a better plan by arc flow; return the bound, which may have become better."""
-        if bound is None:
-            return None
+        if bound is None or self._is_close(stage, bound):
+            return bound
         deadline, gap = filling_deadline(self._limits.deadline, _FLOW_SHARE), stage.gap(self._limits.gap)
-        found = solve_arc_flow(self._generator, stage, relaxation, self._plan, bound, gap, deadline)
-        if found.plan is not None and found.plan.is_feasible(self._instance, self.master.rows):
-            self._keep_better(stage, found.plan)
+        search = complete_whole_columns if beside_whole else solve_arc_flow
+        found = search(self._generator, stage, relaxation, self._plan, bound, gap, deadline)
+        if found.plan is not None and not found.plan.is_feasible(self._instance, self.master.rows):
+            return bound
+        self._keep_better(stage, found.plan)
         return self._plan.value(stage.terms) if found.proven else found.bound
 
     def _round_gangs(self, stage: ObjectiveStage, relaxation: MasterRelaxation, bound: int | None) -> None:

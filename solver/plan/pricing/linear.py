@@ -18,7 +18,7 @@ from ....problem.messages import DeadlineExceededError
 from ....problem.problem import InUse, Problem
 from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
-from ..filling_graph import FillingGraph, GraphItem, VectorNode, build_filling_graph
+from ..filling_graph import MOST_ARCS, FillingGraph, GraphItem, VectorNode, build_filling_graph
 from ..master_problem import Column, is_past
 from . import lagrangian
 from .bundle import Bundle, BundleQuestion, Picks, uniform_usage
@@ -32,6 +32,8 @@ _MOST_ENUMERATED_ITEMS = 24
 _MOST_ENUMERATED_PATHS = 5_000
 # With more node classes, such as the offerings of a cloud, to make a graph of each takes longer than it saves.
 _MOST_GRAPHS = 64
+# With several, their graphs are smaller.
+_MOST_ARCS_OF_SEVERAL = 400_000
 _ANY_NUMBER = 1 << 30
 
 
@@ -90,7 +92,8 @@ class LinearPricer:
         if not known or any(limit > built for limit, built in zip(limits_by_class, known, strict=True)):
             known = tuple(map(max, limits_by_class, known)) if known else tuple(limits_by_class)
             vector = self.vector(node_class)
-            graph = None if vector is None else build_filling_graph(vector.items(known), vector.left)
+            most = MOST_ARCS if len(self.nodes) == 1 else _MOST_ARCS_OF_SEVERAL
+            graph = None if vector is None else build_filling_graph(vector.items(known), vector.left, most)
             self._graphs[node_class] = known, graph
         return graph
 

@@ -9,8 +9,9 @@ from support.planning import Scene, fewest_nodes, fits_column, optimum
 
 from drasat.encoders.solver_library import mathopt
 from drasat.solver.plan import arc_flow, price_and_branch
-from drasat.solver.plan.arc_flow import flow_network, solve_arc_flow
+from drasat.solver.plan.arc_flow import ArcFlowResult, complete_whole_columns, flow_network, solve_arc_flow
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits
+from drasat.solver.plan.enumeration import EnumerationProof
 from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph, volume_bound
 from drasat.solver.plan.first_fit_decreasing import pack_decreasing, vector_nodes
 from drasat.solver.plan.master import LinearMaster
@@ -103,6 +104,53 @@ def test_arc_flow_from_any_plan_finds_the_optimum(seed):
     assert found.plan is None or found.plan.is_feasible(generator.instance, generator.instance.rows)
 
 
+def test_what_the_relaxation_takes_whole_is_completed_to_a_plan_within_the_gap_and_proven_at_the_bound_alone():
+    completed = 0
+    for seed in range(140, 240):
+        scene, cost = vector_scene(seed)
+        units = tuple(replace(unit, demand=3 * unit.demand) for unit in scene.instance.units)
+        classes = tuple(replace(node, count=3 * node.count) for node in scene.instance.nodes)
+        scene = Scene(replace(scene.instance, units=units, nodes=classes), scene.pricer)
+        generator, generated, _ = relaxed(scene, cost)
+        bound, dear = generated.rounded(generator.instance, cost), {node.index: 100 for node in classes}
+        # As bad as can be: each unit has a node of the dearest kind.
+        plan = replace(empty_plan(generator.instance), columns=((Column(0, ()), sum(dear.values())),))
+        found = complete_whole_columns(generator, cost, generated.relaxation, plan, bound, 0.05, None)
+        assert found.bound == bound
+        if found.plan is not None:
+            completed += 1
+            assert found.plan.is_feasible(generator.instance, generator.instance.rows)
+            assert bound <= found.plan.value(cost.terms) <= 1.05 * bound
+            assert found.proven == (found.plan.value(cost.terms) == bound)
+            assert all(fits_column(scene, column) for column, _ in found.plan.columns)
+    assert completed > 50
+
+
+def test_a_plan_of_arc_flow_that_breaks_a_rule_proves_nothing(monkeypatch):
+    """Its solver counts in floating point; other ways to find a plan have none."""
+
+    def wrong(_generator, _stage, _relaxation, plan, bound, *_):
+        return ArcFlowResult(replace(plan, columns=()), bound, proven=True)
+
+    monkeypatch.setattr(price_and_branch, "complete_whole_columns", wrong)
+    monkeypatch.setattr(price_and_branch, "solve_arc_flow", wrong)
+    monkeypatch.setattr(price_and_branch, "_FEW_COLUMNS", 0)
+    monkeypatch.setattr(price_and_branch.DivingHeuristic, "run", lambda *_: iter(()))
+    monkeypatch.setattr(price_and_branch.LargeNeighbourhoodSearch, "plans", lambda *_: iter(()))
+    monkeypatch.setattr(price_and_branch.NodeRepacking, "of", lambda *_: None)
+    monkeypatch.setattr(price_and_branch, "pack_decreasing", lambda *_: iter(()))
+    monkeypatch.setattr(price_and_branch, "prove_by_enumeration", lambda *given: EnumerationProof(given[3], False))
+    is_worse = set()
+    for seed in range(20):
+        scene, cost = vector_scene(seed)
+        stages = [scene.instance.admitted(), cost]
+        best = optimum(scene, stages)
+        found = solve_stages(scene.instance, stages, scene.pricer, limits=EXACT)
+        assert found.stages[1].bound <= best[1] <= found.stages[1].value
+        is_worse.add(best[1] < found.stages[1].value)
+    assert True in is_worse
+
+
 def test_a_search_that_is_interrupted_bounds_no_plans_that_it_leaves_out(monkeypatch):
     """No plan is at the bound, and the model of it has none that is worse: its own bound may be beyond the best."""
 
@@ -150,6 +198,8 @@ def test_a_plan_of_arc_flow_that_is_not_proven_is_improved_further(seed, monkeyp
 
     values = []
     monkeypatch.setattr(price_and_branch, "solve_arc_flow", unproven)
+    nothing = lambda *given: ArcFlowResult(None, given[4], proven=False)  # noqa: E731
+    monkeypatch.setattr(price_and_branch, "complete_whole_columns", nothing)
     monkeypatch.setattr(price_and_branch.DivingHeuristic, "run", lambda *_: iter(()))
     for name in ("pack_decreasing", "fill_greedily"):
         monkeypatch.setattr(price_and_branch, name, lambda *_: iter(()))

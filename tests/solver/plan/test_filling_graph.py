@@ -84,6 +84,17 @@ def test_more_arcs_than_there_may_be_make_no_graph():
     assert build_filling_graph(items, (1000, 1000), most_arcs=200) is None
 
 
+def test_the_more_dimensions_a_node_has_the_fewer_arcs_there_may_be(monkeypatch):
+    """Each arc has a number in each of them."""
+    monkeypatch.setattr("drasat.solver.plan.filling_graph._MOST_NUMBERS", 1000)
+    made = {}
+    for dimensions in (1, 20):
+        items = [GraphItem(unit, (unit + 50,) * dimensions, 3) for unit in range(12)]
+        made[dimensions] = build_filling_graph(items, (300,) * dimensions)
+    assert made[1].arcs > 0
+    assert made[20] is None
+
+
 def test_what_no_later_unit_can_use_makes_no_difference():
     """Units of 4 and 6: what is left of 10 is 0, 4, 6 or 10 at each step."""
     graph = build_filling_graph([GraphItem(0, (6,), 1), GraphItem(1, (4,), 2)], (11,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 
 import pytest
-from support.plan_building import ALL, classes, cluster, entry, nodes, placed, planning, pod, reasons, user
+from support.plan_building import ALL, classes, cluster, entry, nodes, placed, planning, pod, reasons, to_buy, user
 
 from drasat.models.workload.expansion import expand_units
 from drasat.models.workload.queue import read_queue
@@ -94,6 +94,20 @@ def test_a_search_has_some_time_even_if_the_estimate_of_the_rest_is_too_long():
 def test_a_search_that_first_fit_does_not_follow_has_its_time():
     made, clock = budget(10.0)
     assert clock.now < made.search_ends(QUEUE) < made.search_ends(QUEUE, is_filled=False) <= made.first_fit_ends(QUEUE)
+
+
+@pytest.mark.parametrize("there", [0, 1])
+def test_purchases_keep_time_for_first_fit_where_there_are_nodes_to_compare_with(there, monkeypatch):
+    search_ends, asked = PlanTimeBudget.search_ends, []
+
+    def noted(self, units, *, is_filled):
+        asked.append(is_filled)
+        return search_ends(self, units, is_filled=is_filled)
+
+    monkeypatch.setattr(PlanTimeBudget, "search_ends", noted)
+    found = planning(*nodes("n1")[:there], to_buy("big"), user("a"), buy=True)
+    assert found.outcome == "Optimal"
+    assert asked == [bool(there)]
 
 
 def test_no_time_is_kept_for_more_units_than_nodes_take():
