@@ -35,8 +35,8 @@ from .node_states import (
     TrialAbortedError,
     UnitRequirements,
     allocate_claims,
-    subtract_placed,
 )
+from .node_survey import subtract_placed
 from .outcome import PlannedUnitOutcome
 from .pod_ledger import PodLedger, ledger_beside
 

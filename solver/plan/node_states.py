@@ -22,18 +22,11 @@ from ...models.cluster.node_fit import SelectorError
 from ...models.cluster.usage import Usage
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_resources import NodeResourceError
-from ...models.workload.node_room import (
-    DeviceBudget,
-    DeviceBudgets,
-    remaining_after,
-    remaining_allocatable,
-    subtract_requests,
-)
+from ...models.workload.node_room import DeviceBudget, DeviceBudgets, remaining_after, remaining_allocatable
 from ...models.workload.pod_rules import PodRules
 from ...models.workload.requests import Requests, sum_requests
 from ...models.workload.units import ClaimRef, Unit, allocation_of, unallocated_claims
@@ -417,23 +410,6 @@ def allocate_claims(
     if not trial.fits:
         raise TrialAbortedError(node, trial)
     return trial
-
-
-def subtract_placed(
-    rooms: Mapping[str, Requests | None],
-    cluster: Cluster,
-    gates: FeatureGates,
-    queue: Sequence[QueuedUnit],
-    placed: Mapping[int, tuple[str, Iterable[tuple[ClaimRef, AllocationResult]]]],
-) -> None:
-    """Take out of rooms what placed units and their devices take; these are nodes and allocations, by position."""
-    budgets = DeviceBudgets(cluster, gates)
-    counts = bool(budgets.devices.devices)
-    made = {ref.key: allocation for _, own in placed.values() for ref, allocation in own} if counts else {}
-    for position, (name, _) in placed.items():
-        subtract_requests(rooms.get(name), queue[position].unit_set.shape.requests)
-        if counts:
-            subtract_requests(rooms.get(name), budgets.taken(queue[position].unit, made))
 
 
 class SequentialContext:

@@ -206,7 +206,8 @@ def least_missing(
     screening: NodeScreening, demand: UnitDemand, state: RemainingResources, nodes: Iterable[int]
 ) -> tuple[int, Mapping[str, int]]:
     """Find the node that lacks least, by the share of what is asked for; it must be one that lacks something."""
-    listed = ((node, state.lacks(screening.name(node), demand.requests)) for node in nodes)
+    firsts = (own[0] for own in screening.equal_nodes(state, sorted(nodes)))
+    listed = ((node, state.lacks(screening.name(node), demand.requests)) for node in firsts)
     return min(listed, key=lambda one: (_missing_share(one[1], demand), one[0]))
 
 
