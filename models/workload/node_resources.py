@@ -108,11 +108,10 @@ def _devices_with_resources(cluster: Cluster) -> Mapping[DeviceId, Mapping[str, 
     found: dict[DeviceId, Mapping[str, NodeAllocatableResource]] = {}
     for slice_ in sorted(cluster.slices, key=lambda one: one.spec.pool.generation):
         for device in slice_.spec.devices or ():
-            id_ = slice_.spec.driver, slice_.spec.pool.name, device.name
             if device.node_allocatable_resources or device.node_allocatable_resource_mappings:
-                found[id_] = device.node_resources
-            elif id_ in found:
-                del found[id_]
+                found[slice_.spec.driver, slice_.spec.pool.name, device.name] = device.node_resources
+            elif found:
+                found.pop((slice_.spec.driver, slice_.spec.pool.name, device.name), None)
     return found
 
 
@@ -148,7 +147,11 @@ def publishes_node_resources(cluster: Cluster) -> bool:
     """Whether a device of a node, or of one that could be bought, takes resources of its node."""
     slices = (slice_.spec.devices for slice_ in cluster.slices)
     templates = (part.devices for one in cluster.node_templates.values() for part in one.spec.slices or ())
-    return any(device.node_resources for devices in (*slices, *templates) for device in devices or ())
+    return any(
+        device.node_allocatable_resources or device.node_allocatable_resource_mappings
+        for devices in (*slices, *templates)
+        for device in devices or ()
+    )
 
 
 def draw_ranges(cluster: Cluster, references: int) -> dict[str, tuple[int, int]]:

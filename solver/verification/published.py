@@ -189,6 +189,9 @@ class _PoolSlices:
         # The view of every node, once known, if the slices are all for all nodes.
         self.alike = True
         self.common: PoolView | None = None
+        # The names of nodes that slices are for, empty ones for others; with one name there is one view.
+        self.homes: set[str] = set()
+        self.own: PoolView | None = None
 
 
 class Inventory:
@@ -232,6 +235,7 @@ class Inventory:
             self._ignored |= {entry.id: rule for entry in published_devices([piece])}
             return
         pool.alike = pool.alike and bool(spec.all_nodes) and not spec.node_name
+        pool.homes.add("" if spec.per_device_node_selection else spec.node_name or "")
         for place in node_selections(piece):
             if self._readable(place.node_selector):
                 pool.places.add(len(self._slices), place)
@@ -258,6 +262,8 @@ class Inventory:
         pool = self._pool(name)
         if pool is not None and pool.common is not None:
             return pool.common
+        if pool is not None and pool.own is not None:
+            return pool.own if node.metadata.name in pool.homes else None
         seen = [place for place in pool.places.near(node) if self._relevant(place, node)] if pool else []
         if pool is None or not seen:
             return None
@@ -268,6 +274,8 @@ class Inventory:
             view = self._views[name, kept] = self._look(name, pool, newest, [self._slices[place] for place in kept])
         if pool.alike:
             pool.common = view
+        if len(pool.homes) == 1 and "" not in pool.homes:
+            pool.own = view
         return view
 
     def _relevant(self, place: int, node: Node) -> bool:
