@@ -419,9 +419,10 @@ class CounterStock:
                 self._draw(held)
 
     def _draw(self, entry: PublishedDevice) -> None:
+        drawn, declared = self._drawn, self._generation.counters
         for key, amount in entry.consumption:
-            self._drawn[key] += amount
-            if self._drawn[key] > self._generation.counters[key]:
+            drawn[key] += amount
+            if drawn[key] > declared[key]:
                 self._overdrawn.add(key)
 
     def incompatible(self, entry: PublishedDevice, usage: UnitUsage) -> Iterator[Finding]:
