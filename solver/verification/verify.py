@@ -180,6 +180,9 @@ class ParallelReplay:
     def __enter__(self) -> Self:
         parts = _independent_parts(self._placements, self._processes, self._share)
         self._parts = parts or [list(range(len(self._placements)))]
+        if parts:
+            # What every replay starts from is kept with the cluster: it is read before others see this memory.
+            self._verdict(())
         for part in self._parts[1:]:
             # Only large plans have more than one.
             from multiprocessing import get_context
