@@ -290,7 +290,7 @@ def match_classes(
     for number, device in enumerate(devices):
         if deadline is not None and monotonic() >= deadline:
             return {name: ClassMatch(undecided=len(devices), errors={_TIME_IS_UP: None}) for name in classes}
-        alike.setdefault(profiles.of(device), []).append(number)
+        alike.setdefault(profiles.of_all((device,))[0], []).append(number)
     return {name: _match_class(one, alike, expressions) for name, one in classes.items()}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 
 from ..models.cluster.cluster import Cluster
 from ..models.cluster.pools import COMPLETE, Pool, PoolDevice
@@ -24,15 +25,21 @@ from .problem import InUse, NodeContext, groups_after_joining
 from .requests import VisibleAttributes
 from .shapes import NodeType, NodeView, group_set
 
+ClaimAllocation = tuple[ObjectKey, AllocationResult]
+"""A claim by its key, and what it gets."""
+
 
 class AllocatedState:
     """The usage while units are placed one after the other, and when each pool last changed.
 
-    What is derived from it is kept until the pools concerned change.
+    What is derived from it is kept until the pools concerned change. ``waiting`` is what is allocated on nodes that
+    share no pool, by their names: it counts for a node once ``look_at`` was called for it.
     """
 
-    def __init__(self, usage: Usage) -> None:
+    def __init__(self, usage: Usage, waiting: Mapping[str, Sequence[ClaimAllocation]] = MappingProxyType({})) -> None:
         self.usage = usage
+        self._waiting = waiting
+        self._looked_at: set[str] = set()
         self._log: list[PoolId] = []
         self._changed: dict[PoolId, int] = {}
         self._in_use: dict[str, tuple[NodeView, int, InUse]] = {}
@@ -42,13 +49,20 @@ class AllocatedState:
 
     def copied(self) -> AllocatedState:
         """Return the same state, with what is known of it; changes of either do not touch the other."""
-        copy = AllocatedState(self.usage)
+        copy = AllocatedState(self.usage, self._waiting)
+        copy._looked_at = set(self._looked_at)
         copy._log, copy._changed = list(self._log), dict(self._changed)
         copy._in_use, copy._baselines = dict(self._in_use), dict(self._baselines)
         copy._unused = dict(self._unused)
         return copy
 
-    def commit(self, allocations: Iterable[tuple[ObjectKey, AllocationResult]]) -> None:
+    def look_at(self, node: str) -> None:
+        """Count what waits for this node, before anything that it sees is looked at."""
+        if node in self._waiting and node not in self._looked_at:
+            self._looked_at.add(node)
+            self.usage = self.usage.plus(self._waiting[node])
+
+    def commit(self, allocations: Iterable[ClaimAllocation]) -> None:
         """Take what was allocated out of what is free."""
         made = list(allocations)
         self.usage = self.usage.plus(made)

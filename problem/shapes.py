@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -193,14 +193,14 @@ class NodeProjection:
         known = self._of_pool.get(pool)
         if known is not None:
             return known
-        profiles = tuple(map(self.profiles.of, pool.devices))
+        profiles = self.profiles.of_all(pool.devices)
         reachable = tuple(device.reachable for device in pool.devices)
         bits = self._groups.of(pool)
         key = (
             pool.status,
             tuple(profile.index for profile in profiles),
             reachable,
-            msgspec.msgpack.encode(pool.counter_sets),
+            _encode(pool.counter_sets),
             tuple(bits.items()),
         )
         shape = self._pool_shapes.get(key)
@@ -328,6 +328,14 @@ class Profile:
     shared: bool
 
 
+class _DeviceKind(NamedTuple):
+    """Devices whose attributes have the same names: those that are seen, the others, and the profiles."""
+
+    seen: tuple[str, ...]
+    hidden: tuple[str, ...]
+    by_content: dict[bytes, Profile]
+
+
 class Profiles:
     """All profiles met so far under one set of gates, for questions that look at the same; ``numbers`` are theirs."""
 
@@ -337,36 +345,42 @@ class Profiles:
         self._hides_sharing = gates.variant == "stable"
         self._visible = visible
         self._numbers = numbers
-        self._seen: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._kinds: dict[tuple[str, bool, tuple[str, ...]], _DeviceKind] = {}
         self._readable: dict[DeviceAttribute, bool] = {}
-        self._by_content: dict[tuple[str, bool, tuple[str, ...], bytes], Profile] = {}
 
     def __len__(self) -> int:
-        return len(self._by_content)
+        return sum(len(kind.by_content) for kind in self._kinds.values())
 
-    def of(self, entry: PoolDevice) -> Profile:
-        """Find the profile of a device of a pool."""
-        device = entry.device
-        if self._hides_sharing and device.allow_multiple_allocations:
-            device = msgspec.structs.replace(device, allow_multiple_allocations=None)
-        skips = bool(entry.slice.spec.skip_node_operations)
-        names = tuple(device.attributes or ())
-        key = (entry.driver, skips, names, self._content(entry.driver, device, names))
-        profile = self._by_content.get(key)
-        if profile is None:
-            shared = self._sharing and bool(device.allow_multiple_allocations)
-            profile = Profile(next(self._numbers), entry.driver, device, skips, shared)
-            self._by_content[key] = profile
-        return profile
+    def of_all(self, devices: Sequence[PoolDevice]) -> tuple[Profile, ...]:
+        """Find the profiles of the devices of a pool."""
+        found: list[Profile] = []
+        latest: tuple[str, bool, tuple[str, ...]] | None = None
+        for entry in devices:
+            device = entry.device
+            if self._hides_sharing and device.allow_multiple_allocations:
+                device = msgspec.structs.replace(device, allow_multiple_allocations=None)
+            # Devices of a slice mostly have the same names.
+            key = entry.id[0], bool(entry.slice.spec.skip_node_operations), tuple(device.attributes or ())
+            if latest is None or key != latest:
+                latest, kind = key, self._kind(key)
+            content = self._content(kind, device)
+            profile = kind.by_content.get(content)
+            if profile is None:
+                shared = self._sharing and bool(device.allow_multiple_allocations)
+                profile = Profile(next(self._numbers), key[0], device, key[1], shared)
+                kind.by_content[content] = profile
+            found.append(profile)
+        return tuple(found)
 
-    def _content(self, driver: str, device: Device, names: tuple[str, ...]) -> bytes:
+    def _content(self, kind: _DeviceKind, device: Device) -> bytes:
         """Write down what can be seen, beside the names; all of it where a value fails every expression (CEL-3)."""
-        attributes = device.attributes or {}
-        seen, hidden = self._split(driver, names)
-        for name in hidden:
-            # Plain texts are by far the most and never wrong; as keys they would only fill the memory.
-            if attributes[name].string is None and not self._is_readable(attributes[name]):
-                seen = names
+        attributes, seen = device.attributes or {}, kind.seen
+        for name in kind.hidden:
+            value = attributes[name]
+            # Plain values are by far the most and never wrong; as keys they would only fill the memory.
+            is_plain = value.string is not None or value.int_value is not None or value.bool_value is not None
+            if not (is_plain or self._is_readable(value)):
+                seen = tuple(attributes)
                 break
         return _encode(
             (
@@ -380,12 +394,12 @@ class Profiles:
             )
         )
 
-    def _split(self, driver: str, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of attributes that are seen, and of those that are not."""
-        found = self._seen.get((driver, names))
+    def _kind(self, key: tuple[str, bool, tuple[str, ...]]) -> _DeviceKind:
+        found = self._kinds.get(key)
         if found is None:
+            driver, _, names = key
             seen = self._visible.of(driver, names)
-            found = self._seen[driver, names] = seen, tuple(name for name in names if name not in seen)
+            found = self._kinds[key] = _DeviceKind(seen, tuple(name for name in names if name not in seen), {})
         return found
 
     def _is_readable(self, attribute: DeviceAttribute) -> bool:

@@ -323,7 +323,7 @@ class TaintRules:
 
     def apply(self, slice_: ResourceSlice) -> ResourceSlice:
         """Append the taints of the rules that select devices of the slice (TNT-5); without any, the same object."""
-        matching = self._matching(slice_)
+        matching = self._matching(slice_) if self._rules else ()
         if not matching or not slice_.spec.devices:
             return slice_
         devices = tuple(_add_taints(device, matching) for device in slice_.spec.devices)
@@ -335,7 +335,7 @@ class TaintRules:
         """The rules that match driver and pool, in the rules' order."""
         driver, pool = slice_.spec.driver, slice_.spec.pool.name
         keys = ((driver, pool), (driver, None), (None, pool), (None, None))
-        return sorted(rule for key in keys for rule in self._rules.get(key, ())) if self._rules else []
+        return sorted(rule for key in keys for rule in self._rules.get(key, ()))
 
 
 def _add_taints(device: Device, rules: Iterable[_TaintRule]) -> Device:

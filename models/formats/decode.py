@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, NamedTuple, TypeVar, dataclass_transform
 
 import msgspec
@@ -26,6 +26,7 @@ QuantityText = str | int | float
 _API_NAMES = {"int_value": "int", "bool_value": "bool", "share_id": "shareID"}
 
 
+@lru_cache(maxsize=4096)
 def api_name(field: str) -> str:
     """Spell a field of ours as the API does: ``binds_to_node`` is ``bindsToNode``."""
     first, *rest = field.split("_")

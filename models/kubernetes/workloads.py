@@ -33,7 +33,10 @@ def parts_of(part: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Mo
         yield path, part
         if not isinstance(part, PodTemplateSpec | PodSpec):
             for field in part.__struct_fields__:
-                yield from parts_of(getattr(part, field), (*path, api_name(field)))
+                inner = getattr(part, field)
+                # Most fields are not set, or texts.
+                if isinstance(inner, Model | tuple | dict):
+                    yield from parts_of(inner, (*path, api_name(field)))
     elif isinstance(part, tuple):
         for index, inner in enumerate(part):
             yield from parts_of(inner, (*path, index))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
@@ -42,6 +43,11 @@ class StageProgress(NamedTuple):
     stage: str
     value: Number
     bound: Number | None
+
+
+def display_number(amount: Fraction) -> float:
+    """An amount as documents have it: whole numbers without a point."""
+    return amount.numerator if amount.denominator == 1 else float(amount)
 
 
 def plain_number(amount: Decimal) -> Number:

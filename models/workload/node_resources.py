@@ -6,7 +6,7 @@ Amounts of devices are billionths, until those of all claims of a pod are added 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -17,7 +17,7 @@ from ..kubernetes.core import PodSpec
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import DeviceId
 from ..kubernetes.quantity import NANO, Quantity
-from ..kubernetes.slices import NodeAllocatableResource, NodeResourceMapping, NodeResourceOverhead
+from ..kubernetes.slices import Device, NodeAllocatableResource, NodeResourceMapping, NodeResourceOverhead
 from .requests import CPU, Amounts, DeviceLimit, Requests, pod_level_headroom, pod_level_limits, sum_requests
 from .units import ClaimRef, Unit
 
@@ -108,11 +108,10 @@ def _devices_with_resources(cluster: Cluster) -> Mapping[DeviceId, Mapping[str, 
     found: dict[DeviceId, Mapping[str, NodeAllocatableResource]] = {}
     for slice_ in sorted(cluster.slices, key=lambda one: one.spec.pool.generation):
         for device in slice_.spec.devices or ():
-            id_ = slice_.spec.driver, slice_.spec.pool.name, device.name
             if device.node_allocatable_resources or device.node_allocatable_resource_mappings:
-                found[id_] = device.node_resources
-            elif id_ in found:
-                del found[id_]
+                found[slice_.spec.driver, slice_.spec.pool.name, device.name] = device.node_resources
+            elif found:
+                found.pop((slice_.spec.driver, slice_.spec.pool.name, device.name), None)
     return found
 
 
@@ -146,9 +145,17 @@ def nano_of(resource: str, amount: int) -> int:
 
 def publishes_node_resources(cluster: Cluster) -> bool:
     """Whether a device of a node, or of one that could be bought, takes resources of its node."""
-    slices = (slice_.spec.devices for slice_ in cluster.slices)
     templates = (part.devices for one in cluster.node_templates.values() for part in one.spec.slices or ())
-    return any(device.node_resources for devices in (*slices, *templates) for device in devices or ())
+    published = cluster.slice_memo("publishes", lambda: _takes_any(one.spec.devices for one in cluster.slices))
+    return published or _takes_any(templates)
+
+
+def _takes_any(lists: Iterable[Sequence[Device] | None]) -> bool:
+    return any(
+        device.node_allocatable_resources or device.node_allocatable_resource_mappings
+        for devices in lists
+        for device in devices or ()
+    )
 
 
 def draw_ranges(cluster: Cluster, references: int) -> dict[str, tuple[int, int]]:

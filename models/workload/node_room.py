@@ -15,6 +15,7 @@ import msgspec
 
 from ..cluster.cluster import Cluster, inferred_node
 from ..cluster.node_fit import Misfit
+from ..formats.decode import QuantityText
 from ..formats.errors import plural
 from ..kubernetes.claims import AllocationResult
 from ..kubernetes.core import Node, Pod, PodSpec
@@ -54,7 +55,15 @@ def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -
     nothing is known of the node, it takes anything. Without a number of pods it takes any number of them. Resources
     that device classes back are not counted for pods that got devices in their place.
     """
-    free_by_node = {name: allocatable_of(node) for name, node in cluster.nodes.items()}
+    # Most nodes have the amounts of others.
+    read: dict[tuple[tuple[str, QuantityText], ...], Requests] = {}
+    free_by_node: dict[str, Requests | None] = {}
+    for name, node in cluster.nodes.items():
+        written = _written_amounts(node)
+        amounts = tuple(written.items())
+        if amounts and amounts not in read:
+            read[amounts] = integer_amounts(written)
+        free_by_node[name] = dict(read[amounts]) if amounts else None
     backing, plugins = frozenset(backed_resources(cluster, gates)), plugin_resources(cluster, gates)
     counted = frozenset[str]().union(*plugins.values())
     for name, free in free_by_node.items() if counted else ():
@@ -411,6 +420,8 @@ def _find_running_pods(cluster: Cluster) -> Iterator[tuple[ObjectKey, Pod]]:
 
 def allocatable_of(node: Node) -> Requests | None:
     """What a node has for pods: its allocatable, or its capacity; None if nothing is known of it."""
-    status = node.status
-    amounts = (status.allocatable or status.capacity) if status else None
-    return integer_amounts(amounts) if amounts else None
+    return integer_amounts(_written_amounts(node)) or None
+
+
+def _written_amounts(node: Node) -> Amounts:
+    return ((node.status.allocatable or node.status.capacity) if node.status else None) or {}

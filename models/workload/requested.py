@@ -112,7 +112,7 @@ def taint_notices(cluster: Cluster, gates: FeatureGates) -> Iterator[str]:
         (slice_.spec.driver, slice_.spec.pool.name, device.name): deleting
         for slice_ in slices
         for device in slice_.spec.devices or ()
-        if (deleting := [taint for taint in device.taints or () if taint.effect == "NoExecute"])
+        if device.taints and (deleting := [taint for taint in device.taints if taint.effect == "NoExecute"])
     }
     if not taints:
         return

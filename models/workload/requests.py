@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,11 +25,15 @@ from ..kubernetes.claims import (
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
+    ResourceClaimTemplate,
 )
-from ..kubernetes.core import Container, PodSpec, ResourceRequirements
+from ..kubernetes.core import Container, Pod, PodSpec, ResourceRequirements
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.meta import ObjectMeta
+from ..kubernetes.kinds import kind_of
+from ..kubernetes.meta import ObjectMeta, OwnerReference
 from ..kubernetes.quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
+from ..kubernetes.workloads import PodGroup
+from ..manifests.reader import Manifest
 
 CPU = "cpu"
 PODS = "pods"
@@ -226,6 +231,43 @@ def extended_claim(namespace: str, name: str, spec: ResourceClaimSpec) -> Resour
 def is_extended_claim(claim: ResourceClaim) -> bool:
     """The claim is for the extended resources of a pod."""
     return (claim.metadata.annotations or {}).get(EXTENDED_CLAIM_ANNOTATION) == "true"
+
+
+class ClaimMaker(NamedTuple):
+    """Makes the claims of entries of one name from a template: its spec and labels; equal annotations are one mapping.
+
+    The owner is the pod or its PodGroup. Its reference needs its uid; for one that is not in a cluster yet there is
+    none.
+    """
+
+    spec: ResourceClaimSpec
+    labels: dict[str, str] | None
+    annotations: dict[str, str]
+    manifest: Manifest | None
+
+    @classmethod
+    def of(cls, template: ResourceClaimTemplate, annotations: dict[str, str], manifest: Manifest | None) -> ClaimMaker:
+        """Read a template; its claims have these annotations."""
+        copied = template.spec.metadata
+        return cls(template.spec.spec, copied.labels if copied else None, annotations, manifest)
+
+    def claim(self, owner: Pod | PodGroup, namespace: str, name: str) -> ResourceClaim:
+        """Make the claim of this name."""
+        references = None
+        if owner.metadata.uid:
+            kind, known = kind_of(type(owner)), owner.metadata
+            version = kind.api_versions()[0]
+            references = (
+                OwnerReference(api_version=version, kind=kind.name, name=known.name, uid=known.uid, controller=True),
+            )
+        metadata = ObjectMeta(
+            name=name,
+            namespace=namespace,
+            labels=self.labels,
+            annotations=self.annotations,
+            owner_references=references,
+        )
+        return ResourceClaim(metadata=metadata, spec=self.spec)
 
 
 def without_plugin_requests(claim: ResourceClaim, plugin_classes: Collection[str]) -> ResourceClaim:

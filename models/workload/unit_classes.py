@@ -438,10 +438,10 @@ class ClaimShapeResolver:
         """The claims that a pod shares with whoever names them too, each once: by name, or as those of its PodGroup."""
         if not spec.resource_claims:
             return []
-        named = (
-            entry.resource_claim_name or self._group_claim_name(namespace, spec, entry)
-            for entry in spec.resource_claims
-        )
+        named: Iterable[str | None] = [entry.resource_claim_name for entry in spec.resource_claims]
+        if spec.scheduling_group is not None:
+            pairs = zip(named, spec.resource_claims, strict=True)
+            named = (name or self._group_claim_name(namespace, spec, entry) for name, entry in pairs)
         return list(dict.fromkeys((namespace, name) for name in named if name))
 
     def _group_claim_name(self, namespace: str, spec: PodSpec, entry: PodResourceClaim) -> str | None:

@@ -7,24 +7,24 @@ controller would make them. An entry that its PodGroup has, too, is that group's
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ..cluster.cluster import Cluster
 from ..kubernetes import meta
-from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.core import FINISHED_PHASES, Pod, PodResourceClaim, PodSpec
 from ..kubernetes.extensions import constraints_annotation
 from ..kubernetes.kinds import SCHEDULING_GROUP, kind_of
 from ..kubernetes.workloads import PodGroup
 from ..manifests.reader import Manifest
 from ..manifests.writer import RESOURCE_API, is_allocated, model_mapping
-from .requests import EXTENDED_ENTRY, is_extended_claim
+from .requests import EXTENDED_ENTRY, ClaimMaker, is_extended_claim
 
 
 class ClaimRef(msgspec.Struct, frozen=True, eq=False):
@@ -99,7 +99,9 @@ class PodClaims:
         self._by_owner = claims_by_owner(cluster.claims)
         self._of_groups: dict[tuple[meta.ObjectKey, str], ClaimRef] = {}
         # What claims made from a template for entries of one name have in common.
-        self._makers: dict[tuple[meta.ObjectKey, str], _ClaimMaker] = {}
+        self._makers: dict[tuple[meta.ObjectKey, str], ClaimMaker] = {}
+        self._makers_by_entries: dict[tuple[str, Sequence[PodResourceClaim]], Sequence[_EntryMaker]] = {}
+        self._latest: tuple[PodSpec | None, str, Sequence[_EntryMaker]] = None, "", ()
         self._taken: dict[str, set[str]] = defaultdict(set)
         for namespace, name in cluster.claims:
             self._taken[namespace].add(name)
@@ -111,6 +113,9 @@ class PodClaims:
         """
         if not pod.spec.resource_claims:
             return ()
+        makers = self._makers_of(pod)
+        if makers:
+            return tuple([self._made(pod, namespace, entry, maker) for namespace, entry, maker in makers])
         known = {status.name: status for status in (pod.status.resource_claim_statuses if pod.status else None) or ()}
         grouped = pod.spec.scheduling_group is not None
         found = []
@@ -130,6 +135,29 @@ class PodClaims:
             once.setdefault(ref.key, ref)
         return tuple(once.values())
 
+    def _makers_of(self, pod: Pod) -> Sequence[_EntryMaker]:
+        """What makes the claims of a pod all of whose entries name templates, where there are no claims yet."""
+        spec, status = pod.spec, pod.status
+        is_new = status is None or not status.resource_claim_statuses
+        if self._cluster.claims or not is_new or spec.scheduling_group is not None:
+            return ()
+        # Copies of a pod have one spec, and most others have the entries of one.
+        namespace = meta.key_of(pod.metadata)[0]
+        if self._latest[0] is not spec or self._latest[1] != namespace:
+            key = namespace, spec.resource_claims or ()
+            if key not in self._makers_by_entries:
+                self._makers_by_entries[key] = self._entry_makers(*key)
+            self._latest = spec, namespace, self._makers_by_entries[key]
+        return self._latest[2]
+
+    def _entry_makers(self, namespace: str, entries: Sequence[PodResourceClaim]) -> Sequence[_EntryMaker]:
+        keys = [(namespace, entry.resource_claim_template_name or "") for entry in entries]
+        if any(entry.resource_claim_name for entry in entries) or len({one.name for one in entries}) < len(entries):
+            return ()
+        if not all(key in self._templates for key in keys):
+            return ()
+        return [(namespace, entry, self._maker(key, entry)) for key, entry in zip(keys, entries, strict=True)]
+
     def existing(self, key: meta.ObjectKey, entry: str = "") -> ClaimRef:
         """A claim by its name."""
         claim = self._cluster.claims.get(key)
@@ -138,6 +166,8 @@ class PodClaims:
 
     def extended_claim_of(self, pod: Pod) -> tuple[ClaimRef, ...]:
         """The claim that was made for the pod's extended resources, if there is one."""
+        if pod.status is None and not self._cluster.claims:
+            return ()
         name = made_extended_claim(self._cluster, pod)
         return (self.existing((meta.key_of(pod.metadata)[0], name), EXTENDED_ENTRY),) if name else ()
 
@@ -223,11 +253,19 @@ class PodClaims:
         if template is None:
             name = generated_claim_name(owner.metadata.name, entry.name, self._taken[namespace])
             return ClaimRef(namespace, name, None, entry.name, True, problem=template_not_found(key))
-        name = self._take_name(namespace, owner.metadata.name, entry.name)
+        return self._made(owner, namespace, entry, self._maker(key, entry))
+
+    def _maker(self, key: meta.ObjectKey, entry: PodResourceClaim) -> ClaimMaker:
         maker = self._makers.get((key, entry.name))
         if maker is None:
-            manifest = self._cluster.manifest(ResourceClaimTemplate, key)
-            maker = self._makers[key, entry.name] = _ClaimMaker.of(template, entry.name, manifest)
+            template, manifest = self._templates[key], self._cluster.manifest(ResourceClaimTemplate, key)
+            maker = self._makers[key, entry.name] = ClaimMaker.of(
+                template, _generated_annotations(template, entry.name), manifest
+            )
+        return maker
+
+    def _made(self, owner: Pod | PodGroup, namespace: str, entry: PodResourceClaim, maker: ClaimMaker) -> ClaimRef:
+        name = self._take_name(namespace, owner.metadata.name, entry.name)
         return ClaimRef(namespace, name, maker.claim(owner, namespace, name), entry.name, True, maker.manifest)
 
 
@@ -367,44 +405,8 @@ def _generated_annotations(template: ResourceClaimTemplate, entry: str) -> dict[
     return {**constraints_annotation(template.metadata), **own, POD_CLAIM_ANNOTATION: entry}
 
 
-class _ClaimMaker(NamedTuple):
-    """Makes the claims of entries of one name from a template: its spec and labels; equal annotations are one mapping.
-
-    The owner is the pod or its PodGroup. Its reference needs its uid; for one that is not in a cluster yet there is
-    none.
-    """
-
-    spec: ResourceClaimSpec
-    labels: dict[str, str] | None
-    annotations: dict[str, str]
-    manifest: Manifest | None
-
-    @classmethod
-    def of(cls, template: ResourceClaimTemplate, entry: str, manifest: Manifest | None) -> _ClaimMaker:
-        """Read a template for entries of this name."""
-        copied = template.spec.metadata
-        annotations = _generated_annotations(template, entry)
-        return cls(template.spec.spec, copied.labels if copied else None, annotations, manifest)
-
-    def claim(self, owner: Pod | PodGroup, namespace: str, name: str) -> ResourceClaim:
-        """Make the claim of this name."""
-        references = None
-        if owner.metadata.uid:
-            kind, known = kind_of(type(owner)), owner.metadata
-            version = kind.api_versions()[0]
-            references = (
-                meta.OwnerReference(
-                    api_version=version, kind=kind.name, name=known.name, uid=known.uid, controller=True
-                ),
-            )
-        metadata = meta.ObjectMeta(
-            name=name,
-            namespace=namespace,
-            labels=self.labels,
-            annotations=self.annotations,
-            owner_references=references,
-        )
-        return ResourceClaim(metadata=metadata, spec=self.spec)
+_EntryMaker = tuple[str, PodResourceClaim, ClaimMaker]
+"""What makes the claim of an entry of pods in a namespace."""
 
 
 def generated_claim_manifest(claim: ResourceClaim, api_version: str, spec: Any) -> dict[str, Any]:

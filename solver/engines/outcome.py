@@ -420,7 +420,10 @@ class ClaimConsumers:
         if key not in self._named:
             refs = planned.unit.claims if planned.unit.pod is not None else ()
             self._named[key] = tuple(ref for ref in refs if ref.entry and not ref.generated and not ref.group)
-        named, name = self._named[key], planned.unit.name if self._named[key] else ""
+        named = self._named[key]
+        if not named:
+            return []
+        name = planned.unit.name
         for ref in named:
             if ref.key not in self._pods:
                 there = (ref.claim.status.reserved_for or ()) if ref.claim and ref.claim.status else ()

@@ -18,7 +18,7 @@ from ...models.kubernetes import claims as claim_types
 from ...models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
-from ...models.kubernetes.slices import Device
+from ...models.kubernetes.slices import Device, ResourceSliceSpec
 from ...models.results.common import SoftEntry
 from ...problem.conditions import penalty
 from ...problem.messages import FatalError, Placeholder, claim_text
@@ -57,6 +57,8 @@ class ResultBuilder:
     def __init__(self, gates: FeatureGates, seed: int) -> None:
         self._gates = gates
         self._seed = seed
+        # The stable variant has never heard of devices that bind to a node.
+        self._binding = gates.variant != "stable"
         # Equal claims, and claims on one node, come one after another: they share what is made for them.
         self._latest_selector: tuple[str, NodeSelector | None] = "", None
         self._configurations: dict[tuple[int, int, tuple[int, ...]], _Configuration] = {}
@@ -70,6 +72,8 @@ class ResultBuilder:
     ) -> tuple[claim_types.AllocationResult, ...]:
         """Build the allocations of all claims, in their order. Raises ``FatalError`` (RES-7)."""
         taken = [TakenDevice(asks[pick.demand], view.devices[pick.device]) for pick in picks]
+        if len(claims) == 1:
+            return (self._claim(claims[0], 0, taken, asks, view),)
         return tuple(
             self._claim(claim, number, [device for device in taken if device.ask.claim == number], asks, view)
             for number, claim in enumerate(claims)
@@ -99,7 +103,7 @@ class ResultBuilder:
         asks: Sequence[ResolvedRequest],
     ) -> tuple[claim_types.DeviceAllocationConfiguration, ...] | None:
         """The entries of classes and the claim; it depends on nothing else of the claim than its spec."""
-        key = id(claim.spec), number, tuple([id(device.ask) for device in taken])
+        key = id(claim.spec), number, tuple([id(ask) for ask, _ in taken])
         known = self._configurations.get(key)
         if known is None or known.spec is not claim.spec or known.asks is not asks:
             chosen = {device.ask for device in taken}
@@ -114,12 +118,10 @@ class ResultBuilder:
 
     def _node_selector(self, number: int, taken: Sequence[TakenDevice], node: str) -> NodeSelector | None:
         """The nodes where the devices can be used: one object for all claims that are tied to one node."""
-        # The stable variant has never heard of devices that bind to a node.
-        binding = self._gates.variant != "stable"
         tied = bool(taken) and bool(node_selection_of(taken[0].device).node_name)
         if tied and self._latest_selector[0] == node:
             return self._latest_selector[1]
-        selector = combined_node_selector(number, [device.device for device in taken], node, binding)
+        selector = combined_node_selector(number, [device.device for device in taken], node, self._binding)
         if tied:
             self._latest_selector = node, selector
         return selector
@@ -130,7 +132,7 @@ class ResultBuilder:
         ask, device = taken.ask, taken.device.device
         driver, pool, name = taken.device.id
         request = f"{ask.request}/{ask.subrequest}" if ask.subrequest else ask.request
-        if self._is_plain(taken):
+        if _is_plain(ask.spec, device, taken.device.slice.spec):
             return claim_types.DeviceRequestAllocationResult(request=request, driver=driver, pool=pool, device=name)
         binding = self._gates.binding_conditions
         shared = self._gates.consumable_capacity and device.allow_multiple_allocations
@@ -150,17 +152,17 @@ class ResultBuilder:
             skip_node_operations=skipped or None,
         )
 
-    def _is_plain(self, taken: TakenDevice) -> bool:
-        """Whether a result has nothing but the names of request and device, as nearly all have."""
-        ask, device = taken.ask, taken.device.device
-        return not (
-            ask.admin
-            or ask.spec.tolerations
-            or device.binding_conditions
-            or device.binding_failure_conditions
-            or device.allow_multiple_allocations
-            or taken.device.slice.spec.skip_node_operations
-        )
+
+def _is_plain(requested: claim_types.RequestSpec, device: Device, published: ResourceSliceSpec) -> bool:
+    """Whether a result has nothing but the names of request and device, as nearly all have."""
+    return not (
+        requested.tolerations
+        or device.binding_conditions
+        or device.binding_failure_conditions
+        or device.allow_multiple_allocations
+        or published.skip_node_operations
+        or (isinstance(requested, claim_types.ExactDeviceRequest) and requested.admin_access)
+    )
 
 
 def share_id(seed: int, claim: claim_types.ResourceClaim, position: int, device: DeviceId) -> str:

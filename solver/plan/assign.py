@@ -20,9 +20,8 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import ProofKind
-from ...models.results.plan import CoveredGroup, PlanStage, plan_stage
+from ...models.results.plan import PlanStage, display_number, plan_stage
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.gangs import covered_amounts
 from ...models.workload.node_room import plugin_classes
 from ...models.workload.preferences import preference_score
 from ...models.workload.quota import Admissions
@@ -33,7 +32,7 @@ from ..engines.result import ResultBuilder
 from .build import PlanInstance, PlanRequest
 from .build.departures import Home
 from .build.nodes import PlanNodeClass, with_bought_nodes
-from .build.objectives import Goal, display_number
+from .build.objectives import Goal
 from .build.preferences import PREFERENCES, placed_pods, soft_rules
 from .build.quota_admission import pod_sets_by_workload
 from .build.quota_stages import QUOTA_STAGES
@@ -50,10 +49,11 @@ from .outcome import (
     PlanStatistics,
     ReasonsByUnit,
     UnplacedUnitOutcome,
+    covered_groups,
     planned_nodes,
     unknown_rooms,
 )
-from .pricing.bundle import SPREAD, Bundle, BundleUnit, Picks
+from .pricing.bundle import SPREAD, BundleUnit, Picks
 from .pricing.search_order import first_in_search_order
 from .quota_ledger import QuotaLedger
 from .quota_outcome import planned_quota
@@ -92,9 +92,12 @@ def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
         bundle = instance.pricer.bundle(column)
         if column.node_class not in instance.pricer.linear.devices:
             bundle = first_in_search_order(instance.questions[column.node_class], bundle)
+        pairs = zip(instance.questions[node.index].units, bundle.copies, strict=True)
+        # Where running pods may stay, units without copies count, too.
+        own = [(unit, copies) for unit, copies in pairs if copies or instance.homes]
         for _ in range(times):
             here = staying.get((node.index, numbers[node.index]), {})
-            assignment = list(_node_slots(instance, node, numbers[node.index], bundle, waiting, here))
+            assignment = list(_node_slots(instance, node, numbers[node.index], own, waiting, here))
             if assignment or instance.homes:
                 numbers[node.index] += 1
                 found += assignment
@@ -137,13 +140,12 @@ def _node_slots(
     instance: PlanInstance,
     node: PlanNodeClass,
     number: int,
-    bundle: Bundle,
+    pairs: Sequence[tuple[BundleUnit, Sequence[Picks]]],
     waiting: Mapping[int, deque[ColocatedUnits]],
     staying: Mapping[int, Sequence[int]],
 ) -> Iterator[Slot]:
-    question, homes = instance.questions[node.index], instance.homes
+    homes = instance.homes
     spare = homes.free_devices(node.index, staying) if homes else None
-    pairs = list(zip(question.units, bundle.copies, strict=True))
     claims = {
         unit.provides: (instance.roles[unit.index].unit_class, own[0], _admin_demands(unit))
         for unit, own in pairs
@@ -202,27 +204,36 @@ class SlotAllocator:
             for place, planned in zip(slot.units.positions, slot.units.units, strict=True):
                 yield place, (node, tuple((ref, held[ref.key]) for ref in planned.unit.requested_claims))
             return
-        made = self._made(slot, node)
-        for place, planned in zip(slot.units.positions, slot.units.units, strict=True):
-            own = [made.pop(ref.key) for ref in planned.unit.requested_claims if ref.key in made]
-            yield place, (node, tuple(own))
-
-    def _made(self, slot: Slot, node: Node) -> dict[ObjectKey, tuple[ClaimRef, AllocationResult]]:
+        view, own = self.views.of(node, slot.node_class.visible), (slot.unit_class, slot.picks, slot.admin)
+        parts = (own, *slot.claims)
+        dealt = self._dealt(parts, view) if self._free and not slot.looks else {}
+        if len(slot.units.units) == 1 and not (slot.claims or slot.units.apart or slot.unit_class.shared):
+            # Most slots have one unit, with claims of its own.
+            yield slot.units.positions[0], (node, self._built(*own[:2], slot.units.unallocated_claims, view, dealt))
+            return
         made: dict[ObjectKey, tuple[ClaimRef, AllocationResult]] = {}
-        view = self.views.of(node, slot.node_class.visible)
-        own = (slot.unit_class, slot.picks, slot.admin)
-        dealt = self._dealt([own, *slot.claims], view) if self._free and not slot.looks else {}
-        for unit_class, picks, _ in (own, *slot.claims):
+        for unit_class, picks, _ in parts:
             requested = (unit_class.shared,) if unit_class.shared else slot.units.unallocated_claims
-            if not requested:
-                continue
-            claims = [ref.claim for ref in requested if ref.claim is not None]
-            if dealt:
-                picks = tuple(replace(pick, device=dealt.get(pick.device, pick.device)) for pick in picks)
-            requests = self._requests(unit_class, view)
-            found = self.builder.build(claims, requests, picks, view)
-            made.update((ref.key, (ref, allocation)) for ref, allocation in zip(requested, found, strict=True))
-        return made
+            made.update((pair[0].key, pair) for pair in self._built(unit_class, picks, requested, view, dealt))
+        for place, planned in zip(slot.units.positions, slot.units.units, strict=True):
+            mine = [made.pop(ref.key) for ref in planned.unit.requested_claims if ref.key in made]
+            yield place, (node, tuple(mine))
+
+    def _built(
+        self,
+        unit_class: UnitClass,
+        picks: Picks,
+        requested: Sequence[ClaimRef],
+        view: NodeView,
+        dealt: Mapping[int, int],
+    ) -> Allocations:
+        if not requested:
+            return ()
+        claims = [ref.claim for ref in requested if ref.claim is not None]
+        if dealt:
+            picks = tuple(replace(pick, device=dealt.get(pick.device, pick.device)) for pick in picks)
+        found = self.builder.build(claims, self._requests(unit_class, view), picks, view)
+        return tuple(zip(requested, found, strict=True))
 
     def _requests(self, unit_class: UnitClass, view: NodeView) -> Sequence[ResolvedRequest]:
         key = unit_class, view.shape
@@ -390,25 +401,8 @@ def build_plan_outcome(
         statistics=statistics,
         notices=(*unknown_rooms(nodes, request.queue, buys=request.catalogue is not None), *request.earlier.notices),
         quota=planned_quota(request.quota, request.queue, assignment.admissions, reasons) if request.quota else None,
-        coverage=tuple(_covered_groups(request, assignment)),
+        coverage=tuple(covered_groups(request.queue, assignment.assigned)),
     )
-
-
-def _covered_groups(request: PlanRequest, assignment: PlanAssignment) -> Iterator[CoveredGroup]:
-    """What the plan comes to in each coverage group of the queue."""
-    sets = ((place, planned.unit_set) for place, planned in enumerate(request.queue))
-    pairs = [(one, place in assignment.assigned) for place, one in sets if one.gang is not None and one.gang.demand]
-    members, placed = Counter(one.gang for one, _ in pairs), Counter(one.gang for one, is_placed in pairs if is_placed)
-    for gang, amount in covered_amounts(pairs).items():
-        demand, covered = (display_number(Fraction(one)) for one in (gang.demand or 0, amount))
-        yield CoveredGroup(
-            namespace=gang.namespace,
-            name=gang.name,
-            demand=demand,
-            covered=covered,
-            members=members[gang],
-            units=placed[gang],
-        )
 
 
 def _counted_again(request: PlanRequest, assignment: PlanAssignment, goal: Goal, result: StageResult) -> StageResult:

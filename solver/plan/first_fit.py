@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from random import Random
 
-from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
-from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.gangs import in_one_domain, is_whole
 from ...models.workload.group_trees import torn_groups
-from ...models.workload.node_room import DeviceBudgets, remaining_allocatable, subtract_requests
+from ...models.workload.node_room import remaining_allocatable
 from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang, UnitSet
 from ...models.workload.units import ClaimRef, unallocated_claims
@@ -36,6 +34,7 @@ from .node_states import (
     UnitRequirements,
     allocate_claims,
 )
+from .node_survey import subtract_placed
 from .outcome import PlannedUnitOutcome
 from .pod_ledger import ledger_beside
 
@@ -233,23 +232,6 @@ def remaining_beside(
     rooms = remaining_allocatable(session.cluster, session.gates)
     subtract_placed(rooms, session.cluster, session.gates, queue, placed)
     return state, rooms
-
-
-def subtract_placed(
-    rooms: Mapping[str, Requests | None],
-    cluster: Cluster,
-    gates: FeatureGates,
-    queue: Sequence[QueuedUnit],
-    placed: Mapping[int, tuple[str, Iterable[tuple[ClaimRef, AllocationResult]]]],
-) -> None:
-    """Take out of rooms what placed units and their devices take; these are nodes and allocations, by position."""
-    budgets = DeviceBudgets(cluster, gates)
-    counts = bool(budgets.devices.devices)
-    made = {ref.key: allocation for _, own in placed.values() for ref, allocation in own} if counts else {}
-    for position, (name, _) in placed.items():
-        subtract_requests(rooms.get(name), queue[position].unit_set.shape.requests)
-        if counts:
-            subtract_requests(rooms.get(name), budgets.taken(queue[position].unit, made))
 
 
 class SequentialScheduler:

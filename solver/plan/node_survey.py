@@ -6,10 +6,11 @@ So that a large cluster stays cheap, only the largest node classes are screened.
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 
 import msgspec
 from msgspec.structs import replace
@@ -19,15 +20,17 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim, Resourc
 from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.extensions import CallerConstraint, annotated_entries
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import ObjectKey
+from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import Status
+from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_resources import NodeResourceError
-from ...models.workload.node_room import ROOM, DeviceBudgets, has_room, missing_resources
-from ...models.workload.requests import Requests, effective_requests
-from ...models.workload.units import Unit, allocation_of
+from ...models.workload.node_room import ROOM, DeviceBudgets, has_room, missing_resources, subtract_requests
+from ...models.workload.requests import Requests, effective_requests, sum_requests
+from ...models.workload.unit_classes import UnitShape
+from ...models.workload.units import ClaimRef, Unit, allocation_of
 from ...problem.messages import check_deadline, claim_text
-from ...problem.node_classes import group_equal_largest_first, node_class_key
-from ...problem.node_state import AllocatedState
+from ...problem.node_classes import group_equal, node_class_key
+from ...problem.node_state import AllocatedState, ClaimAllocation
 from ...problem.requests import VisibleAttributes
 from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
 from ..allocate.placement import ask_within
@@ -101,7 +104,7 @@ class NodeScreening:
         given: Sequence[CallerConstraint] = (),
     ) -> None:
         self.deadline = deadline
-        self.devices_are_local = all(slice_.spec.node_name for slice_ in cluster.slices)
+        self.devices_are_local = _have_own_pools(cluster)
         nodes = cluster.nodes.items()
         self.nodes: Sequence[Node] = [node for name, node in nodes if usable is None or name in usable]
         self._names = [node.metadata.name for node in self.nodes]
@@ -128,12 +131,12 @@ class NodeScreening:
     def screen(self, demand: UnitDemand, state: RemainingResources, among: Sequence[int]) -> ScreeningResult:
         """Look at these nodes. Raises ``SelectorError``."""
         found = ScreeningResult()
-        split: dict[bool, list[int]] = {False: [], True: []}
+        split: dict[bool, list[list[int]]] = {False: [], True: []}
         lacks = self.lacks(demand, state)
-        for position in among:
-            split[lacks(position)].append(position)
+        for own in self.equal_nodes(state, among):
+            split[lacks(own[0])].append(own)
         for lacks_room, kept in ((False, found.with_room), (True, found.without_room)):
-            groups = self.node_classes(demand, state, split[lacks_room])
+            groups = self._merged(demand, state, split[lacks_room])
             kept += [ScreenedNodes(own, self.attempt(demand, state, own[0])) for own in groups[:MOST_NODE_CLASSES]]
             found.is_truncated |= len(groups) > MOST_NODE_CLASSES or any(kind.is_undecided for kind in kept)
         return found
@@ -167,10 +170,21 @@ class NodeScreening:
             found = state.open[demand.key] = sorted(node for own in kept for node in own)
         return found
 
+    def equal_nodes(self, state: RemainingResources, among: Iterable[int]) -> list[list[int]]:
+        """Group nodes that are equal in this state, in the order of their positions, which is that of ``among``."""
+        names, equivalence = self._names, state.equivalence
+        return group_equal(among, lambda position: equivalence.get(names[position], names[position]))
+
     def node_classes(self, demand: UnitDemand, state: RemainingResources, among: Iterable[int]) -> list[list[int]]:
         """Group nodes with equal devices, the largest classes first. Raises ``SelectorError``."""
+        return self._merged(demand, state, self.equal_nodes(state, among))
+
+    def _merged(
+        self, demand: UnitDemand, state: RemainingResources, groups: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """Merge groups of equal nodes that have equal devices for a demand, as ``node_classes`` has them."""
         if not demand.claims:
-            nodes = list(among)
+            nodes = sorted(chain.from_iterable(groups))
             return [nodes] if nodes else []
         visible = self._engine.compiler.question(demand.claims).visible
         known = state.keys.setdefault(visible, {})
@@ -180,6 +194,7 @@ class NodeScreening:
             name = self.name(position)
             equivalence = state.equivalence.get(name, name)
             if equivalence not in known:
+                state.allocated_state.look_at(name)
                 view = self._engine.compiler.views.of(self.nodes[position], visible)
                 seen = node_class_key(view, state.allocated_state.in_use(view))
                 # How much devices may take is decided by the room, too.
@@ -188,7 +203,8 @@ class NodeScreening:
                 known[equivalence] = self._numbers.setdefault(whole, len(self._numbers))
             return known[equivalence]
 
-        return group_equal_largest_first(among, key)
+        merged = group_equal(groups, lambda own: key(own[0]))
+        return [sorted(chain.from_iterable(own)) for own in sorted(merged, key=lambda own: -sum(map(len, own)))]
 
     def attempt(self, demand: UnitDemand, state: RemainingResources, position: int) -> NodeResult:
         """Look for devices on one node; it is not decided any more once the solver has worked enough."""
@@ -198,6 +214,7 @@ class NodeScreening:
         if self._engine.decider.counts.work > TOTAL_SCREENING_WORK:
             return _UNDECIDED
         node, unit = self.nodes[position], demand.unit
+        state.allocated_state.look_at(node.metadata.name)
         held = {ref.key: made for ref in unit.claims if (made := allocation_of(ref)) is not None}
         ask = partial(self._engine.allocate_on, node, demand.claims, state.allocated_state, self.deadline)
         room = state.room_by_node.get(node.metadata.name)
@@ -215,6 +232,7 @@ class NodeScreening:
         view = self._engine.compiler.view(self.nodes[position], question)
         problem = self._engine.compiler.problem(question, view.shape)
         meant = {number for demand in problem.demands for number in demand.candidates}
+        state.allocated_state.look_at(self.name(position))
         usage = state.allocated_state.usage
         held = [(number, hold.claim) for number, device in enumerate(view.devices) for hold in usage.holds(device.id)]
         return dict(Counter(claim for number, claim in held if number in meant) or Counter(claim for _, claim in held))
@@ -232,6 +250,56 @@ class NodeScreening:
             for position in kind.nodes:
                 failed.add(position, kind.attempt)
         return failed
+
+
+def _have_own_pools(cluster: Cluster) -> bool:
+    """Whether surely no pool is seen by two nodes."""
+    homes: dict[PoolId, str] = {}
+    specs = (slice_.spec for slice_ in cluster.slices)
+    return all(
+        one.node_name and homes.setdefault((one.driver, one.pool.name), one.node_name) == one.node_name for one in specs
+    )
+
+
+def allocated_by_plan(
+    cluster: Cluster, gates: FeatureGates, placed: Iterable[tuple[str, Iterable[tuple[ClaimRef, AllocationResult]]]]
+) -> tuple[dict[ObjectKey, AllocationResult], AllocatedState]:
+    """What a plan allocates, which is given by nodes, and the state that it leaves."""
+    by_node: dict[str, list[ClaimAllocation]] = defaultdict(list)
+    for name, own in placed:
+        by_node[name] += [(ref.key, allocation) for ref, allocation in own]
+    made = dict(chain.from_iterable(by_node.values()))
+    if _have_own_pools(cluster):
+        # Of equal nodes one is looked at.
+        return made, AllocatedState(cluster.usage(gates), by_node)
+    state = AllocatedState(cluster.usage(gates))
+    state.commit(made.items())
+    return made, state
+
+
+def subtract_placed(
+    rooms: Mapping[str, Requests | None],
+    cluster: Cluster,
+    gates: FeatureGates,
+    queue: Sequence[QueuedUnit],
+    placed: Mapping[int, tuple[str, Iterable[tuple[ClaimRef, AllocationResult]]]],
+) -> None:
+    """Take out of rooms what placed units and their devices take; these are nodes and allocations, by position."""
+    budgets = DeviceBudgets(cluster, gates)
+    counts = bool(budgets.devices.devices)
+    made = {ref.key: allocation for _, own in placed.values() for ref, allocation in own} if counts else {}
+    by_node: dict[str, list[UnitShape]] = defaultdict(list)
+    for position, (name, _) in placed.items():
+        by_node[name].append(queue[position].unit_set.shape)
+        if counts:
+            subtract_requests(rooms.get(name), budgets.taken(queue[position].unit, made))
+    # What equal units take together is added up once.
+    known: dict[tuple[int, ...], Requests] = {}
+    for name, shapes in by_node.items():
+        key = tuple(map(id, shapes))
+        if key not in known:
+            known[key] = sum_requests(shape.requests for shape in shapes)
+        subtract_requests(rooms.get(name), known[key])
 
 
 RoomByNode = Mapping[str, Requests | None]
@@ -280,7 +348,9 @@ class RemainingResources:
 
     def without(self, claims: Iterable[ObjectKey]) -> RemainingResources:
         """With what these claims hold free again."""
-        return RemainingResources(AllocatedState(self.allocated_state.usage.without(claims)), self.room_by_node)
+        state = self.allocated_state.copied()
+        state.release(claims)
+        return RemainingResources(state, self.room_by_node)
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -340,3 +410,9 @@ class UnitDemand:
 def unit_demand(unit: Unit, made: Mapping[ObjectKey, AllocationResult], uncounted: Collection[str]) -> UnitDemand:
     """Return the demand of a unit; ``made`` is what the plan allocates, ``uncounted`` as in ``device_resources``."""
     return UnitDemand(unit, effective_requests(unit.pod.spec, uncounted) if unit.pod else {}).after(made)
+
+
+def share_claims(members: Sequence[UnitDemand]) -> bool:
+    """Whether some claim is of several members, so that where one goes says what is left for others."""
+    keys = [ref.key for one in members for ref in one.unit.claims]
+    return len(set(keys)) < len(keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,7 +19,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
+from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import ProofKind, Reason
 from ...models.results.plan import (
     CoveredGroup,
@@ -32,8 +32,10 @@ from ...models.results.plan import (
     QueueUsage,
     ShadowPrice,
     StageDuals,
+    display_number,
 )
 from ...models.workload.expansion import QueuedUnit
+from ...models.workload.gangs import covered_amounts
 from ...models.workload.node_room import unknown_room_notices
 from ...models.workload.pod_sets import Look, looking
 from ...models.workload.queue import GroupSelection
@@ -355,9 +357,11 @@ def planned_nodes(
         name, pool = slice_.spec.node_name, (slice_.spec.driver, slice_.spec.pool.name)
         if name and slice_.spec.pool.generation == newest[pool]:
             homes[pool].update(dict.fromkeys([device.name for device in slice_.spec.devices or ()], name))
-    held = _held_devices(cluster, (allocation for _, made in assigned for _, allocation in made))
     own = Counter(chain.from_iterable(devices.values() for devices in homes.values()))
-    used = Counter([homes[one[:2]].get(one[2], "") for one in held if one[:2] in homes])
+    used: Counter[str] = Counter()
+    for pool, names in _held_devices(cluster, (allocation for _, made in assigned for _, allocation in made)).items():
+        there = homes.get(pool, {})
+        used.update([there.get(name, "") for name in names])
     listed = [name for name in cluster.nodes if name not in templates] + list(templates)
     return tuple(
         PlannedNode(
@@ -372,12 +376,33 @@ def planned_nodes(
     )
 
 
-def _held_devices(cluster: Cluster, made: Iterable[AllocationResult]) -> set[DeviceId]:
-    """The devices that are held."""
+def covered_groups(queue: Sequence[QueuedUnit], assigned: Container[int]) -> Iterator[CoveredGroup]:
+    """What the units with nodes come to in each coverage group of a queue; these are ``assigned``, by position."""
+    sets = ((place, planned.unit_set) for place, planned in enumerate(queue))
+    pairs = [(one, place in assigned) for place, one in sets if one.gang is not None and one.gang.demand]
+    members, placed = Counter(one.gang for one, _ in pairs), Counter(one.gang for one, is_placed in pairs if is_placed)
+    for gang, amount in covered_amounts(pairs).items():
+        demand, covered = (display_number(Fraction(one)) for one in (gang.demand or 0, amount))
+        yield CoveredGroup(
+            namespace=gang.namespace,
+            name=gang.name,
+            demand=demand,
+            covered=covered,
+            members=members[gang],
+            units=placed[gang],
+        )
+
+
+def _held_devices(cluster: Cluster, made: Iterable[AllocationResult]) -> Mapping[PoolId, set[str]]:
+    """The devices that are held, by pools."""
     claims = (claim.status for claim in cluster.claims.values())
-    held = [status.allocation for status in claims if status is not None and status.allocation is not None]
-    results = (one for allocation in chain(held, made) for one in allocation.devices.results or ())
-    return {(one.driver, one.pool, one.device) for one in results if not one.admin_access}
+    before = [status.allocation for status in claims if status is not None and status.allocation is not None]
+    found: dict[PoolId, set[str]] = defaultdict(set)
+    for allocation in chain(before, made):
+        for one in allocation.devices.results or ():
+            if not one.admin_access:
+                found[one.driver, one.pool].add(one.device)
+    return found
 
 
 def check_plan(

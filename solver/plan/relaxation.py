@@ -209,7 +209,8 @@ def least_missing(
     # Shares as whole numbers: fractions take far longer. An overdrawn node lacks what is not asked for, too.
     asked = {name: max(1, amount) for name, amount in demand.requests.items()}
     parts = {name: lcm(*asked.values()) // amount for name, amount in asked.items()}
-    listed = ((node, state.missing(screening.name(node), demand.requests)) for node in nodes)
+    firsts = (own[0] for own in screening.equal_nodes(state, sorted(nodes)))
+    listed = ((node, state.missing(screening.name(node), demand.requests)) for node in firsts)
     return min(listed, key=lambda one: (sum(amount * parts[name] for name, amount in one[1].items()), one[0]))
 
 

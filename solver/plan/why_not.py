@@ -35,8 +35,17 @@ from ...problem.node_state import AllocatedState
 from ..engines.outcome import missing_reference_reasons
 from .assign import PlanAssignment
 from .build import PlanRequest
-from .first_fit import subtract_placed
-from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
+from .node_survey import (
+    NodeScreening,
+    RemainingResources,
+    RoomByNode,
+    ScreeningResult,
+    UnitDemand,
+    allocated_by_plan,
+    share_claims,
+    subtract_placed,
+    unit_demand,
+)
 from .outcome import ReasonsByUnit, SharedReasons
 from .pod_ledger import MESSAGES, has_pod_rules, ledger_beside
 from .relaxation import UnplacedRelaxationSearch, shortage_reasons
@@ -85,11 +94,9 @@ def unplaced_reasons(
 
     def reasons() -> Iterator[tuple[Reason, ...]]:
         check_deadline(deadline)
-        made = {ref.key: allocation for _, pairs in assigned.values() for ref, allocation in pairs}
-        allocated_state = AllocatedState(cluster.usage(gates))
-        allocated_state.commit(made.items())
-        rooms = remaining_allocatable(cluster, gates)
         placed = {position: (node.metadata.name, own) for position, (node, own) in assigned.items()}
+        made, allocated_state = allocated_by_plan(cluster, gates, placed.values())
+        rooms = remaining_allocatable(cluster, gates)
         subtract_placed(rooms, cluster, gates, queue, placed)
         explainer = UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence, deadline, given)
         ledger = None
@@ -327,7 +334,7 @@ class UnplacedExplainer:
             message = "the gang fits before the plan: the queue took its places"
         yield Reason(OUTBID, "", message)
         search = UnplacedRelaxationSearch(self._screening, fit.first_unplaced, fit.state, among, self._gates)
-        if not _share_claims(demands):
+        if not share_claims(demands):
             # Gangs with equal members leave equal states, in which the same changes of a pod help.
             search.known, search.key = after.pod_changes, (tuple(one.key for one in demands), among)
         yield from search.relaxations(screened)
@@ -367,12 +374,6 @@ class UnplacedExplainer:
             yield Reason(OUTBID, "", f"it fits {number} before the plan: the queue took them")
         elif suited and not before.is_truncated:
             yield Reason(OUTBID, "", f"it fits none of {plural(suited, 'node')} before the plan, either")
-
-
-def _share_claims(members: Sequence[UnitDemand]) -> bool:
-    """Whether some claim is of several members, so that where one goes says what is left for others."""
-    keys = [ref.key for one in members for ref in one.unit.claims]
-    return len(set(keys)) < len(keys)
 
 
 # Values of the label that are tried, those with most nodes first.

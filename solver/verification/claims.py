@@ -99,8 +99,10 @@ class ClaimRules:
         if self._caller_constraints:
             return None
         entries: list[PublishedDevice] = []
+        view: PoolView | None = None
         for result in results:
-            view = self._view(result, context.node)
+            if view is None or result.pool != view.id[1] or result.driver != view.id[0]:
+                view = self._view(result, context.node)
             entry = view.devices.get(result.device) if view is not None and view.trouble is None else None
             if entry is None:
                 return None
@@ -118,15 +120,19 @@ class ClaimRules:
         """Whether devices that a faultless class may have are free, for this node, and recorded as they should be."""
         node, found = context.node, allocation.node_selector
         used = tuple([result.request for result in allocation.devices.results or ()])
-        if len({entry.id for entry in entries}) < len(entries) or not self._taking.are_free(entries, context):
+        if len(entries) > 1 and len({entry.id for entry in entries}) < len(entries):
+            return False
+        if not self._taking.are_free(entries, context):
             return False
         if any(config_findings(reading.answer(used).configs, allocation)):
             return False
-        if any(entry.place.node_name != node.metadata.name for entry in entries):
+        name = node.metadata.name
+        if any(entry.place.node_name != name for entry in entries):
             there = all(reaches(entry.place, node) for entry in entries)
             return there and not any(node_selector_findings(entries, node, found, self._context.gates))
         # Of devices of one node it is the same.
-        if self._selector[0] is not node or self._selector[1] != found:
+        latest, selector = self._selector
+        if latest is not node or (selector is not found and selector != found):
             if any(node_selector_findings(entries, node, found, self._context.gates)):
                 return False
             self._selector = node, found
@@ -179,9 +185,10 @@ class ClaimRules:
     def _view(self, result: DeviceRequestAllocationResult, node: Node) -> PoolView | None:
         """The result's pool as the node sees it, found once."""
         key = result.driver, result.pool, node.metadata.name
-        if key not in self._views:
-            self._views[key] = self._context.inventory.view(key[:2], node)
-        return self._views[key]
+        found = self._views.get(key)
+        if found is None:
+            found = self._views[key] = self._context.inventory.view(key[:2], node)
+        return found
 
     def _all_requests(
         self,
@@ -378,10 +385,13 @@ class MemberClaims:
         self._users: dict[ObjectKey, tuple[str, str]] = {}
         self._of_groups: dict[tuple[str, str], ObjectKey] = {}
 
+    @property
+    def has_groups(self) -> bool:
+        """Whether there are groups; without them there are no findings."""
+        return bool(self._groups)
+
     def findings(self, pod: Pod, claims: Iterable[ResourceClaim]) -> Iterator[Finding]:
         """Yield claims that a pod has in place of its group's, and those of others (PGC-2, PGC-3)."""
-        if not self._groups:
-            return
         namespace, name = key_of(pod.metadata)
         named = pod.spec.scheduling_group.pod_group_name if pod.spec.scheduling_group else None
         group = self._groups.get((namespace, named or ""))

@@ -205,9 +205,12 @@ class ResultDeviceRules:
     def are_free(self, entries: Sequence[PublishedDevice], context: ClaimContext) -> bool:
         """Whether devices that cannot be shared are surely left for a unit (DEV-1, DEV-8); False says nothing."""
         usage, holds = context.usage, self._context.held_devices.holds
-        if any(entry.id in usage.picked or entry.id in usage.shared or holds(entry.id) for entry in entries):
-            return False
+        for entry in entries:
+            if entry.id in usage.picked or entry.id in usage.shared or holds(entry.id):
+                return False
         drawing = [entry for entry in entries if entry.device.consumes_counters] if self._partitioning else ()
+        if not drawing:
+            return True
         views = (self._context.inventory.view(entry.pool_id, context.node) for entry in drawing)
         # What one of them draws counts for the next.
         return len(drawing) < 2 and not any(
@@ -416,9 +419,10 @@ class CounterStock:
                 self._draw(held)
 
     def _draw(self, entry: PublishedDevice) -> None:
+        drawn, declared = self._drawn, self._generation.counters
         for key, amount in entry.consumption:
-            self._drawn[key] += amount
-            if self._drawn[key] > self._generation.counters[key]:
+            drawn[key] += amount
+            if drawn[key] > declared[key]:
                 self._overdrawn.add(key)
 
     def incompatible(self, entry: PublishedDevice, usage: UnitUsage) -> Iterator[Finding]:

@@ -56,9 +56,14 @@ class EqualDevices:
         if positions is None:
             positions = self._seen[names] = self._split(*names)
         seen, others = positions
-        unlike = [position for position in others if not is_plain(values[position])]
+        unlike: tuple[int, ...] = ()
+        # Nearly all are plain; this is asked of each allocated device.
+        for value in [values[position] for position in others]:
+            if value.string is None and not is_plain(value):
+                unlike = tuple(position for position in others if not is_plain(values[position]))
+                break
         counted = [values[position] for position in (*seen, *unlike)]
-        return names, tuple(unlike), _seen_content(device, counted)
+        return names, unlike, _seen_content(device, counted)
 
     def _split(self, driver: str, names: Sequence[str]) -> tuple[list[int], list[int]]:
         """Positions of the attributes that are read, under whichever spelling (CON-2), and of all others."""

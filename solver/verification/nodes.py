@@ -39,8 +39,11 @@ _ENDED = ("Succeeded", "Failed")
 
 def node_findings(pod: Pod, node: Node) -> Iterator[Finding]:
     """Why the node is none for the pod, whatever is left there (NODE-2)."""
-    spec, name = pod.spec, "/".join(key_of(pod.metadata))
-    labels, rules = node.metadata.labels or {}, node.spec
+    spec, rules = pod.spec, node.spec
+    has_rules = rules is not None and (rules.unschedulable or rules.taints)
+    if not (has_rules or spec.node_name or spec.node_selector or spec.affinity):
+        return
+    name, labels = "/".join(key_of(pod.metadata)), node.metadata.labels or {}
     if spec.node_name and spec.node_name != node.metadata.name:
         yield Finding("NODE-2", f"pod {name} is on node {spec.node_name}")
     for key, value in (spec.node_selector or {}).items():
@@ -87,6 +90,9 @@ class NodeLoads:
         self._takes_of: dict[int, tuple[PodSpec, Counter[str]]] = {}
         self._extended_of: dict[int, tuple[PodSpec, Counter[str]]] = {}
         self._offers: dict[str, Counter[str] | None] = {}
+        # By the identities of what pods take, and of what nodes offer; all of these are kept.
+        self._beside_devices: dict[tuple[int, int], Mapping[str, int]] = {}
+        self._sums: dict[tuple[int, ...], Mapping[str, int]] = {}
         # By what is written; read only.
         self._same_offers: dict[bytes, Counter[str] | None] = {}
         self._draws = DeviceDraws(cluster, gates)
@@ -126,11 +132,17 @@ class NodeLoads:
         return next(self._excess(node, needs, needs), None) is None
 
     def _sum_of_needs(self, pods: Iterable[Pod], node: Node) -> Mapping[str, int]:
-        needs: dict[str, int] = {}
-        for pod in pods:
-            for name, amount in self._needs(pod, node).items():
-                needs[name] = needs.get(name, 0) + amount
-        return needs
+        """What pods take of a node together; read only. It is added up once for equal pods."""
+        every = [self._needs(pod, node) for pod in pods]
+        key = tuple(map(id, every))
+        known = self._sums.get(key)
+        if known is None:
+            needs: dict[str, int] = {}
+            for one in every:
+                for name, amount in one.items():
+                    needs[name] = needs.get(name, 0) + amount
+            known = self._sums[key] = needs
+        return known
 
     def _excess(
         self, node: Node, needs: Mapping[str, int], more: Mapping[str, int] | None = None
@@ -159,16 +171,18 @@ class NodeLoads:
         devices = replace(claim.spec.devices, requests=kept)
         return claim if len(kept) == len(asked) else replace(claim, spec=replace(claim.spec, devices=devices))
 
+    def asks_for_devices(self, pod: Pod) -> bool:
+        """Whether a pod that is on no node yet asks for extended resources that classes back."""
+        return bool(self._backed) and not pod.spec.node_name and bool(self._extended(pod))
+
     def device_findings(self, pod: Pod, claims: Iterable[ResourceClaim], node: Node) -> Iterator[Finding]:
         """Extended resources of the pod that are neither the node's nor in a claim.
 
         What became of a pod that is on its node already is not known.
         """
-        if not self._backed or pod.spec.node_name:
+        if not self.asks_for_devices(pod):
             return
         extended = self._extended(pod)
-        if not extended:
-            return
         offered = self._offer_of(node) or Counter()
         wanted = sum(amount for name, amount in extended.items() if offered[name] <= 0)
         requests = (one for claim in claims if _is_extended(claim) for one in claim.spec.devices.requests or ())
@@ -198,8 +212,13 @@ class NodeLoads:
         takes = self._takes(pod)
         if self._backed.isdisjoint(takes):
             return takes
-        offered = self._offer_of(node) or Counter()
-        return {name: n for name, n in takes.items() if name not in self._backed or offered[name] > 0}
+        offered = self._offer_of(node)
+        key = id(takes), id(offered)
+        if key not in self._beside_devices:
+            there = offered or Counter()
+            kept = {name: n for name, n in takes.items() if name not in self._backed or there[name] > 0}
+            self._beside_devices[key] = kept
+        return self._beside_devices[key]
 
     def _extended(self, pod: Pod) -> Counter[str]:
         """What all containers of the pod ask for of resources that classes back."""

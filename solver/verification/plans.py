@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
@@ -163,7 +163,7 @@ def _plan_findings(
     for unit in units:
         if unit.node is not None and unit.node not in cluster.nodes:
             yield Finding("PLAN-NODE", f"{unit_label(unit)} is on node {unit.node}, which is not there")
-        if unit.allocations or (unit.node is not None and unit.unit.problems):
+        if unit.allocations or unit.node is not None:
             yield from claim_findings(unit)
     if order is not None and sorted(order) != [number for number, unit in enumerate(units) if unit.node is not None]:
         yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
@@ -220,10 +220,18 @@ def plan_placements(
 
 
 def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:
-    new = {ref.key for ref, _ in unit.allocations}
-    pairs = [(ref.claim, allocation) for ref, allocation in unit.allocations if ref.claim is not None]
-    earlier = [ref.claim for ref in unit.unit.claims if ref.claim is not None and ref.key not in new]
-    return Placement(cluster.node(unit.node or ""), tuple(pairs), unit.unit.pod, tuple(earlier))
+    pairs = tuple([(ref.claim, allocation) for ref, allocation in unit.allocations if ref.claim is not None])
+    earlier: tuple[ResourceClaim, ...] = ()
+    if not _allocates_all(unit):
+        new = {ref.key for ref, _ in unit.allocations}
+        earlier = tuple(ref.claim for ref in unit.unit.claims if ref.claim is not None and ref.key not in new)
+    return Placement(cluster.node(unit.node or ""), pairs, unit.unit.pod, earlier)
+
+
+def _allocates_all(unit: PlacedUnit) -> bool:
+    """Whether the plan surely allocates each claim of a unit once."""
+    own, given = unit.unit.claims, unit.allocations
+    return len(own) == len(given) < 2 and all(mine is ref for mine, (ref, _) in zip(own, given, strict=True))
 
 
 PlanRules: TypeAlias = tuple[Cluster, FeatureGates, str, Sequence[CallerConstraint]]
@@ -411,7 +419,8 @@ def units_with_plan(units: Iterable[Unit], plan: Iterable[PlacedUnit]) -> list[U
 
 def _differences(unit: PlacedUnit, requested: Unit) -> Iterator[Finding]:
     given = unit.unit
-    if (given.namespace, given.name) != (requested.namespace, requested.name) or given.pod != requested.pod:
+    is_same_pod = given.pod is requested.pod or given.pod == requested.pod
+    if given.name != requested.name or given.namespace != requested.namespace or not is_same_pod:
         yield _another(unit)
     if len(given.claims) != len(requested.claims) or not all(map(_same_claim, given.claims, requested.claims)):
         yield Finding("PLAN-CLAIM", f"{unit_label(unit)} has other claims in the queue")
@@ -448,6 +457,8 @@ def room_findings(
 
 def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:
     """Claims that are allocated without reason, or twice, and placed units with claims that cannot be had."""
+    if unit.node is not None and _allocates_all(unit) and not any(ref.problem for ref in unit.unit.claims):
+        return
     own = [ref.key for ref in unit.unit.claims]
     given = [ref.key for ref, _ in unit.allocations]
     if unit.node is not None and given == own and len(set(own)) == len(own) and not unit.unit.problems:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
 
 from ...models.cluster.node_fit import SelectorError, node_matches
 from ...models.formats.decode import QuantityText
@@ -20,7 +22,7 @@ from ...models.kubernetes.core import Node, NodeSelector
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectMeta, PoolId
 from ...models.kubernetes.quantity import Quantity
-from ...models.kubernetes.slices import CounterSet, Device, ResourceSlice, ResourceSliceSpec
+from ...models.kubernetes.slices import CounterSet, Device, DeviceCounterConsumption, ResourceSlice, ResourceSliceSpec
 
 
 class Finding(NamedTuple):
@@ -67,11 +69,49 @@ class PublishedDevice(NamedTuple):
         return self.device if self.slice.spec.per_device_node_selection else self.slice.spec
 
     @property
-    def consumption(self) -> Iterator[tuple[CounterKey, int]]:
+    def consumption(self) -> Sequence[tuple[CounterKey, int]]:
         """The amounts that the device draws from counters, in billionths."""
-        for taken in self.device.consumes_counters or ():
-            for counter, amount in (taken.counters or {}).items():
-                yield (taken.counter_set, counter), nano(amount.value)
+        consumed = self.device.consumes_counters
+        return _drawn_amounts(_encode(consumed)) if consumed else ()
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_drawing = msgspec.msgpack.Decoder(tuple[DeviceCounterConsumption, ...]).decode
+_decode_sets = msgspec.msgpack.Decoder(tuple[CounterSet, ...]).decode
+
+
+# Cards of one model have equal counters: what is written of them is read once.
+@lru_cache(maxsize=4096)
+def _drawn_amounts(written: bytes) -> Sequence[tuple[CounterKey, int]]:
+    return [
+        ((taken.counter_set, counter), nano(amount.value))
+        for taken in _decode_drawing(written)
+        for counter, amount in (taken.counters or {}).items()
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _declared_values(written: bytes) -> Mapping[CounterKey, int]:
+    return {
+        (found.name, name): nano(counter.value)
+        for found in _decode_sets(written)
+        for name, counter in (found.counters or {}).items()
+    }
+
+
+@lru_cache(maxsize=4096)
+def _unknown_counter(sets: bytes, drawing: bytes) -> tuple[int, str] | None:
+    """Which of some consumers takes from a counter that nobody declares, and what; None: all are declared."""
+    names, counters = {found.name for found in _decode_sets(sets)}, _declared_values(sets)
+    for number, consumed in enumerate(msgspec.msgpack.decode(drawing, type=list[tuple[DeviceCounterConsumption, ...]])):
+        for taken in consumed:
+            name = taken.counter_set
+            if name not in names:
+                return number, f"consumes from unknown counter set {name}"
+            for counter in taken.counters or ():
+                if (name, counter) not in counters:
+                    return number, f"consumes unknown counter {counter} of set {name}"
+    return None
 
 
 def published_devices(pieces: Iterable[ResourceSlice]) -> Iterator[PublishedDevice]:
@@ -96,13 +136,9 @@ class PublishedGeneration:
         return tuple(found for piece in self.slices for found in piece.spec.shared_counters or ())
 
     @cached_property
-    def counters(self) -> dict[CounterKey, int]:
+    def counters(self) -> Mapping[CounterKey, int]:
         """The declared values, in billionths."""
-        return {
-            (found.name, name): nano(counter.value)
-            for found in self.counter_sets
-            for name, counter in (found.counters or {}).items()
-        }
+        return _declared_values(_encode(self.counter_sets))
 
     @cached_property
     def consumers(self) -> tuple[PublishedDevice, ...]:
@@ -138,16 +174,9 @@ class PublishedGeneration:
         """POOL-9: a device that takes from a counter which nobody declares; empty: none."""
         if not self.consumers:
             return ""
-        sets, counters = {found.name for found in self.counter_sets}, self.counters
-        for entry in self.consumers:
-            for taken in entry.device.consumes_counters or ():
-                name = taken.counter_set
-                if name not in sets:
-                    return f"device {entry.device.name} consumes from unknown counter set {name}"
-                for counter in taken.counters or ():
-                    if (name, counter) not in counters:
-                        return f"device {entry.device.name} consumes unknown counter {counter} of set {name}"
-        return ""
+        drawing = _encode([entry.device.consumes_counters for entry in self.consumers])
+        found = _unknown_counter(_encode(self.counter_sets), drawing)
+        return "" if found is None else f"device {self.consumers[found[0]].device.name} {found[1]}"
 
 
 def missing_feature_rule(piece: ResourceSlice, gates: FeatureGates) -> str | None:
@@ -189,6 +218,9 @@ class _PoolSlices:
         # The view of every node, once known, if the slices are all for all nodes.
         self.alike = True
         self.common: PoolView | None = None
+        # The names of nodes that slices are for, empty ones for others; with one name there is one view.
+        self.homes: set[str] = set()
+        self.own: PoolView | None = None
 
 
 class Inventory:
@@ -232,6 +264,7 @@ class Inventory:
             self._ignored |= {entry.id: rule for entry in published_devices([piece])}
             return
         pool.alike = pool.alike and bool(spec.all_nodes) and not spec.node_name
+        pool.homes.add("" if spec.per_device_node_selection else spec.node_name or "")
         for place in node_selections(piece):
             if self._readable(place.node_selector):
                 pool.places.add(len(self._slices), place)
@@ -258,6 +291,8 @@ class Inventory:
         pool = self._pool(name)
         if pool is not None and pool.common is not None:
             return pool.common
+        if pool is not None and pool.own is not None:
+            return pool.own if node.metadata.name in pool.homes else None
         seen = [place for place in pool.places.near(node) if self._relevant(place, node)] if pool else []
         if pool is None or not seen:
             return None
@@ -268,6 +303,8 @@ class Inventory:
             view = self._views[name, kept] = self._look(name, pool, newest, [self._slices[place] for place in kept])
         if pool.alike:
             pool.common = view
+        if len(pool.homes) == 1 and "" not in pool.homes:
+            pool.own = view
         return view
 
     def _relevant(self, place: int, node: Node) -> bool:

@@ -275,8 +275,10 @@ def _named_requests(named: tuple[str, ...], chosen: Mapping[str, claims.RequestS
 
 def config_findings(required: _WantedConfigs, allocation: claims.AllocationResult) -> Iterator[Finding]:
     """RES-3 to RES-5: whether an allocation has the config entries that it must have."""
-    found = [(entry.source, entry.requests or (), entry.opaque) for entry in allocation.devices.config or ()]
     of_classes, of_claim = required
+    if not (allocation.devices.config or of_classes or of_claim):
+        return
+    found = [(entry.source, entry.requests or (), entry.opaque) for entry in allocation.devices.config or ()]
     if found == [*of_classes, *of_claim]:
         return
     number = sum(source != "FromClaim" for source, _, _ in found)

@@ -41,7 +41,7 @@ class HeldDevices:
 
     def __init__(self, gates: FeatureGates, before: HeldDevices | None = None) -> None:
         self._gates = gates
-        self._before = before
+        self._before = before if before is not None and before.has_any else None
         self._dedicated: set[DeviceId] = set()
         self._shared: set[DeviceId] = set()
         self._share_ids: set[str] = set()
@@ -65,6 +65,11 @@ class HeldDevices:
             used = self._consumed.setdefault(held, Tally())
             for name, amount in (result.consumed_capacity or {}).items():
                 used[name] += nano(amount)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether some device is held."""
+        return bool(self._held) or (self._before is not None and self._before.has_any)
 
     def holds(self, device: DeviceId) -> bool:
         """IN-4: whether the device counts as allocated."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from time import monotonic
-from typing import TYPE_CHECKING, Self, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import apply_taint_rules
@@ -20,7 +21,7 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
+from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId, key_of
 from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
 from .claims import ClaimRules, FinalClaim, GroupRules, MemberClaims, is_usable_on
@@ -40,8 +41,10 @@ _MOST_PROCESSES = 4
 _NODES_ELSEWHERE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+_NO_COSTS: Mapping[ObjectKey, Sequence[int]] = MappingProxyType({})
+
+
+class Placement(NamedTuple):
     """A unit on its node: the claims allocated for it now, and those that were allocated before (SCHED-2).
 
     ``costs`` is what is said of the soft entries of claims, in their order.
@@ -51,7 +54,7 @@ class Placement:
     claims: tuple[tuple[ResourceClaim, AllocationResult], ...]
     pod: Pod | None = None
     earlier: tuple[ResourceClaim, ...] = ()
-    costs: Mapping[ObjectKey, Sequence[int]] = field(default_factory=dict)
+    costs: Mapping[ObjectKey, Sequence[int]] = _NO_COSTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +180,9 @@ class ParallelReplay:
     def __enter__(self) -> Self:
         parts = _independent_parts(self._placements, self._processes, self._share)
         self._parts = parts or [list(range(len(self._placements)))]
+        if parts:
+            # What every replay starts from is kept with the cluster: it is read before others see this memory.
+            self._verdict(())
         for part in self._parts[1:]:
             # Only large plans have more than one.
             from multiprocessing import get_context
@@ -252,20 +258,21 @@ def _independent_parts(placements: Sequence[Placement], number: int, share: int)
     deal = [0, *(part for part in range(1, number) for _ in range(share))]
     nodes: dict[str, int] = {}
     parts: list[list[int]] = [[] for _ in range(number)]
-    known: dict[tuple[str, ...], int] = {}
     for place, placement in enumerate(placements):
-        part = nodes.setdefault(placement.node.metadata.name, deal[len(nodes) % len(deal)])
-        parts[part].append(place)
-        for claim in chain(placement.earlier, (claim for claim, _ in placement.claims)):
-            if known.setdefault(("claim", *key_of(claim.metadata)), part) != part:
-                return None
-        for _, allocation in placement.claims:
-            for result in allocation.devices.results or ():
-                if known.setdefault((result.driver, result.pool), part) != part:
-                    return None
-                if result.share_id is not None and known.setdefault((result.share_id,), part) != part:
-                    return None
-    return parts if all(parts) else None
+        parts[nodes.setdefault(placement.node.metadata.name, deal[len(nodes) % len(deal)])].append(place)
+    used = [_used_together([placements[place] for place in part]) for part in parts]
+    are_apart = all(sum(map(len, own)) == len(own[0].union(*own[1:])) for own in zip(*used, strict=True))
+    return parts if all(parts) and are_apart else None
+
+
+def _used_together(placements: Sequence[Placement]) -> tuple[set[ObjectKey], set[PoolId], set[str]]:
+    """The claims, the pools and the ids of shares of some placements."""
+    made = [pair for placement in placements for pair in placement.claims]
+    claims = {key_of(claim.metadata) for claim, _ in made}
+    claims.update(key_of(claim.metadata) for placement in placements for claim in placement.earlier)
+    results = [result for _, allocation in made for result in allocation.devices.results or ()]
+    shares = {result.share_id for result in results if result.share_id is not None}
+    return claims, {(result.driver, result.pool) for result in results}, shares
 
 
 def _held_devices(cluster: Cluster, gates: FeatureGates) -> HeldDevices:
@@ -400,9 +407,10 @@ class Replay:
             yield Finding("NODE-2", self._inventory.unreadable)
         if pod is not None:
             yield from node_findings(pod, node)
-            yield from self._members.findings(pod, (*(claim for claim, _ in placement.claims), *placement.earlier))
+            if self._members.has_groups:
+                yield from self._members.findings(pod, (*(claim for claim, _ in placement.claims), *placement.earlier))
             yield from self._room_findings(placement)
-            if self._counts_extended:
+            if self._counts_extended and self.loads.asks_for_devices(pod):
                 claims = chain((self.loads.claim_on(claim, node) for claim, _ in placement.claims), placement.earlier)
                 yield from self.loads.device_findings(pod, claims, node)
         for claim in placement.earlier:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....models.cluster.cluster import Cluster
+from ....models.cluster.pools import Pool
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.meta import DeviceId, ObjectKey
@@ -101,12 +102,13 @@ def busy_nodes(
     if parts:
         usage = usage.without(_claims_of_parts(cluster, parts))
     seen = {node.metadata.name: pools.pools_for(node) for node in nodes}
-    views = Counter(pool for own in seen.values() for pool in own)
+    views = Counter(pool for own in seen.values() for pool in own) if not usage.is_empty else Counter[Pool]()
     held = {pool: [one.id for one in pool.devices if one.reachable and usage.in_use(one.id)] for pool in views}
     reaching: Counter[DeviceId] = Counter()
     for pool, number in views.items():
         reaching.update(dict.fromkeys(held[pool], number))
-    holding = {name for name, own in seen.items() if any(reaching[id_] == 1 for pool in own for id_ in held[pool])}
+    there = seen.items() if held else ()
+    holding = {name for name, own in there if any(reaching[id_] == 1 for pool in own for id_ in held[pool])}
     running = running_pods(cluster).items()
     return frozenset(holding.union(pod.spec.node_name or "" for key, pod in running if key not in parts))
 

@@ -19,6 +19,7 @@ from functools import cached_property, partial
 from math import ceil, gcd, lcm
 
 from ....models.kubernetes.extensions import annotated_entries
+from ....models.results.plan import display_number
 from ....models.workload.unit_classes import Gang, UnitShape
 from ....problem.node_state import FULL_CONSUMPTION
 from ..master_problem import CouplingRow, MasterGangClass, MasterProblem, MasterUnitClass, ObjectiveStage, Terms
@@ -170,11 +171,6 @@ class Goal:
         if self.part is not None:
             rounding = min(rounding, ceil(self.part * abs(bound + self.earlier)))
         return self.display_value(bound + (rounding if self.stage.maximise else -rounding))
-
-
-def display_number(amount: Fraction) -> float:
-    """An amount as documents have it: whole numbers without a point."""
-    return amount.numerator if amount.denominator == 1 else float(amount)
 
 
 @dataclass

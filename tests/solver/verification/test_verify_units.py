@@ -1,7 +1,6 @@
 """Units: pods on nodes, claims allocated before, and many of them (section 18)."""
 
 import os
-from dataclasses import replace
 from itertools import chain
 
 import msgspec
@@ -216,7 +215,7 @@ def test_processes_replay_the_placements_of_their_own_nodes(on_nodes, tmp_path):
 def test_what_a_process_does_not_say_is_replayed_here(on_nodes):
     here = os.getpid()
     cluster, placements = on_nodes.question()
-    placements[3] = replace(placements[3], node=cluster.nodes["n4"])
+    placements[3] = placements[3]._replace(node=cluster.nodes["n4"])
 
     def check(part):
         if os.getpid() != here:
