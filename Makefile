@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 FOLDERS := api cel encoders integrations models peers problem scenarios solver
 EXTRAS := test,lint
 EDITABLE := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable_mode=strict -e
+# Tests start hundreds of processes, which read the bytecode that others wrote.
+unexport PYTHONDONTWRITEBYTECODE
 FILES := find $(FOLDERS) -type f ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort
 
 .PHONY: demo test setup lint docs notebooks bench link wheel peers differential clean help

@@ -31,11 +31,10 @@ from ..models.results.inventory import Availability, PoolState
 from .compiler import Compiler
 from .filters import usable_devices
 from .messages import DeadlineExceededError, check_deadline
-from .node_classes import node_class_key
 from .node_state import AllocatedState
 from .problem import FilterFailure, InUse, Problem
 from .selectors import ExpressionEvaluator, evaluate_selectors
-from .shapes import NodeView, NodeViews, Profile, Profiles, counter_rows
+from .shapes import NodeView, NodeViews, Profile, Profiles, counter_rows, node_class_key
 
 # Of several nodes the one counts on which most can be done with the device.
 _RANK: Mapping[Availability, int] = {"free": 0, "inUse": 1, "tainted": 2, "blocked": 3, "unavailable": 4, "unknown": 5}

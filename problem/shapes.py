@@ -1,14 +1,16 @@
 """Node types: what one node can see, without names. Equal nodes have one type, and a question is compiled once for it.
 
-A ``Profile`` is what filters see of a device, without its name; devices that look the same share one.
+A ``Profile`` is what filters see of a device, without its name; devices that look the same share one. Nodes are of one
+node class for a question if what it sees of their devices is of one type, and the same of these devices is in use: the
+answer for one of them holds for all. Some callers add more to the key, such as what pods leave of a node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -19,13 +21,14 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import PoolId
 from ..models.kubernetes.quantity import Quantity
 from ..models.kubernetes.slices import Device, DeviceAttribute, DeviceCounterConsumption
-from .problem import Amounts, Capacities, CompatibilityGroups, Counters
+from .problem import Amounts, Capacities, CompatibilityGroups, Counters, InUse
 from .requests import ALL_VISIBLE, VisibleAttributes
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 # Bit 0 of a group set says that there are groups at all.
 GROUPED = 1
 _NO_CLASSES: frozenset[str] = frozenset()
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -407,3 +410,24 @@ class Profiles:
         if known is None:
             known = self._readable[attribute] = is_readable(attribute)
         return known
+
+
+def node_class_key(view: NodeView, in_use: InUse) -> Hashable:
+    """Return a key that is equal for nodes of one class; their views must be for questions that see the same."""
+    return view.shape.index, in_use.key
+
+
+def group_equal(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """Group items with equal keys; the groups are in the order of their first items.
+
+    Whatever ``key`` raises is raised, such as ``SelectorError`` for a node selector that cannot be parsed.
+    """
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
+
+
+def group_equal_largest_first(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """Group items as ``group_equal`` does, the largest groups first."""
+    return sorted(group_equal(items, key), key=lambda group: -len(group))

@@ -22,10 +22,9 @@ from ...models.results.common import ProofKind, Reason, SoftEntry, Status
 from ...models.workload.node_room import ROOM, NodeRooms
 from ...problem.conditions import TokenCondition
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, ProblemNames, claim_text
-from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState, NodeContextBuilder
 from ...problem.problem import InUse, Problem, Relation
-from ...problem.shapes import NodeView
+from ...problem.shapes import NodeView, node_class_key
 from ..engines.auto import decide_by_counting
 from ..engines.engine import Decision, OptimizingDecider, Pick, Session
 from ..engines.engines import NodeEngine, decisive_error, decisive_relation_error, problem_names, reason_from_error

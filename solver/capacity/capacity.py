@@ -24,8 +24,8 @@ from ...models.validation.entries import read_caller_constraints
 from ...models.workload.node_room import ROOM, NodeRooms, unknown_room_notices
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError
-from ...problem.node_classes import group_equal
 from ...problem.node_state import AllocatedState
+from ...problem.shapes import group_equal
 from ..allocate.allocate import TIME_LIMIT, search_seconds
 from ..allocate.check import LATE_VERIFICATION, check_allocations, verification_ends
 from ..allocate.nodes import SuitableNodes

@@ -25,10 +25,9 @@ from ...problem.compiler import Question
 from ...problem.constraints import has_first_only_values, pools_with_negative_draws
 from ...problem.filters import usable_devices
 from ...problem.messages import CountedSum, DeadlineExceededError, Justification
-from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState
 from ...problem.problem import InUse, Problem
-from ...problem.shapes import NodeView
+from ...problem.shapes import NodeView, node_class_key
 from ...problem.topology import TopologyCondition
 from ..engines.auto import SearchThenSolve
 from ..engines.copies import independent_parts, only_unlimited_devices, per_copy

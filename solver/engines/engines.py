@@ -26,12 +26,11 @@ from ...models.workload.requests import Requests
 from ...problem.compiler import Compiler, Question
 from ...problem.filters import EXPRESSION_FILTERS
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, Justification, ProblemNames, claim_text
-from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState, NodeContextBuilder
 from ...problem.problem import InUse, NodeContext, Problem, RelationError, trap_error
 from ...problem.requests import ResolvedRequest
 from ...problem.selectors import ExpressionEvaluator
-from ...problem.shapes import NodeView, NodeViews
+from ...problem.shapes import NodeView, NodeViews, node_class_key
 from ...problem.topology import membership_of
 from .engine import TIME_LIMIT_RULE, Counts, Decider, Decision, NodeResult, OptimizingDecider, Session
 from .outcome import DemandTable, demand_tables

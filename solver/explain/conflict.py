@@ -24,13 +24,12 @@ from ...models.kubernetes.core import Node
 from ...models.results.common import ProofKind, Reason
 from ...problem.filters import usable_devices
 from ...problem.messages import FatalError, Justification, ProblemNames, claim_text
-from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState
 from ...problem.obstacles import Obstacle, Obstacles, find_obstacles, with_all_candidates
 from ...problem.problem import Claim, Demand, InUse, Problem
 from ...problem.requests import ResolvedRequest
 from ...problem.selectors import SelectorTable
-from ...problem.shapes import NodeView
+from ...problem.shapes import NodeView, node_class_key
 from ..engines import cp_sat
 from ..engines.engine import Counts, Session
 from ..engines.engines import NodeCompiler, problem_names, reason_from_error

@@ -20,8 +20,8 @@ from ...models.results.explanation import DevicesForRequest, ExplainedNodes, Exp
 from ...models.workload.node_room import NodeRooms
 from ...models.workload.units import Unit
 from ...problem.messages import DeadlineExceededError, Justification, claim_text, witness_of
-from ...problem.node_classes import group_equal_largest_first
 from ...problem.node_state import AllocatedState
+from ...problem.shapes import group_equal_largest_first
 from ..engines.cp_sat import Limits
 from ..engines.engine import Session
 from ..engines.outcome import UnitOutcome

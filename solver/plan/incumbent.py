@@ -46,7 +46,6 @@ from .pod_ledger import has_pod_rules, ledger_beside, valid_order
 from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD, Picks
 from .pricing.consumption import ConsumptionMeasure
-from .quota_first_fit import quota_first_fit
 from .quota_ledger import QuotaLedger
 
 
@@ -160,6 +159,9 @@ def _candidates(
         there = frozenset(name for name in request.session.cluster.nodes if name)
     usable = bought if request.only_new else None if there is None else there | bought
     added, admissions = FirstFit(placed, True), assignment.admissions
+    if request.quota:
+        # Few queues need quota.
+        from .quota_first_fit import quota_first_fit
     if left and request.quota:
         admit = partial(quota_first_fit, session, queue, request.quota, left, deadline)
         added, admissions = admit(placed=placed, admissions=admissions, usable=usable)

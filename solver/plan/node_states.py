@@ -31,11 +31,10 @@ from ...models.workload.pod_rules import PodRules
 from ...models.workload.requests import Requests, sum_requests
 from ...models.workload.units import ClaimRef, Unit, allocation_of, unallocated_claims
 from ...problem.compiler import Compiler, Question
-from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState
 from ...problem.problem import InUse
 from ...problem.requests import VisibleAttributes
-from ...problem.shapes import NodeView, NodeViews
+from ...problem.shapes import NodeView, NodeViews, node_class_key
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
 from ..allocate.placement import ask_within
 from ..engines.engine import Engine, NodeResult, Session

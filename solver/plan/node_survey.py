@@ -29,9 +29,9 @@ from ...models.workload.requests import Requests, effective_requests, sum_reques
 from ...models.workload.unit_classes import UnitShape
 from ...models.workload.units import ClaimRef, Unit, allocation_of
 from ...problem.messages import check_deadline, claim_text
-from ...problem.node_classes import group_equal, node_class_key
 from ...problem.node_state import AllocatedState, ClaimAllocation
 from ...problem.requests import VisibleAttributes
+from ...problem.shapes import group_equal, node_class_key
 from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
 from ..allocate.placement import ask_within
 from ..engines.engine import NodeResult, Session

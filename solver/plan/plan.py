@@ -192,8 +192,9 @@ class _Planning:
         # Running pods that may move, of which a request without time has none.
         self.lifted, self.moves = queue.question.lifted, whole.moves
         group = queue.question.group
-        # First fit knows nothing but the nodes that there are.
-        has_nodes, is_whole = bool(self.question.cluster.nodes), bool(group and group.exactly is not None)
+        # First fit buys nothing; a node without a name stands for all that there could be.
+        has_nodes = request.catalogue is None or any(self.question.cluster.nodes)
+        is_whole = group is not None and group.exactly is not None
         self.is_filled = has_nodes and not is_whole and not (self.moves and self.moves.preempts)
         self.with_duals = with_duals
 

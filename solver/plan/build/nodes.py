@@ -39,10 +39,9 @@ from ....models.workload.controller_kinds import daemon_specs
 from ....models.workload.node_room import allocatable_of, subtract_requests
 from ....models.workload.requests import PODS, Requests, effective_requests, format_amount
 from ....problem.messages import check_deadline
-from ....problem.node_classes import group_equal, node_class_key
 from ....problem.node_state import AllocatedState
 from ....problem.requests import VisibleAttributes
-from ....problem.shapes import NodeView
+from ....problem.shapes import NodeView, group_equal, node_class_key
 from ...allocate.nodes import pod_suitability_key
 from ...engines.engines import NodeCompiler
 from ..master_problem import CouplingRow, Terms

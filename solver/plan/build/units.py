@@ -22,7 +22,7 @@ from ....models.workload.expansion import QueuedUnit
 from ....models.workload.requests import Requests, sum_requests
 from ....models.workload.unit_classes import UnitShape
 from ....models.workload.units import ClaimRef
-from ....problem.node_classes import group_equal
+from ....problem.shapes import group_equal
 from ...engines.copies import connected_groups
 
 

@@ -106,7 +106,7 @@ class LinearQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeOffers:
+class LinearOffers:
     """What does not change from one question about a node to the next: which units fit it, and what replaces what.
 
     By rank: ``indices`` of units that fit, those first that take least of devices. ``alone`` is how many fit when there
@@ -120,7 +120,7 @@ class NodeOffers:
     replacing: Sequence[int]
 
     @classmethod
-    def of(cls, node: LinearNode, units: Sequence[LinearUnit]) -> NodeOffers:
+    def of(cls, node: LinearNode, units: Sequence[LinearUnit]) -> LinearOffers:
         """Look at each unit on the node."""
         fitting = [index for index, unit in enumerate(units) if node.allows(index, unit)]
         fitting.sort(key=lambda index: (units[index].devices, units[index].share, index))

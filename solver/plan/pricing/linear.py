@@ -61,7 +61,7 @@ class LinearPricer:
         init=False, default_factory=dict, compare=False, repr=False
     )
 
-    _offers: dict[int, lagrangian.NodeOffers] = field(init=False, default_factory=dict, compare=False, repr=False)
+    _offers: dict[int, lagrangian.LinearOffers] = field(init=False, default_factory=dict, compare=False, repr=False)
     _vectors: dict[int, VectorNode | None] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -78,10 +78,10 @@ class LinearPricer:
             self._vectors[node_class] = _vector_of_node(self.nodes[node_class], self.units_on(node_class), most)
         return self._vectors[node_class]
 
-    def _offers_on(self, node_class: int) -> lagrangian.NodeOffers:
+    def _offers_on(self, node_class: int) -> lagrangian.LinearOffers:
         """The units that fit a node of the class."""
         if node_class not in self._offers:
-            self._offers[node_class] = lagrangian.NodeOffers.of(self.nodes[node_class], self.units_on(node_class))
+            self._offers[node_class] = lagrangian.LinearOffers.of(self.nodes[node_class], self.units_on(node_class))
         return self._offers[node_class]
 
     def graph(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | None:

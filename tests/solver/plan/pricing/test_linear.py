@@ -8,7 +8,7 @@ import pytest
 from support.planning import all_columns, fits_column, random_scene
 
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
-from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit, NodeOffers, best_relaxation, relax_at_prices
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearOffers, LinearUnit, best_relaxation, relax_at_prices
 from drasat.solver.plan.pricing.linear import LinearPricer
 
 
@@ -126,7 +126,7 @@ def bound_question(seed):
         for _ in range(12)
     ]
     values = [random.randint(50, 900) for _ in units]
-    return NodeOffers.of(LinearNode((10,) * 8, 10, (30, 30)), units).question(values, [99] * len(units))
+    return LinearOffers.of(LinearNode((10,) * 8, 10, (30, 30)), units).question(values, [99] * len(units))
 
 
 @pytest.mark.parametrize("seed", range(12))
