@@ -69,7 +69,7 @@ class LinearMaster:
             for gang, step in zip(instance.gangs, self._steps, strict=True)
         ]
         self._amounts: list[mathopt.Variable] = []
-        self._instance = instance
+        self.instance = instance
         self._restricted_gangs: set[int] = set()
         # Rows that columns have a part in: those of quota have none.
         self._column_rows: list[tuple[master_problem.CouplingRow, mathopt.LinearConstraint]] = []
@@ -109,7 +109,7 @@ class LinearMaster:
         """Add a row over all that is there."""
         lower, upper = (-inf if row.lower is None else row.lower), (inf if row.upper is None else row.upper)
         found, step = self._coefficients(row.terms), 1.0
-        if self._instance.completion and not row.terms.nodes and not row.terms.usage:
+        if self.instance.completion and not row.terms.nodes and not row.terms.usage:
             step = _step(max((abs(value) for _, value in found), default=0))
         limit = self._model.add_linear_constraint(lb=lower / step, ub=upper / step)
         for variable, coefficient in found:
@@ -128,7 +128,7 @@ class LinearMaster:
         objective.is_maximize = stage.maximise
         found = self._coefficients(stage.terms)
         largest = max((abs(value) for _, value in found), default=0)
-        self._goal_step = _step(largest) if self._instance.completion else 1.0
+        self._goal_step = _step(largest) if self.instance.completion else 1.0
         for variable, coefficient in found:
             objective.set_linear_coefficient(variable, coefficient / self._goal_step)
 
@@ -146,6 +146,10 @@ class LinearMaster:
         self._amounts[column].lower_bound = lower
         self._amounts[column].upper_bound = upper
 
+    def limit_nodes(self, node_class: int, most: int) -> None:
+        """Let there be so many nodes of a class."""
+        self._limits[node_class].upper_bound = most
+
     def restrict_gang(self, gang: int, lower: int, upper: int) -> None:
         """Place at least and at most so many gangs of a class."""
         self._gangs[gang].lower_bound = lower / self._steps[gang]
@@ -158,7 +162,7 @@ class LinearMaster:
             amount.lower_bound, amount.upper_bound = 0, inf
         for gang in self._restricted_gangs:
             self._gangs[gang].lower_bound = 0
-            self._gangs[gang].upper_bound = self._instance.gangs[gang].demand / self._steps[gang]
+            self._gangs[gang].upper_bound = self.instance.gangs[gang].demand / self._steps[gang]
         self._restricted_gangs.clear()
 
     def _solved(self, deadline: float | None) -> mathopt.SolveResult | None:

@@ -132,7 +132,7 @@ def test_a_plan_of_arc_flow_that_breaks_a_rule_proves_nothing(monkeypatch):
     def wrong(_generator, _stage, _relaxation, plan, bound, *_):
         return ArcFlowResult(replace(plan, columns=()), bound, proven=True)
 
-    monkeypatch.setattr(price_and_branch, "complete_whole_columns", wrong)
+    monkeypatch.setattr(price_and_branch, "complete_whole_nodes", wrong)
     monkeypatch.setattr(price_and_branch, "solve_arc_flow", wrong)
     monkeypatch.setattr(price_and_branch, "_FEW_COLUMNS", 0)
     monkeypatch.setattr(price_and_branch.DivingHeuristic, "run", lambda *_: iter(()))
@@ -199,7 +199,7 @@ def test_a_plan_of_arc_flow_that_is_not_proven_is_improved_further(seed, monkeyp
     values = []
     monkeypatch.setattr(price_and_branch, "solve_arc_flow", unproven)
     nothing = lambda *given: ArcFlowResult(None, given[4], proven=False)  # noqa: E731
-    monkeypatch.setattr(price_and_branch, "complete_whole_columns", nothing)
+    monkeypatch.setattr(price_and_branch, "complete_whole_nodes", nothing)
     monkeypatch.setattr(price_and_branch.DivingHeuristic, "run", lambda *_: iter(()))
     for name in ("pack_decreasing", "fill_greedily"):
         monkeypatch.setattr(price_and_branch, name, lambda *_: iter(()))

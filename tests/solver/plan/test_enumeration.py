@@ -1,0 +1,138 @@
+"""Bounds by whole numbers of nodes hold for every plan, close what the relaxation leaves, and never prove too much."""
+
+from dataclasses import replace
+from random import Random
+from time import monotonic
+
+import pytest
+from support.planning import Scene, fits_column, optimum
+
+from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits
+from drasat.solver.plan.enumeration import NodeCounts, complete_whole_nodes
+from drasat.solver.plan.first_fit_decreasing import pack_decreasing, vector_nodes
+from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.master_problem import (
+    CouplingRow,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    PlanLimits,
+    Terms,
+    empty_plan,
+)
+from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
+from drasat.solver.plan.pricing.linear import LinearPricer
+
+
+def priced_scene(seed):
+    """Two to four kinds of nodes in one or two dimensions, some of them few or free, and few units of each class."""
+    rng = Random(f"counts/{seed}")
+    dimensions = rng.choice((1, 1, 2))
+    units = tuple(
+        LinearUnit(needs=tuple(rng.randint(1, 8) for _ in range(dimensions))) for _ in range(rng.randint(2, 4))
+    )
+    nodes = tuple(
+        LinearNode((), 1, tuple(rng.randint(8, 14) for _ in range(dimensions))) for _ in range(rng.randint(2, 4))
+    )
+    asked = tuple(MasterUnitClass(index, rng.randint(1, 3)) for index in range(len(units)))
+    total = sum(unit.demand for unit in asked)
+    few = rng.choice((None, 1, 2))
+    counts = [total, *(total if few is None else few for _ in nodes[1:])]
+    costs = [rng.randint(5, 30) * rng.choice((1, 1, 10)) for _ in nodes]
+    if rng.random() < 0.2 and few is not None:
+        costs[1] = 0
+    classes = tuple(MasterNodeClass(index, number) for index, number in enumerate(counts))
+    cost = ObjectiveStage("cost", Terms(nodes=dict(enumerate(costs))), maximise=False)
+    return Scene(MasterProblem(asked, classes), LinearPricer(units, nodes)), cost
+
+
+def relaxed(scene, cost):
+    """A generator that has to place all, its relaxation, and the worst of the plans by size."""
+    demand = CouplingRow(scene.instance.admitted().terms, lower=sum(scene.instance.demands()))
+    instance = replace(scene.instance, rows=(demand,))
+    generator = ColumnGenerator(instance, LinearMaster(instance), scene.pricer)
+    generator.master.set_objective(cost)
+    plans = []
+    for columns in pack_decreasing(
+        instance, scene.pricer, vector_nodes(instance, scene.pricer), instance.demands(), cost.terms.nodes
+    ):
+        plans.append(replace(empty_plan(instance), columns=tuple(columns), units=instance.demands()))
+        for column, _ in columns:
+            generator.master.add(column)
+    found = generator.run(cost, GenerationLimits(200, 0.0), instance.demands())
+    feasible = [plan for plan in plans if plan.is_feasible(instance, instance.rows)]
+    return generator, found, max(feasible, key=lambda plan: plan.value(cost.terms), default=None)
+
+
+def check(scene, cost, deadline=None):
+    """What is found is right; the bound of the relaxation, that of whole numbers of nodes, and the least cost."""
+    generator, generated, plan = relaxed(scene, cost)
+    if plan is None:
+        return None
+    best = optimum(scene, [scene.instance.admitted(), cost])[1]
+    bound = generated.rounded(generator.instance, cost)
+    found = complete_whole_nodes(generator, cost, generated.relaxation, plan, bound, 0.0, deadline)
+    assert bound <= found.bound <= best
+    if found.plan is not None:
+        assert found.plan.is_feasible(generator.instance, generator.instance.rows)
+        assert best <= found.plan.value(cost.terms) < plan.value(cost.terms)
+        assert all(fits_column(scene, column) for column, _ in found.plan.columns)
+    if found.proven:
+        assert best == (plan if found.plan is None else found.plan).value(cost.terms)
+    return bound, found.bound, best
+
+
+@pytest.mark.parametrize("first", range(0, 300, 60))
+def test_bounds_by_numbers_of_nodes_hold_for_every_plan(first):
+    assert sum(check(*priced_scene(seed)) is not None for seed in range(first, first + 60)) > 30
+
+
+def test_what_parts_of_nodes_leave_open_is_closed_by_whole_numbers_of_them():
+    """The counts alone, without plans that complete the relaxation."""
+    raised = closed = 0
+    for seed in range(300, 400):
+        scene, cost = priced_scene(seed)
+        generator, generated, plan = relaxed(scene, cost)
+        counting = plan and NodeCounts.of(generator, cost, None)
+        if counting:
+            bound = generated.rounded(generator.instance, cost)
+            best = optimum(scene, [scene.instance.admitted(), cost])[1]
+            found = counting.completed(generated.relaxation, plan, bound, 0.0, None)
+            assert bound <= found.bound <= best
+            raised += bound < found.bound
+            closed += bound < found.bound == best
+    assert raised > 15
+    assert closed > 15
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 0.0, 0.002, 0.01])
+def test_bounds_by_numbers_of_nodes_hold_at_any_time_limit(seconds):
+    for seed in range(400, 440):
+        check(*priced_scene(seed), deadline=monotonic() + seconds)
+
+
+@pytest.mark.parametrize("seconds", [0.002, 0.01, 0.03, None])
+def test_stages_are_bounded_rightly_at_any_time_limit(seconds):
+    for seed in range(440, 470):
+        scene, cost = priced_scene(seed)
+        stages = [scene.instance.admitted(), cost]
+        best = optimum(scene, stages)
+        limits = PlanLimits(gap=0.0, deadline=None if seconds is None else monotonic() + seconds)
+        placed, paid = solve_stages(scene.instance, stages, scene.pricer, limits=limits).stages
+        assert placed.value <= best[0] <= placed.bound
+        if placed.value == best[0]:
+            assert paid.value >= best[1]
+            assert paid.bound is None or paid.bound <= best[1]
+            assert not paid.proven or paid.value == best[1]
+            assert seconds is not None or paid.proven
+
+
+def test_nodes_of_one_kind_are_not_counted():
+    scene, cost = priced_scene(1)
+    generator, _, _ = relaxed(scene, cost)
+    one = replace(cost, terms=Terms(nodes={0: 5}))
+    assert NodeCounts.of(generator, cost, None) is not None
+    assert NodeCounts.of(generator, one, None) is None
+    assert NodeCounts.of(generator, replace(cost, maximise=True), None) is None
