@@ -331,7 +331,7 @@ class _PreemptingScheduler:
         if budget is None:
             trial = self._context.trials.of(requirements, state)
         else:
-            node, usage = self._states.node(position), AllocatedState(state.devices.usage)
+            node, usage = self._states.node(position), AllocatedState(state.devices.allocated.usage)
             trial = self._context.trials.on(node, requirements.claims, usage, budget, None)
         return trial.with_draws(requirements.requests) if trial.fits else None
 

@@ -442,6 +442,12 @@ class Pricer(Protocol):
         It may stay as it is where what is left would not do without the rest.
         """
 
+    def completed(self, column: Column, prices: Prices, left: Sequence[int], limits: PricingLimits) -> Column:
+        """Return the column with the most valuable units that it has room for beside its own, of those that are left.
+
+        Another column may be found that has more; what is not found quickly is not looked for.
+        """
+
     def lightened(self, column: Column) -> Column:
         """Return a column of the same units that uses no more of any meter; the same one if none is found quickly."""
 

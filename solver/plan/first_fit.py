@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from random import Random
@@ -41,8 +41,6 @@ from .pod_ledger import ledger_beside
 # With at most so many units and nodes together first fit is tried in further orders, so many of them drawn at random.
 _FEW_UNITS_AND_NODES = 128
 _SHUFFLED_ORDERS = 12
-# After so many refusals first fit asks whether it is worth to go on.
-_REFUSALS_AT_ONCE = 128
 # What the solver may do for one question, in deterministic units, where a search does not find its way.
 _FIRST_FIT_WORK = 1.0
 NO_NODE = Reason("nodes", "", "no node that suits has room and devices")
@@ -122,11 +120,8 @@ def first_fit_placed(
     *,
     placed: AssignedUnits | None = None,
     usable: Container[str] | None = None,
-    is_hopeless: Callable[[Sequence[int]], bool] = lambda _: False,
 ) -> list[int] | None:
     """Return the positions of the units that ``first_fit`` places; None where only ``first_fit`` itself can tell.
-
-    It ends early where it ``is_hopeless`` to go on without the units that were refused so far.
 
     Devices are not chosen node by node: nodes in one state are so again after they got the same. That holds where no
     two nodes reach the same devices, no units share claims, and members of a gang arrive without others between them.
@@ -148,12 +143,8 @@ def first_fit_placed(
         return None
     chooser = NodeChooser(states, FirstFitPolicy(), context.trials)
     following: dict[tuple[UnitRequirements, NodeState], NodeState] = {}
-    found, refused, looks = list[int](), list[int](), 1
+    found = list[int]()
     for gang, own in runs:
-        if len(refused) >= looks * _REFUSALS_AT_ONCE:
-            looks += len(refused) // _REFUSALS_AT_ONCE
-            if is_hopeless(refused):
-                break
         there = list[tuple[int, int, NodeState]]()
         for place in own if gang is None or not gang.problem else ():
             requirements = context.requirements.of(queue[place], {})
@@ -176,9 +167,7 @@ def first_fit_placed(
             is_kept = is_whole(gang, members, len(own)) and in_one_domain(gang, names, session.cluster.nodes)
             while there and not is_kept:
                 states.move(*there.pop()[1:])
-        kept = {place for place, _, _ in there}
-        found += kept
-        refused += [place for place in own if place not in kept]
+        found += [place for place, _, _ in there]
     return found
 
 

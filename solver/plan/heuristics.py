@@ -131,22 +131,16 @@ def fill_up(
     """The columns of a plan, each with what it has room for beside its units of those that are left and count."""
     instance = generator.instance
     left = _left_units(instance, plan.columns)
-    worth = [max(0, stage.terms.units.get(unit, 0)) for unit in range(len(left))]
+    worth = tuple(max(0, stage.terms.units.get(unit, 0)) for unit in range(len(left)))
+    prices, limits = Prices(worth, (0,) * instance.meters), PricingLimits(deadline=deadline)
     for column, number in plan.columns:
-        own = dict(column.counts)
-        while number and not is_past(deadline) and (open_worth := sum(map(mul, worth, left))):
-            # What is there counts more than all that is left.
-            units = (open_worth + 1 if unit in own else one for unit, one in enumerate(worth))
-            prices = Prices(tuple(units), (0,) * instance.meters)
-            most = [own.get(unit, one) for unit, one in enumerate(left)]
-            priced = generator.pricer.price(column.node_class, prices, most, PricingLimits(deadline=deadline))
-            best = max(priced.columns, key=prices.value, default=column)
-            counts = dict(best.counts)
-            more = {unit: amount for unit, amount in counts.items() if unit not in own}
-            if not more or any(counts.get(unit) != amount for unit, amount in own.items()):
+        while number and not is_past(deadline) and any(map(mul, worth, left)):
+            best = generator.pricer.completed(column, prices, left, limits)
+            more = Counter(dict(best.counts)) - Counter(dict(column.counts))
+            if not more:
                 break
             times = min(number, *(left[unit] // amount for unit, amount in more.items()))
-            left = [one - more.get(unit, 0) * times for unit, one in enumerate(left)]
+            left = [one - more[unit] * times for unit, one in enumerate(left)]
             number -= times
             yield best, times
         if number:

@@ -71,17 +71,8 @@ def better_plan(
                 return value is None or (reached > value) == goal.stage.maximise
         return False
 
-    def is_hopeless(refused: Sequence[int]) -> bool:
-        """Whether no plan without these units can be better, as far as the first stage says so."""
-        goal, value = instance.goals[0], values.of(0)
-        if goal.weigh is None or value is None or not goal.stage.maximise:
-            return False
-        worth = {shape: goal.weigh(shape) for shape in {queued.unit_set.shape for queued in request.queue}}
-        left = sorted({*request.earlier.assigned, *request.open_positions}.difference(refused))
-        return min(worth.values()) >= 0 and _weighed_value(request, goal, goal.weigh, left) < value
-
     try:
-        for candidate in _candidates(request, assignment, limits.deadline, may_be_better, is_hopeless):
+        for candidate in _candidates(request, assignment, limits.deadline, may_be_better):
             interrupted |= candidate.found.interrupted
             reached = PlanValues(request, instance, candidate.assignment)
             if _is_better(reached, values):
@@ -142,12 +133,8 @@ def _candidates(
     assignment: PlanAssignment,
     deadline: float | None,
     may_be_better: Callable[[Sequence[int]], bool],
-    is_hopeless: Callable[[Sequence[int]], bool],
 ) -> Iterator[_Candidate]:
-    """Yield the plan with what first fit adds to it, and first fit on an empty plan where it ``may_be_better``.
-
-    First fit ends where it ``is_hopeless`` without the units that it has refused.
-    """
+    """Yield the plan with what first fit adds to it, and first fit on an empty plan where it ``may_be_better``."""
     queue, session = request.queue, replace(request.session, cluster=assignment.cluster)
     bought = {node.metadata.name for nodes in assignment.bought.values() for node in nodes}
     in_order = ((place, assignment.assigned[place]) for place in assignment.order)
@@ -191,7 +178,7 @@ def _candidates(
         if is_past(deadline):
             return
         ask = partial(first_fit_placed, request.session, queue, arriving, deadline, placed=start, usable=usable)
-        places = None if shuffle else ask(is_hopeless=is_hopeless)
+        places = None if shuffle else ask()
         if places is not None and not may_be_better([*start, *places]):
             continue
         found = first_fit(request.session, queue, arriving, deadline, placed=start, usable=usable, shuffle=shuffle)

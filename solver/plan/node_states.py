@@ -19,7 +19,6 @@ import msgspec
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
-from ...models.cluster.usage import Usage
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey, PoolId
@@ -180,10 +179,10 @@ class NodeStates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceState:
-    """Devices by number, and what is held of them; ``view`` and ``usage`` are those of the first such node."""
+    """Devices by number, and what is held of them; ``view`` and ``allocated`` are those of the first such node."""
 
     view: NodeView
-    usage: Usage
+    allocated: AllocatedState
     in_use: InUse
 
 
@@ -203,7 +202,7 @@ class DeviceStates:
     def of(self, node: Node, allocated_state: AllocatedState) -> DeviceState:
         """Find the state of a node."""
         view, broken = self._seen(node)
-        return self._state(view, allocated_state, broken=broken)
+        return self._state(view, allocated_state, broken=broken, changes=True)
 
     def _seen(self, node: Node) -> tuple[NodeView, bool]:
         try:
@@ -215,14 +214,15 @@ class DeviceStates:
         """Find the state after these allocations are made, too."""
         # No claim has these names, so that what claims of the queue hold already stays.
         named = [(("", str(next(self._names))), allocation) for allocation in made]
-        return self._state(state.view, AllocatedState(state.usage.plus(named)), broken=False)
+        return self._state(state.view, AllocatedState(state.allocated.usage.plus(named)), broken=False, changes=False)
 
-    def _state(self, view: NodeView, allocated_state: AllocatedState, *, broken: bool) -> DeviceState:
+    def _state(self, view: NodeView, allocated_state: AllocatedState, *, broken: bool, changes: bool) -> DeviceState:
         in_use = allocated_state.in_use(view)
         key = broken, node_class_key(view, in_use)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = DeviceState(view, allocated_state.usage, in_use)
+            own = AllocatedState(allocated_state.usage) if changes else allocated_state
+            found = self._known[key] = DeviceState(view, own, in_use)
         return found
 
 
@@ -366,8 +366,7 @@ class AllocationTrials:
             return _NO_CLAIMS_TRIAL
         key = (requirements.question.index, devices) if budget is None else (requirements, state)
         if key not in self._known:
-            usage = AllocatedState(devices.usage)
-            self._known[key] = self.on(devices.view.node, claims, usage, budget, state.room)
+            self._known[key] = self.on(devices.view.node, claims, devices.allocated, budget, state.room)
         return self._known[key]
 
     def on(

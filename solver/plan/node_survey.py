@@ -143,14 +143,14 @@ class NodeScreening:
 
     def lacks(self, demand: UnitDemand, state: RemainingResources) -> Callable[[int], bool]:
         """Tell whether a node has too little room for a demand; equal nodes are looked at once."""
-        known: dict[Hashable, bool] = {}
+        known = state.lacking.setdefault(tuple(demand.requests.items()), {})
 
         def lacks(position: int) -> bool:
-            check_deadline(self.deadline)
             name = self.name(position)
             equivalence = state.equivalence.get(name, name)
             found = known.get(equivalence)
             if found is None:
+                check_deadline(self.deadline)
                 found = known[equivalence] = state.lacks(name, demand.requests)
             return found
 
@@ -190,10 +190,10 @@ class NodeScreening:
         known = state.keys.setdefault(visible, {})
 
         def key(position: int) -> Hashable:
-            check_deadline(self.deadline)
             name = self.name(position)
             equivalence = state.equivalence.get(name, name)
             if equivalence not in known:
+                check_deadline(self.deadline)
                 state.allocated_state.look_at(name)
                 view = self._engine.compiler.views.of(self.nodes[position], visible)
                 seen = node_class_key(view, state.allocated_state.in_use(view))
@@ -310,14 +310,16 @@ class RemainingResources:
     """Usage of devices, and what is left of each node; None: it takes anything.
 
     Nodes with the same ``equivalence``, by name, have equal devices with equal usage. ``keys`` caches the class keys of
-    nodes for all questions that see the same attributes; ``open`` caches the nodes that may take a demand;
-    ``pod_changes`` caches which change of a pod helps where units were placed on top of this state.
+    nodes for all questions that see the same attributes, ``lacking`` which of them have too little for requests; copies
+    share both. ``open`` caches the nodes that may take a demand, ``pod_changes`` which change of a pod helps where
+    units were placed on top of this state.
     """
 
     allocated_state: AllocatedState
     room_by_node: RoomByNode
     equivalence: dict[str, Hashable] = field(default_factory=dict)
     keys: dict[VisibleAttributes, dict[Hashable, Hashable]] = field(default_factory=dict)
+    lacking: dict[Hashable, dict[Hashable, bool]] = field(default_factory=dict)
     open: dict[Hashable, list[int]] = field(default_factory=dict)
     pod_changes: dict[Hashable, str | None] = field(default_factory=dict)
 
@@ -337,14 +339,11 @@ class RemainingResources:
         state = self.allocated_state.copied()
         if not devices_are_local:
             return RemainingResources(state, room_by_node)
-        keys = {visible: dict(known) for visible, known in self.keys.items()}
-        return RemainingResources(state, room_by_node, dict(self.equivalence), keys)
+        return RemainingResources(state, room_by_node, dict(self.equivalence), self.keys, self.lacking)
 
     def changed(self, node: str) -> None:
-        """Look at a node again, and by itself."""
-        self.equivalence.pop(node, None)
-        for known in self.keys.values():
-            known.pop(node, None)
+        """Look at a node again, and by itself: nothing is known of it."""
+        self.equivalence[node] = object()
 
     def without(self, claims: Iterable[ObjectKey]) -> RemainingResources:
         """With what these claims hold free again."""

@@ -58,6 +58,10 @@ class DispatchingPricer:
         """Take units out of a column."""
         return self._of(column.node_class).reduced(column, counts)
 
+    def completed(self, column: Column, prices: Prices, left: Sequence[int], limits: PricingLimits) -> Column:
+        """Add valuable units to a column."""
+        return self._of(column.node_class).completed(column, prices, left, limits)
+
     def lightened(self, column: Column) -> Column:
         """Give the units of a column the devices that consume least."""
         return self._of(column.node_class).lightened(column)

@@ -108,6 +108,17 @@ class BundlePricer:
         bundle = reduced_bundle(question, column.payload, [counts.get(unit.index, 0) for unit in question.units])
         return _bundle_column(column.node_class, question, bundle)
 
+    def completed(self, column: Column, prices: Prices, left: Sequence[int], limits: PricingLimits) -> Column:
+        """Add valuable units; those that are there may go to other devices."""
+        own = dict(column.counts)
+        # What is there counts more than all that is left.
+        more = 1 + sum(price * number for price, number in zip(prices.units, left, strict=True))
+        raised = replace(prices, units=tuple(more if unit in own else one for unit, one in enumerate(prices.units)))
+        limits_by_class = [own.get(unit, number) for unit, number in enumerate(left)]
+        priced = self.price(column.node_class, raised, limits_by_class, limits)
+        best = max(priced.columns, key=raised.value, default=column)
+        return best if own.items() <= dict(best.counts).items() else column
+
     def lightened(self, column: Column) -> Column:
         """Give the units of a column the devices that consume least, where the search finds such for all of them."""
         question = self._questions[column.node_class]

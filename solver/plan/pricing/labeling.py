@@ -16,7 +16,16 @@ from typing import TypeVar
 from ....encoders.solver_library import IntArray, np
 from ....problem.messages import check_deadline
 from ..column_generation import Effort
-from .lagrangian import VALUE_SCALE, KnapsackItem, LagrangianRelaxation, LinearQuestion
+from .lagrangian import (
+    VALUE_SCALE,
+    KnapsackItem,
+    LagrangianRelaxation,
+    LinearNode,
+    LinearQuestion,
+    LinearUnit,
+    NodeOffers,
+    best_relaxation,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,3 +369,45 @@ class Labeling:
             taken.append(tuple(offer.index for offer in self._options[int(layer.option[label])]))
             number, label = int(layer.layer[label]), int(layer.label[label])
         return tuple(reversed(taken))
+
+
+def filled_beside(
+    node: LinearNode,
+    units: Sequence[LinearUnit],
+    groups: Sequence[Sequence[int]],
+    values: Sequence[int],
+    most: Sequence[int],
+    deadline: float | None = None,
+) -> tuple[tuple[int, ...], ...]:
+    """Groups of units, each on a device or on several as a whole, with valuable units that fit beside them.
+
+    There are at most so many more units of each class. Raises ``DeadlineExceededError``.
+    """
+    free, left = sorted(node.free), list(node.left)
+    rest: list[tuple[int, int]] = []
+    sizes = [sum(units[index].share or units[index].devices * node.capacity for index in group) for group in groups]
+    for number in sorted(range(len(groups)), key=lambda number: -sizes[number]):
+        own = [units[index] for index in groups[number]]
+        for unit in own:
+            left = [amount - need for amount, need in zip(left, unit.needs, strict=True)]
+        # The largest groups get the devices with most left; a share of one leaves some of it.
+        for _ in range(max((unit.devices or int(unit.share > 0) for unit in own), default=0)):
+            spare = free.pop() - sizes[number]
+            if spare > 0:
+                rest.append((spare, number))
+    asked = (index for index, value in enumerate(values) if value > 0 and most[index] > 0)
+    takes = frozenset(index for index in asked if node.takes is None or index in node.takes)
+    there = LinearNode((*free, *(spare for spare, _ in rest)), node.capacity, tuple(left), takes)
+    question = NodeOffers.of(there, units).question(values, most)
+    if not question.offers:
+        return tuple(map(tuple, groups))
+    relaxed = best_relaxation(question, deadline)
+    found = Labeling(question, relaxed, WIDTHS[Effort.QUICK][0], 0, deadline=deadline).run(1).fillings
+    added = found[0].devices if found else ()
+    # Those of groups come last of the devices that are in use in part.
+    end = len(added) - len(question.without)
+    first = end - len(rest)
+    joined = [tuple(group) for group in groups]
+    for (_, number), more in zip(rest, added[first:end], strict=False):
+        joined[number] += more
+    return (*joined, *(group for group in (*added[:first], *added[end:]) if group))

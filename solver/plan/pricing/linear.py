@@ -23,7 +23,7 @@ from ..master_problem import Column, is_past
 from . import lagrangian
 from .bundle import Bundle, BundleQuestion, Picks, uniform_usage
 from .folding import FoldedNode, fold_devices
-from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling
+from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling, filled_beside
 from .vector_labeling import FillingResult, all_fillings, best_fillings, knapsack_fillings
 
 Usage = tuple[tuple[int, int], ...]
@@ -241,6 +241,19 @@ class LinearPricer:
             left -= gone
             devices.append(tuple((Counter(taken) - gone).elements()))
         return self.column(column.node_class, tuple(reversed(devices)))
+
+    def completed(self, column: Column, prices: Prices, left: Sequence[int], limits: PricingLimits) -> Column:
+        """Add valuable units; those that are there stay on their devices."""
+        node_class, own = column.node_class, dict(column.counts)
+        most = self.most.get(node_class, {})
+        more = [
+            min(number, most[unit] - own.get(unit, 0)) if unit in most else number for unit, number in enumerate(left)
+        ]
+        node, units, values = self.nodes[node_class], self.units_on(node_class), self._values(node_class, prices)
+        try:
+            return self.column(node_class, filled_beside(node, units, column.payload, values, more, limits.deadline))
+        except DeadlineExceededError:
+            return column
 
     def lightened(self, column: Column) -> Column:
         """Return the column itself: devices that are all alike consume the same."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from random import Random
 from time import monotonic
@@ -77,6 +78,33 @@ def test_what_units_use_lowers_their_worth(seed):
     for column in priced.columns:
         used = {meter: sum(dict(usage[0][unit])[meter] * count for unit, count in column.counts) for meter in (0, 1)}
         assert column.usage == tuple((meter, amount) for meter, amount in used.items() if amount)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_completed_column_keeps_its_units_and_fills_what_they_leave(seed):
+    scene, random = random_scene(seed), Random(seed)
+    prices, demands, meters = random_prices(seed, scene), scene.instance.demands(), Prices((1,) * len(scene.units))
+    for node_class in range(len(scene.nodes)):
+        priced = scene.pricer.price(node_class, meters, [random.randint(0, 2) for _ in demands], PricingLimits())
+        for column in priced.columns:
+            left = [random.randint(0, 3) for _ in demands]
+            full = scene.pricer.completed(column, prices, left, PricingLimits())
+            more = Counter(dict(full.counts))
+            more.subtract(dict(column.counts))
+            assert all(0 <= amount <= left[unit] for unit, amount in more.items())
+            assert fits_column(scene, full)
+            assert all(set(group) <= set(other) for group, other in zip(column.payload, full.payload, strict=False))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_completion_of_an_empty_column_is_worth_as_much_as_the_best_one_of_a_quick_look(seed):
+    scene = random_scene(seed)
+    prices, demands = random_prices(seed, scene), scene.instance.demands()
+    for node_class in range(len(scene.nodes)):
+        empty = scene.pricer.column(node_class, ())
+        priced = scene.pricer.price(node_class, prices, demands, PricingLimits())
+        best = max(map(prices.value, priced.columns), default=0)
+        assert prices.value(scene.pricer.completed(empty, prices, demands, PricingLimits())) == best
 
 
 def test_columns_are_not_listed_where_some_units_cost_more_than_they_are_worth():
