@@ -24,6 +24,11 @@ FieldPath = tuple[str | int, ...]
 """Fields, keys and indexes that lead to a part of an object."""
 
 
+# Made once: this is asked about all fields of all objects.
+_PARTS = Model, tuple, dict
+_TEMPLATES = PodTemplateSpec, PodSpec
+
+
 def parts_of(part: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Model]]:
     """Every model in an object with its path, from the outside in; what is in pod templates and pod specs is left out.
 
@@ -31,11 +36,11 @@ def parts_of(part: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Mo
     """
     if isinstance(part, Model):
         yield path, part
-        if not isinstance(part, PodTemplateSpec | PodSpec):
+        if not isinstance(part, _TEMPLATES):
             for field in part.__struct_fields__:
                 inner = getattr(part, field)
                 # Most fields are not set, or texts.
-                if isinstance(inner, Model | tuple | dict):
+                if isinstance(inner, _PARTS):
                     yield from parts_of(inner, (*path, api_name(field)))
     elif isinstance(part, tuple):
         for index, inner in enumerate(part):

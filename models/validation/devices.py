@@ -141,7 +141,9 @@ def check_names(findings: Findings, path: Path, names: tuple[str, ...], driver: 
 def check_attributes(findings: Findings, path: Path, attributes: Attributes, driver: str) -> bool:
     """Check all attributes of a device of ``driver``; says whether some value is a list (SLC-2)."""
     check_names(findings, path, tuple(attributes), driver)
-    lists = _check_attribute_values(findings, path, attributes)
+    lists = (
+        [] if _PLAIN_ATTRIBUTES.issuperset(attributes.values()) else _check_attribute_values(findings, path, attributes)
+    )
     total = len(attributes) + sum(map(len, lists)) - len(lists)
     if total > VALUES_PER_DEVICE:
         findings.invalid(path, total, f"the total number of attribute values must not exceed {VALUES_PER_DEVICE}")

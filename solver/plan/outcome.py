@@ -358,10 +358,10 @@ def planned_nodes(
         if name and slice_.spec.pool.generation == newest[pool]:
             homes[pool].update(dict.fromkeys([device.name for device in slice_.spec.devices or ()], name))
     own = Counter(chain.from_iterable(devices.values() for devices in homes.values()))
-    used: Counter[str] = Counter()
-    for pool, names in _held_devices(cluster, (allocation for _, made in assigned for _, allocation in made)).items():
-        there = homes.get(pool, {})
-        used.update([there.get(name, "") for name in names])
+    held = _held_devices(cluster, (allocation for _, made in assigned for _, allocation in made))
+    places = [map(homes[pool].get, names) for pool, names in held.items() if pool in homes]
+    # None stands for devices that are published no more.
+    used: Counter[str | None] = Counter(chain.from_iterable(places))
     listed = [name for name in cluster.nodes if name not in templates] + list(templates)
     return tuple(
         PlannedNode(

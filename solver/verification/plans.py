@@ -231,7 +231,9 @@ def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:
 def _allocates_all(unit: PlacedUnit) -> bool:
     """Whether the plan surely allocates each claim of a unit once."""
     own, given = unit.unit.claims, unit.allocations
-    return len(own) == len(given) < 2 and all(mine is ref for mine, (ref, _) in zip(own, given, strict=True))
+    if len(own) != 1 or len(given) != 1:
+        return not own and not given
+    return own[0] is given[0][0]
 
 
 PlanRules: TypeAlias = tuple[Cluster, FeatureGates, str, Sequence[CallerConstraint]]
