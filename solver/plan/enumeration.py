@@ -20,8 +20,8 @@ from . import column_generation, master_problem
 from .arc_flow import ArcFlowResult, complete_whole_columns, filling_graphs
 from .filling_graph import FillingGraph, VectorNode
 from .first_fit_decreasing import vector_nodes
-from .heuristics import DivingHeuristic, filling_deadline, plan_from_columns
-from .master import LinearMaster, MasterRelaxation, open_choices, solve_restricted_master
+from .heuristics import DivingHeuristic, filling_deadline
+from .master import LinearMaster, MasterRelaxation, open_choices, plan_from_columns, solve_restricted_master
 
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
 _MOST_ENUMERATED_COLUMNS = 3000

@@ -21,9 +21,9 @@ from .lagrangian import (
     KnapsackItem,
     LagrangianRelaxation,
     LinearNode,
+    LinearOffers,
     LinearQuestion,
     LinearUnit,
-    NodeOffers,
     best_relaxation,
 )
 
@@ -398,7 +398,7 @@ def filled_beside(
     asked = (index for index, value in enumerate(values) if value > 0 and most[index] > 0)
     takes = frozenset(index for index in asked if node.takes is None or index in node.takes)
     there = LinearNode((*free, *(spare for spare, _ in rest)), node.capacity, tuple(left), takes)
-    question = NodeOffers.of(there, units).question(values, most)
+    question = LinearOffers.of(there, units).question(values, most)
     if not question.offers:
         return tuple(map(tuple, groups))
     relaxed = best_relaxation(question, deadline)
