@@ -199,8 +199,7 @@ class _PreemptingScheduler:
         self._context = SchedulingContext(inputs, self.deadline)
         self._states = self._context.node_states
         self._scheduler = SequentialScheduler(self._context, FirstFitPolicy(), self._context.trials)
-        self._holders = ClaimHolders(inputs.cluster)
-        self._random = Random(inputs.seed)
+        self._holders, self._random = ClaimHolders(inputs.cluster), Random(inputs.seed)
         claims = (claim for shape in {unit.unit_set.shape for unit in inputs.units} for claim in shape.claims)
         self._kept_claims = {claim.key for claim in claims if claim.key is not None}
         self._budgets = BudgetLedger(inputs.cluster)

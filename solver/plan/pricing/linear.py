@@ -30,10 +30,8 @@ Usage = tuple[tuple[int, int], ...]
 _MOST_COLUMNS = 6
 _MOST_ENUMERATED_ITEMS = 24
 _MOST_ENUMERATED_PATHS = 5_000
-# With more node classes, such as the offerings of a cloud, to make a graph of each takes longer than it saves.
-_MOST_GRAPHS = 64
-# With several, their graphs are smaller.
-_MOST_ARCS_OF_SEVERAL = 400_000
+# Graphs of more node classes, such as offerings of a cloud, take longer than they save; graphs of several are smaller.
+_MOST_GRAPHS, _MOST_ARCS_OF_SEVERAL = 64, 400_000
 _ANY_NUMBER = 1 << 30
 
 
@@ -60,7 +58,6 @@ class LinearPricer:
     _knapsacks: dict[int, tuple[Sequence[int], list[GraphItem]]] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
-
     _offers: dict[int, lagrangian.LinearOffers] = field(init=False, default_factory=dict, compare=False, repr=False)
     _vectors: dict[int, VectorNode | None] = field(init=False, default_factory=dict, compare=False, repr=False)
 
