@@ -2,9 +2,11 @@
 
 import pytest
 from support.gates import ALL
+from support.model_objects import allocation, result
 from support.objects import after, claim, device, draws, node, partitions, pool, want
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.cluster.usage import Usage
 from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import InUse
 from drasat.problem.shapes import NodeViews
@@ -106,3 +108,20 @@ def test_equal_states_have_equal_keys():
     keys = {allocated_state.in_use(views.of(cluster.node(name))).key for name in ("n1", "n2")}
     assert len(keys) == 1
     assert InUse(dedicated=frozenset({1})).key not in keys
+
+
+def test_what_waits_for_a_node_counts_once_it_is_looked_at():
+    waiting = {name: [(("ns", f"c-{name}"), allocation(result("d", pool=name)))] for name in ("n1", "n2")}
+    given = AllocatedState(Usage.empty(ALL), waiting)
+    devices = [("gpu.example.com", name, "d") for name in ("n1", "n2")]
+    assert given.usage.is_empty
+    given.look_at("n1")
+    copy = given.copied()
+    copy.look_at("n1")
+    copy.look_at("n2")
+    copy.look_at("n3")
+    copy.release([("ns", "c-n1")])
+    copy.look_at("n1")
+    # What was given back does not come again, and changes of the copy are not the original's.
+    assert [given.usage.in_use(device) for device in devices] == [True, False]
+    assert [copy.usage.in_use(device) for device in devices] == [False, True]
