@@ -103,62 +103,71 @@ class ArcFlowResult:
     proven: bool
 
 
-def solve_arc_flow(
-    generator: ColumnGenerator,
-    stage: master_problem.ObjectiveStage,
-    relaxation: MasterRelaxation,
-    plan: master_problem.IntegerPlan,
-    bound: int,
-    gap: float,
-    deadline: float | None,
-) -> ArcFlowResult:
+@dataclass(frozen=True, slots=True)
+class OpenStage:
+    """A stage whose plan at hand may not be the best: its relaxation, its bound, and the gap that is enough."""
+
+    generator: ColumnGenerator
+    stage: master_problem.ObjectiveStage
+    relaxation: MasterRelaxation
+    plan: master_problem.IntegerPlan
+    bound: int
+    gap: float
+    deadline: float | None
+
+    @property
+    def step(self) -> int:
+        """By how much values differ at least, towards worse ones."""
+        step = value_step(self.generator.instance, self.stage.terms)
+        return step if self.stage.maximise else -step
+
+    @property
+    def slack(self) -> int:
+        """How many steps below the bound are near enough."""
+        return int(self.gap * abs(self.bound)) // abs(self.step)
+
+    def steps_from(self, bound: int) -> int:
+        """How many steps the plan is worse than a bound."""
+        return (bound - self.plan.value(self.stage.terms)) // self.step
+
+
+def solve_arc_flow(asked: OpenStage) -> ArcFlowResult:
     """Look for a plan within the relative gap of the bound, then for one that is worse, up to the plan at hand.
 
     The nearer to the bound, the fewer arcs matter. Where there is no such plan, the bound moves. Where many nodes take
     the same, what the relaxation takes whole is kept at first.
     """
-    step = value_step(generator.instance, stage.terms)
-    sign = 1 if stage.maximise else -1
-    graphs = filling_graphs(generator, stage, deadline)
+    bound, deadline = asked.bound, asked.deadline
+    graphs = filling_graphs(asked.generator, asked.stage, deadline)
     if graphs is None:
         return ArcFlowResult(None, bound, proven=False)
-    search = _FlowSearch(generator, stage, relaxation.duals, graphs)
-    left = sign * (bound - plan.value(stage.terms)) // step
-    slack = int(gap * abs(bound)) // step
-    beside = search.run_beside_whole(relaxation, bound, plan, gap, deadline)
+    search, step = _FlowSearch(asked, graphs), asked.step
+    left, slack = asked.steps_from(bound), asked.slack
+    beside = search.run_beside_whole()
     if beside.plan is not None:
         return beside
     while left > 0 and not master_problem.is_past(deadline):
-        target = bound - sign * min(slack, left - 1) * step
+        target = bound - min(slack, left - 1) * step
         found = search.run(target, deadline)
         if found is None:
             break
         if found.plan is not None or not found.proven:
             # The model has no plans that are worse than the target: what it says about these is not their bound.
-            worse = sign * (target - sign * step)
-            own = None if found.bound is None else sign * max(sign * found.bound, worse)
-            better = stage.tightest(bound, own)
+            worst = max if step > 0 else min
+            own = None if found.bound is None else worst(found.bound, target - step)
+            better = asked.stage.tightest(bound, own)
             return ArcFlowResult(found.plan, bound if better is None else better, found.proven)
-        bound, slack = target - sign * step, 2 * slack + 1
-        left = sign * (bound - plan.value(stage.terms)) // step
+        bound, slack = target - step, 2 * slack + 1
+        left = asked.steps_from(bound)
     return ArcFlowResult(None, bound, proven=left <= 0)
 
 
-def complete_whole_columns(
-    generator: ColumnGenerator,
-    stage: master_problem.ObjectiveStage,
-    relaxation: MasterRelaxation,
-    plan: master_problem.IntegerPlan,
-    bound: int,
-    gap: float,
-    deadline: float | None,
-) -> ArcFlowResult:
+def complete_whole_columns(asked: OpenStage) -> ArcFlowResult:
     """Keep what the relaxation takes whole, and look for a plan within the gap where few arcs are left."""
-    graphs = filling_graphs(generator, stage, deadline)
+    graphs = filling_graphs(asked.generator, asked.stage, asked.deadline)
     if graphs is None:
-        return ArcFlowResult(None, bound, proven=False)
-    search = _FlowSearch(generator, stage, relaxation.duals, graphs, _FEW_ARCS, _FEW_NODES)
-    return search.run_beside_whole(relaxation, bound, plan, gap, deadline)
+        return ArcFlowResult(None, asked.bound, proven=False)
+    return _FlowSearch(asked, graphs, _FEW_ARCS, _FEW_NODES).run_beside_whole()
 
 
 def _whole_columns(generator: ColumnGenerator, relaxation: MasterRelaxation) -> Counter[master_problem.Column]:
@@ -171,43 +180,33 @@ def _whole_columns(generator: ColumnGenerator, relaxation: MasterRelaxation) -> 
 class _FlowSearch:
     """Looks for plans of a stage over the graphs of all node classes."""
 
-    generator: ColumnGenerator
-    stage: master_problem.ObjectiveStage
-    duals: master_problem.Duals
+    asked: OpenStage
     graphs: Mapping[int, FillingGraph]
     most_arcs: int = _MOST_ARCS
     most_nodes: int = _MOST_NODES
 
-    def run_beside_whole(
-        self,
-        relaxation: MasterRelaxation,
-        bound: int,
-        plan: master_problem.IntegerPlan,
-        gap: float,
-        deadline: float | None,
-    ) -> ArcFlowResult:
+    def run_beside_whole(self) -> ArcFlowResult:
         """Look for a plan within the gap of the bound that has what the relaxation takes whole, if anything."""
-        step, sign = value_step(self.generator.instance, self.stage.terms), 1 if self.stage.maximise else -1
-        left = sign * (bound - plan.value(self.stage.terms)) // step
-        whole = _whole_columns(self.generator, relaxation) if left > 0 else None
-        target = bound - sign * min(int(gap * abs(bound)) // step, left - 1) * step
-        found = self.run(target, filling_deadline(deadline, _ROUNDED_SHARE), whole) if whole else None
+        asked, bound = self.asked, self.asked.bound
+        left = asked.steps_from(bound)
+        whole = _whole_columns(asked.generator, asked.relaxation) if left > 0 else None
+        target = bound - min(asked.slack, left - 1) * asked.step
+        found = self.run(target, filling_deadline(asked.deadline, _ROUNDED_SHARE), whole) if whole else None
         better = found.plan if found else None
-        return ArcFlowResult(better, bound, better is not None and better.value(self.stage.terms) == bound)
+        return ArcFlowResult(better, bound, better is not None and better.value(asked.stage.terms) == bound)
 
     def run(
         self, target: int, deadline: float | None, kept: Mapping[master_problem.Column, int] | None = None
     ) -> ArcFlowResult | None:
         """Look for the best plan of this value or a better one that has what is kept; None where that is too large."""
         kept = kept or {}
-        covered = master_problem.covered_units(self.generator.instance, tuple(kept.items()))
-        left = [
-            max(0, number - there) for number, there in zip(self.generator.instance.demands(), covered, strict=True)
-        ]
+        generator, stage = self.asked.generator, self.asked.stage
+        covered = master_problem.covered_units(generator.instance, tuple(kept.items()))
+        left = [max(0, number - there) for number, there in zip(generator.instance.demands(), covered, strict=True)]
         networks = self._networks(target, left)
         if networks is None:
             return None
-        model = _ArcFlowModel(self.generator, self.stage, networks, left, kept)
+        model = _ArcFlowModel(generator, stage, networks, left, kept)
         return model.solved(self.most_nodes, deadline) if model.post(target) else None
 
     def _networks(self, target: int, left: Sequence[int]) -> Mapping[int, FlowNetwork] | None:
@@ -215,15 +214,16 @@ class _FlowSearch:
 
         What is kept loses something, too, so that more is left out than need be; then nothing is proven.
         """
-        instance, most = self.generator.instance, self.generator.instance.demands()
-        pricing = self.generator.stage_pricing(self.stage, self.duals)
+        generator, stage = self.asked.generator, self.asked.stage
+        instance, most = generator.instance, generator.instance.demands()
+        pricing = generator.stage_pricing(stage, self.asked.relaxation.duals)
         bounds = [0] * len(instance.nodes)
         for number, graph in self.graphs.items():
             bounds[number] = graph.values(pricing.prices.units, most).best
         total = pricing.bound(bounds)
         if total is None:
             return None
-        losable = total - (target if self.stage.maximise else -target) * pricing.scale
+        losable = total - (target if stage.maximise else -target) * pricing.scale
         found: dict[int, FlowNetwork] = {}
         for number, graph in self.graphs.items():
             constant = pricing.constant(number)

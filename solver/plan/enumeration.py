@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 from ...encoders.rows import CoefficientError, CpSatRows
 from ..engines.cp_sat import Limits, SolverStatus, run_solver
 from . import column_generation, master_problem
-from .arc_flow import ArcFlowResult, complete_whole_columns, filling_graphs
+from .arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, filling_graphs
 from .filling_graph import FillingGraph, VectorNode
 from .first_fit_decreasing import vector_nodes
 from .heuristics import DivingHeuristic, filling_deadline
-from .master import LinearMaster, MasterRelaxation, open_choices, plan_from_columns, solve_restricted_master
+from .master import LinearMaster, open_choices, plan_from_columns, solve_restricted_master
 
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
 _MOST_ENUMERATED_COLUMNS = 3000
@@ -130,19 +130,11 @@ _LARGEST_PRICE, _SIZE_PARTS = 1 << 24, 1000
 _DIVE_ROUNDS = 6
 
 
-def complete_whole_nodes(
-    generator: column_generation.ColumnGenerator,
-    stage: master_problem.ObjectiveStage,
-    relaxation: MasterRelaxation,
-    plan: master_problem.IntegerPlan,
-    bound: int,
-    gap: float,
-    deadline: float | None,
-) -> ArcFlowResult:
+def complete_whole_nodes(asked: OpenStage) -> ArcFlowResult:
     """Complete what the relaxation takes whole; where that is in vain, bound whole numbers of nodes and look there."""
-    found = complete_whole_columns(generator, stage, relaxation, plan, bound, gap, deadline)
-    counting = None if found.plan is not None else NodeCounts.of(generator, stage, deadline)
-    return found if counting is None else counting.completed(relaxation, plan, bound, gap, deadline)
+    found = complete_whole_columns(asked)
+    counting = None if found.plan is not None else NodeCounts.of(asked)
+    return found if counting is None else counting.completed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,100 +149,88 @@ class _CountCut:
 class NodeCounts:
     """How many nodes of each class the cheapest plan may have; ``units`` are those that have to be placed."""
 
-    generator: column_generation.ColumnGenerator
-    stage: master_problem.ObjectiveStage
+    asked: OpenStage
     graphs: Mapping[int, FillingGraph]
     nodes: Mapping[int, VectorNode]
     units: tuple[int, ...]
     cuts: list[_CountCut] = field(default_factory=list)
 
     @classmethod
-    def of(
-        cls, generator: column_generation.ColumnGenerator, stage: master_problem.ObjectiveStage, deadline: float | None
-    ) -> NodeCounts | None:
+    def of(cls, asked: OpenStage) -> NodeCounts | None:
         """None where one class alone costs something or very many do, without graphs, and where nothing is needed."""
+        generator, stage = asked.generator, asked.stage
         instance, costs = generator.instance, stage.terms.nodes
         kinds = {index for index, cost in costs.items() if cost and instance.nodes[index].count}
         is_simple = not (instance.start or instance.completion or stage.terms.units or stage.terms.gangs)
         if stage.maximise or not 2 <= len(kinds) <= _MOST_KINDS or min(costs.values()) < 0 or not is_simple:
             return None
         units = tuple(master_problem.required_units(instance, generator.master.rows))
-        graphs = filling_graphs(generator, stage, deadline) if any(units) else None
+        graphs = filling_graphs(generator, stage, asked.deadline) if any(units) else None
         nodes = vector_nodes(instance, generator.pricer)
-        return None if graphs is None or nodes is None else cls(generator, stage, graphs, nodes, units)
+        return None if graphs is None or nodes is None else cls(asked, graphs, nodes, units)
 
-    def completed(
-        self,
-        relaxation: MasterRelaxation,
-        plan: master_problem.IntegerPlan,
-        bound: int,
-        gap: float,
-        deadline: float | None,
-    ) -> ArcFlowResult:
+    def completed(self) -> ArcFlowResult:
         """Bound the cost, and look for a plan on the cheapest nodes that no cut excludes."""
-        ends, is_open = filling_deadline(deadline, _COUNT_SHARE), True
+        asked, bound, value = self.asked, self.asked.bound, self.asked.plan.value(self.asked.stage.terms)
+        ends, is_open = filling_deadline(asked.deadline, _COUNT_SHARE), True
         counts: Mapping[int, int] = {}
-        self._add_cut(relaxation.duals.units)
+        self._add_cut(asked.relaxation.duals.units)
         self._add_sizes(ends)
-        master = self._placing(relaxation)
-        for cost, counts in self._choices(plan, self._rounded_counts(relaxation), ends):
+        master = self._placing()
+        for cost, counts in self._choices(ends):
             bound = max(bound, cost)
-            if bound >= plan.value(self.stage.terms):
-                return ArcFlowResult(None, plan.value(self.stage.terms), proven=True)
+            if bound >= value:
+                return ArcFlowResult(None, value, proven=True)
             is_open = self._is_excluded(counts, master, ends)
             if not is_open:
                 break
         if is_open or master_problem.is_past(ends):
             return ArcFlowResult(None, bound, proven=False)
-        better = self._plan_on(counts, master.columns, plan, bound, gap, ends)
-        value = None if better is None else better.value(self.stage.terms)
-        return ArcFlowResult(better, bound, proven=value == bound)
+        better = self._plan_on(counts, master.columns, bound, ends)
+        return ArcFlowResult(better, bound, better is not None and better.value(asked.stage.terms) == bound)
 
-    def _rounded_counts(self, relaxation: MasterRelaxation) -> Mapping[int, int]:
-        """How many nodes of each class a relaxation takes, rounded."""
-        taken = dict.fromkeys(self.graphs, 0.0)
-        for column, amount in zip(self.generator.master.columns, relaxation.columns, strict=False):
+    def _rounded_counts(self) -> Mapping[int, int]:
+        """How many nodes of each class the relaxation takes, rounded."""
+        taken, asked = dict.fromkeys(self.graphs, 0.0), self.asked
+        for column, amount in zip(asked.generator.master.columns, asked.relaxation.columns, strict=False):
             taken[column.node_class] += amount
         return {index: round(amount) for index, amount in taken.items()}
 
-    def _choices(
-        self, plan: master_problem.IntegerPlan, wished: Mapping[int, int], deadline: float | None
-    ) -> Iterator[tuple[int, Mapping[int, int]]]:
+    def _choices(self, deadline: float | None) -> Iterator[tuple[int, Mapping[int, int]]]:
         """Yield the least cost that the cuts allow, with numbers of nodes, until no cut is new or time is over.
 
-        Of numbers that cost the same those come first that are near what is wished for.
+        Of numbers that cost the same those come first that are near those of the relaxation.
         """
-        done = 0
+        done, wished = 0, self._rounded_counts()
         while done < len(self.cuts) <= _MOST_COUNTS and not master_problem.is_past(deadline):
             done = len(self.cuts)
             try:
-                rows, variables = self._model(plan.value(self.stage.terms), wished)
+                rows, variables = self._model(wished)
             except CoefficientError:
                 return
             found = run_solver(rows, Limits(deadline=deadline, work=_COUNT_WORK))
             if found.status is not SolverStatus.OPTIMAL:
                 return
             counts = {index: found.values[variable] for index, variable in variables.items()}
-            yield sum(self.stage.terms.nodes.get(index, 0) * number for index, number in counts.items()), counts
+            yield sum(self.asked.stage.terms.nodes.get(index, 0) * number for index, number in counts.items()), counts
 
-    def _model(self, most: int, wished: Mapping[int, int]) -> tuple[CpSatRows, Mapping[int, int]]:
+    def _model(self, wished: Mapping[int, int]) -> tuple[CpSatRows, Mapping[int, int]]:
         """The cuts and the rows about nodes alone. No better plan costs more than the one at hand."""
-        rows, costs, needed = CpSatRows(), self.stage.terms.nodes, sum(self.units)
+        generator, terms = self.asked.generator, self.asked.stage.terms
+        rows, costs, needed, most = CpSatRows(), terms.nodes, sum(self.units), self.asked.plan.value(terms)
         variables = {
             node.index: rows.integer(
                 0, min(node.count, needed, most // costs[node.index] if costs.get(node.index) else needed)
             )
-            for node in self.generator.instance.nodes
+            for node in generator.instance.nodes
             if node.index in self.graphs
         }
         for cut in self.cuts:
             rows.between([(variables[index], room) for index, room in cut.room.items()], cut.least, None)
-        for row in self.generator.master.rows:
-            terms = row.terms
-            if not (terms.units or terms.gangs or terms.usage):
-                rows.between(
-                    [(variables[index], value) for index, value in _known(terms.nodes, variables)], None, row.upper
-                )
+        for row in generator.master.rows:
+            if not (row.terms.units or row.terms.gangs or row.terms.usage):
+                known = [(variables[index], value) for index, value in _known(row.terms.nodes, variables)]
+                rows.between(known, None, row.upper)
         largest = {index: rows.range_of(variable)[1] for index, variable in variables.items()}
         apart = {index: rows.integer(0, max(number, wished[index])) for index, number in largest.items()}
         for index, variable in variables.items():
@@ -281,28 +261,28 @@ class NodeCounts:
                 if any(sizes) and not master_problem.is_past(deadline):
                     self._add_cut(sizes)
 
-    def _placing(self, relaxation: MasterRelaxation) -> LinearMaster:
+    def _placing(self) -> LinearMaster:
         """The relaxation that places as much as possible, by size, with columns to begin with."""
         units = (master_problem.MasterUnitClass(u, number, self._size(u)) for u, number in enumerate(self.units))
-        given = self.generator.instance
+        generator, given = self.asked.generator, self.asked.generator.instance
         instance = master_problem.MasterProblem(tuple(units), given.nodes, meters=given.meters, sizes=given.sizes)
         master = LinearMaster(instance)
         master.set_objective(instance.admitted())
-        support = self.generator.master.support(relaxation)
-        for column in self.generator.master.columns:
+        support = generator.master.support(self.asked.relaxation)
+        for column in generator.master.columns:
             if column in support:
                 master.add(column)
         return master
 
     def _is_excluded(self, counts: Mapping[int, int], master: LinearMaster, deadline: float | None) -> bool:
         """Whether all units do not fit so many nodes, even in parts; then a cut says so."""
-        nodes = tuple(replace(node, count=counts.get(node.index, 0)) for node in self.generator.instance.nodes)
+        nodes = tuple(replace(node, count=counts.get(node.index, 0)) for node in self.asked.generator.instance.nodes)
         for node in nodes:
             master.limit_nodes(node.index, node.count)
         instance = replace(master.instance, nodes=nodes)
         placing, total = instance.admitted(), sum(unit.weight * unit.demand for unit in instance.units)
         budget = column_generation.GenerationLimits(_COUNT_ROUNDS, 0.0, deadline, known_bound=total)
-        found = replace(self.generator, instance=instance, master=master).run(placing, budget, self.units)
+        found = replace(self.asked.generator, instance=instance, master=master).run(placing, budget, self.units)
         most = found.rounded(instance, placing)
         if found.duals is None or most is None or most >= total:
             return False
@@ -315,37 +295,32 @@ class NodeCounts:
         return max(1, round(_SIZE_PARTS * min(sizes, default=0.0)))
 
     def _plan_on(
-        self,
-        counts: Mapping[int, int],
-        columns: Iterable[master_problem.Column],
-        plan: master_problem.IntegerPlan,
-        bound: int,
-        gap: float,
-        deadline: float | None,
+        self, counts: Mapping[int, int], columns: Iterable[master_problem.Column], bound: int, deadline: float | None
     ) -> master_problem.IntegerPlan | None:
         """A better plan on so many nodes of each class."""
-        given, stage = self.generator.instance, self.stage
+        asked, stage = self.asked, self.asked.stage
+        given, rows = asked.generator.instance, asked.generator.master.rows
         nodes = tuple(replace(node, count=counts.get(node.index, 0)) for node in given.nodes)
         instance = replace(given, nodes=nodes)
         master = LinearMaster(instance)
-        for row in self.generator.master.rows[len(given.rows) :]:
+        for row in rows[len(given.rows) :]:
             master.add_row(row)
         master.set_objective(stage)
         for column in columns:
             master.add(column)
-        generator = replace(self.generator, instance=instance, master=master)
+        generator = replace(asked.generator, instance=instance, master=master)
         budget = column_generation.GenerationLimits(_COUNT_ROUNDS, 0.0, deadline, known_bound=bound)
         relaxation = generator.run(stage, budget, instance.demands()).relaxation
         if relaxation is None:
             return None
-        found = complete_whole_columns(generator, stage, relaxation, plan, bound, gap, deadline)
+        there = OpenStage(generator, stage, relaxation, asked.plan, bound, asked.gap, deadline)
+        found = complete_whole_columns(there)
         if found.plan is not None:
             return found.plan
         part = replace(budget, rounds=_DIVE_ROUNDS, thorough=False, known_bound=None)
         dive = tuple(DivingHeuristic(generator, stage, part).run(relaxation))
         made = plan_from_columns(instance, [instance.admitted(), stage], dive)
-        is_better = made.is_feasible(given, self.generator.master.rows) and stage.gain(made, plan) > 0
-        return made if is_better else None
+        return made if made.is_feasible(given, rows) and stage.gain(made, asked.plan) > 0 else None
 
 
 def _known(terms: Mapping[int, int], variables: Mapping[int, int]) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from time import monotonic
 
 from ..engines.cp_sat import Limits
 from . import column_generation, master, master_problem
-from .arc_flow import filling_graphs, solve_arc_flow
+from .arc_flow import OpenStage, filling_graphs, solve_arc_flow
 from .enumeration import complete_whole_nodes, prove_by_enumeration
 from .first_fit_decreasing import MANY_NODE_CLASSES, NodeRepacking, cost_bound, pack_decreasing, vector_nodes
 from .gang_dive import fill_for_gangs, fill_whole_gangs, improved_by_gangs, rounded_gangs
@@ -456,7 +456,7 @@ class _StageSolver:
             return bound
         deadline, gap = filling_deadline(self._limits.deadline, _FLOW_SHARE), stage.gap(self._limits.gap)
         search = complete_whole_nodes if beside_whole else solve_arc_flow
-        found = search(self._generator, stage, relaxation, self._plan, bound, gap, deadline)
+        found = search(OpenStage(self._generator, stage, relaxation, self._plan, bound, gap, deadline))
         if found.plan is not None and not found.plan.is_feasible(self._instance, self.master.rows):
             return bound
         self._keep_better(stage, found.plan)

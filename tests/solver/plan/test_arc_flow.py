@@ -9,7 +9,7 @@ from support.planning import Scene, fewest_nodes, fits_column, optimum
 
 from drasat.encoders.solver_library import mathopt
 from drasat.solver.plan import arc_flow, price_and_branch
-from drasat.solver.plan.arc_flow import ArcFlowResult, complete_whole_columns, flow_network, solve_arc_flow
+from drasat.solver.plan.arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, flow_network, solve_arc_flow
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits
 from drasat.solver.plan.enumeration import EnumerationProof
 from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph, volume_bound
@@ -98,7 +98,7 @@ def test_arc_flow_from_any_plan_finds_the_optimum(seed):
     columns = tuple(packed[-1])
     plan = replace(empty_plan(generator.instance), columns=columns, units=generator.instance.demands())
     assert plan.is_feasible(generator.instance, generator.instance.rows)
-    found = solve_arc_flow(generator, cost, generated.relaxation, plan, bound, 0.0, None)
+    found = solve_arc_flow(OpenStage(generator, cost, generated.relaxation, plan, bound, 0.0, None))
     value = plan.value(cost.terms) if found.plan is None else found.plan.value(cost.terms)
     assert (value, found.proven) == (best, True)
     assert found.plan is None or found.plan.is_feasible(generator.instance, generator.instance.rows)
@@ -115,7 +115,7 @@ def test_what_the_relaxation_takes_whole_is_completed_to_a_plan_within_the_gap_a
         bound, dear = generated.rounded(generator.instance, cost), {node.index: 100 for node in classes}
         # As bad as can be: each unit has a node of the dearest kind.
         plan = replace(empty_plan(generator.instance), columns=((Column(0, ()), sum(dear.values())),))
-        found = complete_whole_columns(generator, cost, generated.relaxation, plan, bound, 0.05, None)
+        found = complete_whole_columns(OpenStage(generator, cost, generated.relaxation, plan, bound, 0.05, None))
         assert found.bound == bound
         if found.plan is not None:
             completed += 1
@@ -129,8 +129,8 @@ def test_what_the_relaxation_takes_whole_is_completed_to_a_plan_within_the_gap_a
 def test_a_plan_of_arc_flow_that_breaks_a_rule_proves_nothing(monkeypatch):
     """Its solver counts in floating point; other ways to find a plan have none."""
 
-    def wrong(_generator, _stage, _relaxation, plan, bound, *_):
-        return ArcFlowResult(replace(plan, columns=()), bound, proven=True)
+    def wrong(asked):
+        return ArcFlowResult(replace(asked.plan, columns=()), asked.bound, proven=True)
 
     monkeypatch.setattr(price_and_branch, "complete_whole_nodes", wrong)
     monkeypatch.setattr(price_and_branch, "solve_arc_flow", wrong)
@@ -168,7 +168,7 @@ def test_a_search_that_is_interrupted_bounds_no_plans_that_it_leaves_out(monkeyp
         bound = generated.rounded(generator.instance, cost)
         if bound < best:
             much = replace(empty_plan(generator.instance), columns=((Column(0, ()), 100),))
-            found = solve_arc_flow(generator, cost, generated.relaxation, much, bound, 0.0, None)
+            found = solve_arc_flow(OpenStage(generator, cost, generated.relaxation, much, bound, 0.0, None))
             assert not found.proven
             bounds.append((bound < found.bound, found.bound <= best))
     assert bounds
@@ -191,15 +191,16 @@ def test_packing_by_size_places_all_where_there_are_nodes_for_all(seed):
 def test_a_plan_of_arc_flow_that_is_not_proven_is_improved_further(seed, monkeypatch):
     """Other ways to find a plan have none; the bound is one too high, as where time is over."""
 
-    def unproven(generator, stage, relaxation, _plan, bound, *limits):
-        found = solve_arc_flow(generator, stage, relaxation, empty_plan(generator.instance), bound, *limits)
-        values.append(found.plan.value(stage.terms))
-        return replace(found, bound=bound + 1, proven=False)
+    def unproven(asked):
+        found = solve_arc_flow(replace(asked, plan=empty_plan(asked.generator.instance)))
+        values.append(found.plan.value(asked.stage.terms))
+        return replace(found, bound=asked.bound + 1, proven=False)
 
     values = []
     monkeypatch.setattr(price_and_branch, "solve_arc_flow", unproven)
-    nothing = lambda *given: ArcFlowResult(None, given[4], proven=False)  # noqa: E731
-    monkeypatch.setattr(price_and_branch, "complete_whole_nodes", nothing)
+    monkeypatch.setattr(
+        price_and_branch, "complete_whole_nodes", lambda asked: ArcFlowResult(None, asked.bound, proven=False)
+    )
     monkeypatch.setattr(price_and_branch.DivingHeuristic, "run", lambda *_: iter(()))
     for name in ("pack_decreasing", "fill_greedily"):
         monkeypatch.setattr(price_and_branch, name, lambda *_: iter(()))

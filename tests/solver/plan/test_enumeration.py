@@ -7,6 +7,7 @@ from time import monotonic
 import pytest
 from support.planning import Scene, fits_column, optimum
 
+from drasat.solver.plan.arc_flow import OpenStage
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits
 from drasat.solver.plan.enumeration import NodeCounts, complete_whole_nodes
 from drasat.solver.plan.first_fit_decreasing import pack_decreasing, vector_nodes
@@ -73,7 +74,7 @@ def check(scene, cost, deadline=None):
         return None
     best = optimum(scene, [scene.instance.admitted(), cost])[1]
     bound = generated.rounded(generator.instance, cost)
-    found = complete_whole_nodes(generator, cost, generated.relaxation, plan, bound, 0.0, deadline)
+    found = complete_whole_nodes(OpenStage(generator, cost, generated.relaxation, plan, bound, 0.0, deadline))
     assert bound <= found.bound <= best
     if found.plan is not None:
         assert found.plan.is_feasible(generator.instance, generator.instance.rows)
@@ -95,11 +96,12 @@ def test_what_parts_of_nodes_leave_open_is_closed_by_whole_numbers_of_them():
     for seed in range(300, 400):
         scene, cost = priced_scene(seed)
         generator, generated, plan = relaxed(scene, cost)
-        counting = plan and NodeCounts.of(generator, cost, None)
+        bound = generated.rounded(generator.instance, cost)
+        asked = plan and OpenStage(generator, cost, generated.relaxation, plan, bound, 0.0, None)
+        counting = asked and NodeCounts.of(asked)
         if counting:
-            bound = generated.rounded(generator.instance, cost)
             best = optimum(scene, [scene.instance.admitted(), cost])[1]
-            found = counting.completed(generated.relaxation, plan, bound, 0.0, None)
+            found = counting.completed()
             assert bound <= found.bound <= best
             raised += bound < found.bound
             closed += bound < found.bound == best
@@ -131,8 +133,9 @@ def test_stages_are_bounded_rightly_at_any_time_limit(seconds):
 
 def test_nodes_of_one_kind_are_not_counted():
     scene, cost = priced_scene(1)
-    generator, _, _ = relaxed(scene, cost)
+    generator, generated, plan = relaxed(scene, cost)
+    asked = OpenStage(generator, cost, generated.relaxation, plan, 0, 0.0, None)
     one = replace(cost, terms=Terms(nodes={0: 5}))
-    assert NodeCounts.of(generator, cost, None) is not None
-    assert NodeCounts.of(generator, one, None) is None
-    assert NodeCounts.of(generator, replace(cost, maximise=True), None) is None
+    assert NodeCounts.of(asked) is not None
+    assert NodeCounts.of(replace(asked, stage=one)) is None
+    assert NodeCounts.of(replace(asked, stage=replace(cost, maximise=True))) is None
