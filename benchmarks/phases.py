@@ -32,6 +32,8 @@ from drasat.solver.allocate.validate import manifest_problems
 DEVICES = 12
 GATES = FeatureGates.all_on()
 KINDS = {"gpu": 6, "near-gpus": 2, "either-gpu": 1}
+# One file holds a fleet of 100,000 nodes.
+MOST_INPUT = "4Gi"
 
 
 class Clock:
@@ -60,7 +62,7 @@ def manifests_file(nodes: int, folder: Path) -> Path:
 def loaded(path: Path, clock: Clock) -> Cluster:
     """Read, validate and index what ``kubectl get -o json`` would print."""
     with clock.phase("read"):
-        manifests, problems, _ = read_manifests([str(path)])
+        manifests, problems, _ = read_manifests([str(path)], max_input_size=MOST_INPUT)
     with clock.phase("validate"):
         problems += manifest_problems(manifests, GATES)
     assert not problems, problems[0]

@@ -182,7 +182,7 @@ class PlanQueue:
         whole = PlanRequest(
             session,
             self.units,
-            [place for place in positions if place not in before.positions],
+            _without(positions, before),
             asked.stages,
             before,
             build_node_catalogue(asked.cluster, self._single_host_gangs(), purchase_limits) if buy else None,
@@ -194,8 +194,7 @@ class PlanQueue:
             moves=lifted.plan_moves(self.units, {*self.refused, *earlier.positions}) if lifted else None,
             is_narrowed=self.is_incomplete or bool(lifted and lifted.is_narrowed),
         )
-        left = [place for place in whole.open_positions if place not in earlier.positions]
-        return whole, replace(whole, open_positions=left, earlier=earlier)
+        return whole, replace(whole, open_positions=_without(whole.open_positions, earlier), earlier=earlier)
 
     def _with_daemons(self, session: Session, positions: Sequence[int], deadline: float | None) -> EarlierPlacements:
         """Place the pods of DaemonSets; most queues have none."""
@@ -221,7 +220,7 @@ class PlanQueue:
         from .build.groups import place_coupled_units
 
         found = before.copied()
-        left = [place for place in positions if place not in before.positions]
+        left = _without(positions, before)
         needs_quota = self.charged.member if self.charged else None
         place_coupled_units(session, self.units, left, found, deadline, only_new=only_new, needs_quota=needs_quota)
         return found
@@ -241,3 +240,9 @@ class PlanQueue:
             said = "; ".join(dict.fromkeys(reason.message for reasons in refused.values() for reason in reasons))
             raise ValueError(f"the mix has no unit that could be placed{': ' if said else ''}{said}")
         return [planned for place, planned in enumerate(units) if place not in refused]
+
+
+def _without(positions: Sequence[int], earlier: EarlierPlacements) -> list[int]:
+    """Those positions of which nothing was decided earlier."""
+    decided = earlier.positions
+    return [place for place in positions if place not in decided] if decided else list(positions)
