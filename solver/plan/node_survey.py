@@ -21,6 +21,7 @@ from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.extensions import CallerConstraint, annotated_entries
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, PoolId
+from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.common import Status
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_resources import NodeResourceError
@@ -253,11 +254,15 @@ class NodeScreening:
 
 
 def _have_own_pools(cluster: Cluster) -> bool:
-    """Whether surely no pool is seen by two nodes."""
+    """Whether surely no pool is seen by two nodes; slices are looked at once."""
+    return cluster.slice_memo("plan.own pools", lambda: _have_homes(cluster.slices))
+
+
+def _have_homes(slices: Iterable[ResourceSlice]) -> bool:
     homes: dict[PoolId, str] = {}
-    specs = (slice_.spec for slice_ in cluster.slices)
     return all(
-        one.node_name and homes.setdefault((one.driver, one.pool.name), one.node_name) == one.node_name for one in specs
+        one.node_name and homes.setdefault((one.driver, one.pool.name), one.node_name) == one.node_name
+        for one in (slice_.spec for slice_ in slices)
     )
 
 

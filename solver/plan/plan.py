@@ -252,7 +252,8 @@ class _Planning:
             why = self._reasons(assignment)
             time.lap("explain")
             answer, cluster = self._told(searched, assignment, why, outcomes)
-            check = partial(question.check, cluster, answer.units, answer.order, assignment.admissions, begun=begun)
+            check = partial(question.check, cluster, answer.units, order=answer.order, begun=begun)
+            check = partial(check, admissions=assignment.admissions)
             told = answer.recounted_stages(is_moving=self.moves is not None)
             moved = [one.running.key for one in answer.moves]
             try:
@@ -348,7 +349,7 @@ class _Planning:
         less, cluster = replace(less, notices=(*answer.notices, said)), part.cluster
         if lifted:
             less, cluster = lifted.settled(less, cluster)
-        question.check(cluster, less.units, less.order, part.admissions, replay=False)
+        question.check(cluster, less.units, order=less.order, admissions=part.admissions, replay=False)
         return less, cluster
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -12,16 +12,14 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.node_templates import PurchaseLimit
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.results.common import Reason
-from ...models.results.plan import PlanStage
 from ...models.workload.controllers import read_controllers
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.pod_sets import looking
 from ...models.workload.queue import GroupSelection, read_queue
-from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
+from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...problem.messages import check_deadline
 from ...problem.selectors import KUEUE_QUOTA, LIFTED_PODS, NodeResourceClaims
 from ..engines.engine import Session
@@ -31,11 +29,10 @@ from .build.nodes import build_node_catalogue
 from .build.objectives import value_annotation
 from .build.preferences import PREFERENCES
 from .build.weights import spendable
-from .outcome import PlannedUnitOutcome, PlanOutcome, check_plan, refused_units, unread_plan
+from .outcome import PlanOutcome, check_plan, refused_units, unread_plan
 from .time_budget import PlanTimeBudget
 
 if TYPE_CHECKING:
-    from ..verification.plans import PlanReplay
     from .lifted import LiftedPods
 
 
@@ -92,40 +89,19 @@ class PlanQuestion:
         """The answer where no time is left to read the queue twice; ``seconds`` are those of the phases."""
         return unread_plan(self.cluster, self.gates, self.policy, self.gap, self.notices, seconds)
 
-    def check(
-        self,
-        cluster: Cluster,
-        units: Sequence[PlannedUnitOutcome],
-        order: Sequence[int],
-        admissions: Admissions | None,
-        *,
-        stages: Sequence[PlanStage] = (),
-        moved: Collection[ObjectKey] = (),
-        deadline: float | None = None,
-        queue_deadline: float | None = None,
-        begun: PlanReplay | None = None,
-        replay: bool = True,
-    ) -> None:
-        """Check an answer; ``cluster`` has what is bought. See ``check_plan``."""
-        check_plan(
-            cluster,
-            units,
-            self.gates,
-            self.policy,
-            order=order,
+    @property
+    def check(self) -> partial[None]:
+        """``check_plan`` for answers to this question; it wants a cluster with what is bought, and units."""
+        return partial(
+            check_plan,
+            gates=self.gates,
+            cel_errors=self.policy,
             namespace=self.namespace,
             selector=self.selector,
             given=self.given,
             natural_gangs=self.natural_gangs,
             group=self.group,
-            replay=replay,
             quota=self.quota,
-            admissions=admissions,
-            stages=stages,
-            moved=moved,
-            deadline=deadline,
-            queue_deadline=queue_deadline,
-            begun=begun,
         )
 
     def controller_notices(self, *, buy: bool) -> Iterator[str]:
