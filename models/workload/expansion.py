@@ -109,9 +109,11 @@ class UnitRanges(Sequence[QueuedUnit]):
         if kept is not None:
             return kept
         index = bisect_right(self._ends, place)
-        one = self._sets[index]
-        number = one.numbers[place - self._ends[index]]
-        return QueuedUnit(one, number, UnmadeUnit.of(self._maker, one, number))
+        return self.unit(self._sets[index], self._sets[index].numbers[place - self._ends[index]])
+
+    def unit(self, planned: UnitSet, number: int) -> QueuedUnit:
+        """The unit of a set under a number, made for this call."""
+        return QueuedUnit(planned, number, UnmadeUnit.of(self._maker, planned, number))
 
     def runs(self, places: Sequence[int]) -> Iterator[tuple[UnitSet, Sequence[int]]]:
         """As ``unit_runs``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -98,51 +98,19 @@ class PlannedUnitOutcome:
         return NOT_PLACED if self.node is None else PLACED
 
 
-# Outcomes never change, but for what is written late.
-_set = object.__setattr__
-
-
-class UnplacedUnitOutcome(PlannedUnitOutcome):
-    """A unit that has no node, and shares its reasons with equal ones until somebody looks at them."""
-
-    __slots__ = ("_why",)
-
-    @classmethod
-    def of_queued(cls, planned: QueuedUnit, why: Callable[[], tuple[Reason, ...] | None]) -> UnplacedUnitOutcome:
-        """A unit of the queue; ``why`` tells its reasons."""
-        own, found = planned.unit_set, cls.__new__(cls)
-        _set(found, "kind", own.kind)
-        _set(found, "namespace", own.namespace)
-        _set(found, "name", own.name)
-        _set(found, "replica", planned.number)
-        _set(found, "unit", planned.unit)
-        _set(found, "gang", own.gang.name if own.gang else "")
-        _set(found, "node", None)
-        _set(found, "allocations", ())
-        _set(found, "order", None)
-        _set(found, "_why", why)
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        # Called for what is not there.
-        if name == "reasons":
-            return self._why()
-        raise AttributeError(name)
-
-
 class UnplacedUnits(UnplacedRun[PlannedUnitOutcome]):
     """Units of one set that follow one another in a queue, from its place ``first`` on."""
 
     def __init__(
-        self, queue: UnitRanges, unit_set: UnitSet, numbers: Sequence[int], first: int, why: ReasonsByUnit
+        self, queue: Sequence[QueuedUnit], unit_set: UnitSet, numbers: Sequence[int], first: int, why: ReasonsByUnit
     ) -> None:
         self.unit_set, self.numbers = unit_set, numbers
         self._queue, self._first, self._why = queue, first, why
 
-    def __getitem__(self, number: Any) -> Any:
-        place = self._first + range(len(self))[number]
-        planned = self._queue.unkept(place)
-        return UnplacedUnitOutcome.of_queued(planned, partial(self._why.of, place, planned))
+    def __getitem__(self, index: Any) -> Any:
+        queue, number, place = self._queue, self.numbers[index], self._first + index
+        planned = queue.unit(self.unit_set, number) if isinstance(queue, UnitRanges) else queue[place]
+        return PlannedUnitOutcome.of(planned, None, self._why.of(place, planned), ())
 
 
 class PlannedUnits(Sequence[PlannedUnitOutcome]):
@@ -155,21 +123,20 @@ class PlannedUnits(Sequence[PlannedUnitOutcome]):
     @classmethod
     def of(
         cls, queue: Sequence[QueuedUnit], placed: Mapping[int, PlannedUnitOutcome], why: ReasonsByUnit
-    ) -> Sequence[PlannedUnitOutcome]:
+    ) -> PlannedUnits:
         """The units of a queue, of which those that are placed are given by their places."""
-        if not isinstance(queue, UnitRanges):
-            unplaced = UnplacedUnitOutcome.of_queued
-            pairs = enumerate(queue)
-            return tuple([placed.get(place) or unplaced(one, partial(why.get, place, ())) for place, one in pairs])
         parts: list[PlannedUnitOutcome | UnplacedUnits] = []
         there = sorted(placed)
-        for unit_set, places in unit_runs(queue):
+        for one, places in unit_runs(queue):
             first = start = places[0]
-            after = start + len(places)
+            if len(places) == 1 and first in placed:
+                parts.append(placed[first])
+                continue
+            number, after = queue[first].number, start + len(places)
+            numbers = one.numbers if len(places) > 1 else range(number, number + 1)
             for place in (*there[bisect_left(there, start) : bisect_left(there, after)], after):
                 if first < place:
-                    numbers = unit_set.numbers[first - start : place - start]
-                    parts.append(UnplacedUnits(queue, unit_set, numbers, first, why))
+                    parts.append(UnplacedUnits(queue, one, numbers[first - start : place - start], first, why))
                 if place < after:
                     parts.append(placed[place])
                 first = place + 1
@@ -207,37 +174,28 @@ class SharedReasons:
         )
 
 
-class ReasonsByUnit(Mapping[int, tuple[Reason, ...]]):
-    """Reasons by place in the queue; those of equal units are written when they are looked at."""
+class ReasonsByUnit:
+    """Reasons of the units of a queue that have no node; those of equal units are written when they are looked at.
+
+    ``classes`` are by signature. Units at places in ``found`` have reasons of their own.
+    """
 
     def __init__(
         self,
-        queue: Sequence[QueuedUnit] = (),
+        queue: Sequence[QueuedUnit],
         found: Mapping[int, tuple[Reason, ...]] = MappingProxyType({}),
-        classes: Mapping[bytes, tuple[Sequence[int], tuple[Reason, ...] | SharedReasons]] = MappingProxyType({}),
+        classes: Mapping[bytes, tuple[Reason, ...] | SharedReasons] = MappingProxyType({}),
     ) -> None:
-        """``classes`` have the places of equal units, by signature; those in ``found`` have reasons of their own."""
         self._queue, self._found, self._classes = queue, found, classes
-
-    def __getitem__(self, place: int) -> tuple[Reason, ...]:
-        return self.of(place, self._queue[place])
 
     def of(self, place: int, planned: QueuedUnit) -> tuple[Reason, ...]:
         """The reasons of the unit at a place."""
         own = self._found.get(place)
-        if own is None:
-            places, found = self._classes[planned.unit_set.signature]
-            if places[bisect_left(places, place, hi=len(places) - 1)] != place:
-                raise KeyError(place)
-            own = found.of(planned.unit) if isinstance(found, SharedReasons) else found
-        return own
-
-    def __iter__(self) -> Iterator[int]:
-        places = chain.from_iterable(places for places, _ in self._classes.values())
-        return chain(self._found, (place for place in places if place not in self._found))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+        if own is not None:
+            return own
+        asked = planned if isinstance(self._queue, UnitRanges) else self._queue[place]
+        shared = self._classes.get(asked.unit_set.signature, ())
+        return shared.of(asked.unit) if isinstance(shared, SharedReasons) else shared
 
     def beside(self, others: Mapping[int, tuple[Reason, ...]]) -> ReasonsByUnit:
         """These, and others of single units that count before them."""

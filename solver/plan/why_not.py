@@ -127,8 +127,7 @@ def unplaced_reasons(
     with suppress(DeadlineExceededError):
         for number, own in enumerate(reasons()):
             found[number] = SharedReasons(own, queue[asked[number][0]].unit)
-    pairs = zip(listed, found, strict=True)
-    return ReasonsByUnit(queue, classes={key: (positions, why) for (key, positions), why in pairs})
+    return ReasonsByUnit(queue, classes=dict(zip((signature for signature, _ in listed), found, strict=True)))
 
 
 def reasons_of_plan(

@@ -10,7 +10,7 @@ from support.manifests import allocated, claim, device_class
 from support.plan_scene import Plan, allocation, container, entry, maker, node, obj, pod, scene, template, user
 
 from drasat.models.kubernetes.extensions import ConstraintGroup
-from drasat.models.workload.expansion import UnitRanges, UnplacedRun
+from drasat.models.workload.expansion import UnplacedRun
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.plan.outcome import PlannedUnits, check_plan
 from drasat.solver.plan.plan import plan as planned
@@ -512,8 +512,7 @@ def test_a_run_of_another_set_is_found(fields):
     units, cluster = many()
     *parts, last = units.parts
     other = last.unit_set._replace(**fields)
-    queue = UnitRanges(None, [other._replace(numbers=last.numbers)])
-    assert run_rules([*parts, changed_run(last, unit_set=other, _queue=queue, _first=0)], cluster) != []
+    assert run_rules([*parts, changed_run(last, unit_set=other)], cluster) != []
 
 
 def test_members_of_gangs_are_compared_one_by_one():
