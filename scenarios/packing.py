@@ -24,8 +24,7 @@ from random import Random
 from typing import Any
 
 from . import objects
-from .drafts import DRIVER
-from .objects import Mapped
+from .objects import DRIVER, Mapped
 from .queues import deployment, pod_spec
 
 Amounts = tuple[int, ...]
