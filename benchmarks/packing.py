@@ -1,6 +1,6 @@
 """Pack instances of the literature as purchases: ``packing.py [variable] [priced] [vectors] [triplets]``, or all.
 
-Each instance is a queue and kinds of nodes to buy (``scenarios/packing.py``). It is posed in three ways, and all three
+Each instance is a queue and kinds of nodes to buy (``packing_instances.py``). It is posed in three ways, and all three
 must come to the same cost. Times are CPU seconds of the plan after reading, and by the clock.
 """
 
@@ -10,10 +10,7 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter, process_time
 
-from tables import machine, show
-
-from drasat.reports.comparison import display_duration
-from drasat.scenarios.packing import (
+from packing_instances import (
     FIVE_SIZES,
     FORMS,
     LEAST_SIZES,
@@ -26,6 +23,9 @@ from drasat.scenarios.packing import (
     variable_sized,
     vectors,
 )
+from tables import machine, show
+
+from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.load import load
 from drasat.solver.plan.outcome import OPTIMAL, PlanOutcome
 from drasat.solver.plan.plan import plan

@@ -13,9 +13,8 @@ from random import Random
 from typing import NamedTuple
 
 from . import mig, node_shapes, objects
-from .drafts import DraftClaim
 from .node_shapes import combine, held_claim
-from .objects import Mapped
+from .objects import DraftClaim, Mapped
 from .one_node import LISTS_PER_SLICE, NODE, of_profile, one_pod, sliced
 
 # The attributes of a device by name: scalars, or lists of strings.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 Mapped = dict[str, Any]
 RESOURCE_API = "resource.k8s.io/v1"
 HOSTNAME = "kubernetes.io/hostname"
+DRIVER = "gpu.example.com"
 # What an attribute value may be written as; a mapping is taken as it is.
 AttributeValue = bool | int | str | Sequence[int] | Sequence[str] | Mapped
 _ATTRIBUTE_FIELDS: dict[type, str] = {bool: "bool", int: "int", str: "string"}
@@ -201,3 +203,27 @@ def taint_rule(name: str, added: Mapped, **selector: str) -> Mapped:
     """A rule that adds a taint to the devices of a driver, pool or name."""
     spec = {**present(deviceSelector=selector), "taint": added}
     return {"apiVersion": RESOURCE_API, "kind": "DeviceTaintRule", "metadata": {"name": name}, "spec": spec}
+
+
+@dataclass
+class DraftClaim:
+    """A claim that asks for devices."""
+
+    name: str
+    requests: list[Mapped]
+    constraints: list[Mapped] = field(default_factory=list)
+    config: list[Mapped] = field(default_factory=list)
+
+    @property
+    def request_names(self) -> list[str]:
+        """The names of the requests."""
+        return [request["name"] for request in self.requests]
+
+    def bodies(self) -> Iterator[Mapped]:
+        """What is asked for: exact requests and alternatives alike."""
+        for request in self.requests:
+            yield from [request["exactly"]] if "exactly" in request else request["firstAvailable"]
+
+    def spec(self) -> Mapped:
+        """The spec of the claim."""
+        return claim_spec(self.requests, self.constraints, self.config)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import mig, objects
-from .drafts import DRIVER, DraftClaim
 from .node_shapes import GPU_DRIVER, combine
-from .objects import AttributeValue, Mapped
+from .objects import DRIVER, AttributeValue, DraftClaim, Mapped
 
 NODE = "node-0"
 DEVICES_PER_SLICE = 128

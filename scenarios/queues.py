@@ -13,7 +13,6 @@ from random import Random
 from typing import Any
 
 from . import objects
-from .drafts import DRIVER
 from .mig import MIG_CLASS, partitions, whole_gpu
 from .node_shapes import (
     GPU_CLASS,
@@ -28,7 +27,7 @@ from .node_shapes import (
     pcie_root,
     uuid,
 )
-from .objects import Mapped
+from .objects import DRIVER, Mapped
 from .one_node import LISTS_PER_SLICE, matching_pods, pods, selecting_pods, sliced
 
 

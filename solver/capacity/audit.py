@@ -106,7 +106,7 @@ class _NodeAudits:
 
     def __init__(self, asked: CapacityAudit, source: CopySource, deadline: float) -> None:
         self._asked, self._source, self._deadline = asked, source, deadline
-        self._replay = Replay(asked.cluster, asked.gates, "strict", asked.given, True, True, deadline)
+        self._replay = Replay(asked.cluster, asked.gates, "strict", asked.given, deadline=deadline)
         first = source.copy(0)
         claims = tuple(ref.claim for ref in first.requested_claims if ref.claim is not None)
         self._kind = UnitKind(first.pod, claims, tuple(first.existing_allocations()))

@@ -23,7 +23,7 @@ from ..allocate.check import VerificationError
 from ..verification.audit import Refusal, audit
 from ..verification.bounds import BoundQuestion, audited_bounds
 from ..verification.existence import Audit
-from ..verification.plans import plan_placements
+from ..verification.plan_replay import plan_placements
 from ..verification.verify import Placement, Violation
 from .build import PlanInstance, PlanRequest
 from .build.objectives import Goal

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -47,8 +46,8 @@ from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
 from ..engines.outcome import claim_answers
 from ..verification.payments import cannot_be_better
-from ..verification.plans import PlanReplay, PlanRules, plan_violations
-from ..verification.verify import processes_for_replay
+from ..verification.plan_replay import PlanReplay
+from ..verification.plans import plan_violations
 
 OPTIMAL = "Optimal"
 FEASIBLE = "Feasible"
@@ -420,18 +419,6 @@ def check_plan(
         )
     if violations:
         raise VerificationError(violations)
-
-
-def begun_replay(
-    placed: Mapping[int, PlannedUnitOutcome] | None, about: PlanRules, deadline: float | None
-) -> AbstractContextManager[PlanReplay | None]:
-    """Let other processes replay units, given in the order of the plan, while this one looks for reasons.
-
-    A context in which that goes on; it does not begin where one process replays all of them.
-    """
-    if placed is None or processes_for_replay(len(placed)) == 1:
-        return nullcontext()
-    return PlanReplay(tuple(placed.values()), about, None, deadline, ahead=True)
 
 
 def planned_units(found: PlanOutcome) -> tuple[PlannedUnit, ...]:

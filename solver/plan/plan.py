@@ -29,6 +29,7 @@ from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.outcome import SearchInterrupted
 from ..engines.registry import effective_policy
+from ..verification.plan_replay import PlanReplay, PlanVerifier
 from ..verification.plans import QueueTimeoutError
 from ..verification.verify import VerificationTimeoutError
 from .assign import PlanAssignment, admitted_queue, assign_plan, build_plan_outcome, placed_outcomes
@@ -39,7 +40,7 @@ from .gang_dive import plan_of_all
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
-from .outcome import PlannedUnitOutcome, PlanOutcome, ReasonsByUnit, begun_replay
+from .outcome import PlannedUnitOutcome, PlanOutcome, ReasonsByUnit
 from .price_and_branch import solve_stages
 from .question import PlanQuestion, PlanQueue
 from .time_budget import PlanTimeBudget, UnitRuns, affordable_request, most_placed, time_notices, verified_part
@@ -127,36 +128,39 @@ def plan(
         lifted,
         (*dropped, *taint_notices(lifted.given if lifted else cluster, gates)),
     )
-    try:
-        queue = question.read(time.queue_ends() if may_be_unread else None)
-    except DeadlineExceededError:
-        return question.unread(time.laps)
-    time.lap("queue")
-    time.measure_pace(len(queue.units), len(cluster.nodes), None if buy else most_placed(cluster, queue.units, gates))
-    if may_be_unread and not time.has_time_to_reread():
-        return question.unread(time.laps)
-    whole, request = queue.request(
-        seed,
-        time,
-        last_stages=last_stages(objective),
-        buy=buy,
-        only_new=only_new,
-        budget=budget,
-        purchase_limits=purchase_limits,
-        mix=mix,
-    )
-    request, instance = _built(affordable_request(request, time), time.build_ends())
-    time.lap("build")
-    planning = _Planning(queue, whole, request, instance, time, with_duals=duals or audit is not None)
-    searched, assignment = planning.assign(planning.search(executor, watch))
-    answer, cluster = planning.answer(searched, assignment, may_be_unread=may_be_unread)
-    interrupted = searched.solution.interrupted
-    if audit is not None and not answer.unread:
-        answer, interrupted = planning.audit(answer, cluster, assignment, time.audit_ends(audit), interrupted)
-    answer = replace(answer, verified=True, seconds=time.laps, duals=answer.duals if duals else None)
-    if interrupted:
-        raise SearchInterrupted(answer)
-    return answer
+    with question.verifier(buy=buy) as verifier:
+        try:
+            queue = question.read(time.queue_ends() if may_be_unread else None)
+        except DeadlineExceededError:
+            return question.unread(time.laps)
+        time.lap("queue")
+        time.measure_pace(
+            len(queue.units), len(cluster.nodes), None if buy else most_placed(cluster, queue.units, gates)
+        )
+        if may_be_unread and not time.has_time_to_reread():
+            return question.unread(time.laps)
+        whole, request = queue.request(
+            seed,
+            time,
+            last_stages=last_stages(objective),
+            buy=buy,
+            only_new=only_new,
+            budget=budget,
+            purchase_limits=purchase_limits,
+            mix=mix,
+        )
+        request, instance = _built(affordable_request(request, time), time.build_ends())
+        time.lap("build")
+        planning = _Planning(queue, whole, request, instance, time, verifier, with_duals=duals or audit is not None)
+        searched, assignment = planning.assign(planning.search(executor, watch))
+        answer, cluster = planning.answer(searched, assignment, may_be_unread=may_be_unread)
+        interrupted = searched.solution.interrupted
+        if audit is not None and not answer.unread:
+            answer, interrupted = planning.audit(answer, cluster, assignment, time.audit_ends(audit), interrupted)
+        answer = replace(answer, verified=True, seconds=time.laps, duals=answer.duals if duals else None)
+        if interrupted:
+            raise SearchInterrupted(answer)
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +188,11 @@ class _Planning:
         request: PlanRequest,
         instance: PlanInstance,
         time: PlanTimeBudget,
+        verifier: PlanVerifier | None,
         *,
         with_duals: bool,
     ) -> None:
+        self.verifier = verifier
         self.question, self.queue, self.refused = queue.question, queue.units, queue.refused
         self.whole, self.request, self.instance, self.time = whole, request, instance, time
         # Running pods that may move, of which a request without time has none.
@@ -246,22 +252,25 @@ class _Planning:
         question, time, lifted = self.question, self.time, self.lifted
         self._refuse_unplaced(assignment)
         outcomes = None if lifted else placed_outcomes(admitted_queue(self.request, assignment), assignment)
-        about = assignment.cluster, question.gates, question.policy, question.given
-        with begun_replay(outcomes, about, time.verification_ends()) as begun:
-            why = self._reasons(assignment)
-            time.lap("explain")
-            answer, cluster = self._told(searched, assignment, why, outcomes)
-            check = partial(question.check, cluster, answer.units, order=answer.order, begun=begun)
-            check = partial(check, admissions=assignment.admissions)
-            told = answer.recounted_stages(is_moving=self.moves is not None)
-            moved = [one.running.key for one in answer.moves]
-            try:
-                ends, queue_ends = time.verification_ends(), time.reread_ends() if may_be_unread else None
-                check(stages=told, moved=moved, deadline=ends, queue_deadline=queue_ends)
-            except QueueTimeoutError:
-                return question.unread(time.laps), cluster
-            except VerificationTimeoutError as error:
-                answer, cluster = self._verified_part(searched, assignment, answer, why, error.verified)
+        begun = None
+        if self.verifier and outcomes:
+            # It replays units while this process looks for reasons.
+            placed = tuple(outcomes.values())
+            begun = PlanReplay(placed, self.verifier.about, None, time.verification_ends(), self.verifier)
+        why = self._reasons(assignment)
+        time.lap("explain")
+        answer, cluster = self._told(searched, assignment, why, outcomes)
+        check = partial(question.check, cluster, answer.units, order=answer.order, begun=begun)
+        check = partial(check, admissions=assignment.admissions)
+        told = answer.recounted_stages(is_moving=self.moves is not None)
+        moved = [one.running.key for one in answer.moves]
+        try:
+            ends, queue_ends = time.verification_ends(), time.reread_ends() if may_be_unread else None
+            check(stages=told, moved=moved, deadline=ends, queue_deadline=queue_ends)
+        except QueueTimeoutError:
+            return question.unread(time.laps), cluster
+        except VerificationTimeoutError as error:
+            answer, cluster = self._verified_part(searched, assignment, answer, why, error.verified)
         if lifted and self.moves:
             answer = lifted.recounted(answer, self.queue, self.moves)
         else:

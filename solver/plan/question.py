@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -25,6 +26,7 @@ from ...problem.messages import check_deadline
 from ...problem.selectors import KUEUE_QUOTA, LIFTED_PODS, NodeResourceClaims
 from ..engines.engine import Session
 from ..engines.outcome import ClaimConsumers, missing_reference_reasons
+from ..verification.plan_replay import PlanVerifier, QueueSelection, verifier_of_plans
 from .build import EarlierPlacements, PlanRequest, no_earlier_placements
 from .build.gangs import forbid_coverage
 from .build.nodes import build_node_catalogue
@@ -92,6 +94,13 @@ class PlanQuestion:
     def unread(self, seconds: Mapping[str, float]) -> PlanOutcome:
         """The answer where no time is left to read the queue twice; ``seconds`` are those of the phases."""
         return unread_plan(self.cluster, self.gates, self.policy, self.gap, self.notices, seconds)
+
+    def verifier(self, *, buy: bool) -> AbstractContextManager[PlanVerifier | None]:
+        """A process that reads the question for itself while it is answered; it knows nothing but the input."""
+        if buy or self.lifted or self.quota:
+            return nullcontext()
+        selection = QueueSelection(self.namespace, self.selector, self.natural_gangs, self.group)
+        return verifier_of_plans((self.cluster, self.gates, self.policy, self.given), selection)
 
     @property
     def check(self) -> partial[None]:

@@ -141,7 +141,7 @@ def audit(
     sees what placements before it leave. Nodes for which there is no time are undecided. What devices take of
     nodes, and what couples units, is left aside: it could only refuse more.
     """
-    replay = Replay(cluster, gates, cel_errors, caller_constraints, True, True, deadline)
+    replay = Replay(cluster, gates, cel_errors, caller_constraints, deadline=deadline)
     found: list[RefusalVerdict] = []
     for step in steps:
         if isinstance(step, Refusal):

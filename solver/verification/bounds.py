@@ -140,7 +140,7 @@ class _PlanBounds:
         terms = {"moves": question.moves, "preempts": question.preempts}
         given = question.caller_constraints
         if question.cluster.constraint_groups and not (question.buy or question.quota or any(terms.values())):
-            fresh = Replay(question.cluster, gates, errors, given, True, True, deadline)
+            fresh = Replay(question.cluster, gates, errors, given, deadline=deadline)
             sets = without_never_placed(question.cluster, sets, fresh, given, deadline)
         leaving = LeavingPods(question.cluster, gates, sets, **terms) if any(terms.values()) else None
         self._leaving = leaving
@@ -158,7 +158,7 @@ class _PlanBounds:
         # Each node that is bought has such pools of its own: nothing in them has a price that all nodes share.
         self._own_pools = frozenset((one.spec.driver, one.spec.pool.name) for one in slices)
         cluster = cluster.with_nodes([node for _, node in offers], slices) if offers else cluster
-        replay = Replay(cluster, gates, errors, given, True, True, deadline)
+        replay = Replay(cluster, gates, errors, given, deadline=deadline)
         there = [
             node
             for name, node in question.cluster.nodes.items()

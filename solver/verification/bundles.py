@@ -26,7 +26,7 @@ from .audit_rows import Amounts, BundleAlternative, BundleUse, GroupFace, KindFa
 from .claims import is_usable_on
 from .constraints import covers
 from .devices import VerificationContext
-from .equal_claims import EqualNodes
+from .equal_nodes import EqualNodes
 from .existence import NoAllocationError, NodeAudit
 from .nodes import NodeLoads, node_findings
 from .offers import DeviceOption, NodeOffers

@@ -86,7 +86,7 @@ def _agreement_flaws(document: ComparisonDocument) -> Iterator[str]:
 def _device_flaws(sides: Sequence[UnitSide], gates: FeatureGates, question: CheckQuestion) -> Iterator[str]:
     """Devices that are not there, in use, or given twice; nodes that are not there."""
     cluster = question.cluster.with_gates(gates)
-    context = Replay(cluster, gates, "strict", (), True, True, question.deadline).context
+    context = Replay(cluster, gates, "strict", (), deadline=question.deadline).context
     admin = _admin_requests(question)
     reached: dict[str, dict[str, PublishedDevice]] = {}
     given: Counter[str] = Counter()

@@ -27,7 +27,7 @@ from ...models.kubernetes.slices import (
     DeviceCapacity,
     DeviceCounterConsumption,
 )
-from .equal_devices import EqualDevices
+from .equal_claims import EqualDevices
 from .published import CounterKey, Finding, Inventory, PoolView, PublishedDevice, PublishedGeneration, nano, reaches
 from .requests import copied_field_findings, has_copied_fields, is_admin
 from .state import HeldDevices, UnitUsage, VerifierExpressions

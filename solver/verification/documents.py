@@ -187,7 +187,7 @@ class UnitCheck:
         self._question = question
         self._cluster = cluster = question.cluster.with_gates(gates)
         self._gates = gates
-        self._replay = Replay(cluster, gates, cel_errors, question.constraints, True, True, question.deadline)
+        self._replay = Replay(cluster, gates, cel_errors, question.constraints, deadline=question.deadline)
         units = all_units(cluster, gates)
         self._pods = {unit.pod_label: unit for unit in units if unit.pod is not None}
         self._loose = {f"{unit.namespace}/{unit.name}": unit for unit in units if unit.pod is None}

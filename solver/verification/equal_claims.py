@@ -1,31 +1,101 @@
-"""Allocated claims that the rules cannot tell apart but by the names of their devices, pools and nodes.
+"""Devices and allocated claims that the rules cannot tell apart: what is found of one of them goes for all.
+
+Published devices differ in names and serial numbers, which hardly any selector reads. What a selector reads is taken
+from its text, and only where the text leaves no doubt: all that it says of ``device`` are its driver, whether it may be
+shared, and single attributes and capacities with constant names. Every other selector is asked about each device. An
+attribute that is not read counts nevertheless, unless it is a plain number, text or truth value: others may be
+unreadable, which fails every expression (CEL-3).
 
 The rules of one claim read its spec, fields of results, and of devices what selectors, constraints and sizes read. Two
 claims that agree in all of this get the same findings, but for rules about what is in use and where devices are. A
 claim of a class in which one was judged and found faultless is judged by those rules alone. A claim is in no class, and
-judged by all rules, where the text of its spec does not tell what is read of devices (see ``equal_devices``), or where
-what a rule says depends on more: requests for all devices, admin access, shared devices, derived attributes.
+judged by all rules, where the text of its spec does not tell what is read of devices, or where what a rule says depends
+on more: requests for all devices, admin access, shared devices, derived attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+import re
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from ...models.kubernetes.claims import DeviceClass, DeviceRequestAllocationResult, RequestSpec, ResourceClaim
 from ...models.kubernetes.extensions import CONSTRAINTS_ANNOTATION
-from .equal_devices import EqualDevices
-from .published import PoolView, PublishedDevice
+from ...models.kubernetes.slices import Device, DeviceAttribute
+from .published import PublishedDevice
 from .requests import ClaimReading, all_requested, is_admin
 
-if TYPE_CHECKING:
-    from .offers import NodeOffers
+# A name with an opening bracket behind it is a function. Domains have no character that could end a text.
+_READ = re.compile(
+    r"""\bdevice\.(?:driver\b|allowMultipleAllocations\b|(attributes|capacity)\["""
+    r"""(?:"([A-Za-z0-9./_-]*)"|'([A-Za-z0-9./_-]*)')\]\.([A-Za-z_][A-Za-z0-9_]*)\b(?!\s*\())"""
+)
+AttributeName: TypeAlias = tuple[str, str]
+"""Domain and identifier."""
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def attributes_read(expression: str) -> frozenset[AttributeName] | None:
+    """The attributes that a selector can read; None where its text does not tell."""
+    if "\\" in expression or "`" in expression or "device" in _READ.sub(" ", expression):
+        return None
+    found = _READ.finditer(expression)
+    return frozenset((one[2] or one[3] or "", one[4]) for one in found if one[1] == "attributes")
+
+
+class EqualDevices:
+    """Tells which devices are equal to some selectors, and to constraints on attributes of these full ``names``."""
+
+    def __init__(self, expressions: Collection[str], names: Collection[str] = ()) -> None:
+        read = [attributes_read(expression) for expression in expressions]
+        self._read = None if None in read else frozenset[AttributeName]().union(*filter(None, read))
+        self._names = names
+        self._seen: dict[tuple[str, tuple[str, ...]], tuple[Sequence[int], Sequence[int]]] = {}
+
+    def key(self, entry: PublishedDevice) -> Hashable | None:
+        """The same for devices that are equal to the selectors and in all capacities; None: nothing is known."""
+        if self._read is None:
+            return None
+        device = entry.device
+        attributes = device.attributes or {}
+        names, values = (entry.id[0], tuple(attributes)), [*attributes.values()]
+        positions = self._seen.get(names)
+        if positions is None:
+            positions = self._seen[names] = self._split(*names)
+        seen, others = positions
+        unlike: tuple[int, ...] = ()
+        # Nearly all are plain; this is asked of each allocated device.
+        for value in [values[position] for position in others]:
+            if value.string is None and not is_plain(value):
+                unlike = tuple(position for position in others if not is_plain(values[position]))
+                break
+        counted = [values[position] for position in (*seen, *unlike)]
+        return names, unlike, _seen_content(device, counted)
+
+    def _split(self, driver: str, names: Sequence[str]) -> tuple[list[int], list[int]]:
+        """Positions of the attributes that are read, under whichever spelling (CON-2), and of all others."""
+        read = self._read or frozenset()
+        named = [one.partition("/")[::2] for one in self._names]
+        either = [*read, *named]
+        spelt = {f"{domain}/{name}" for domain, name in either} | {name for domain, name in either if domain == driver}
+        places = range(len(names))
+        return [one for one in places if names[one] in spelt], [one for one in places if names[one] not in spelt]
+
+
+def is_plain(value: DeviceAttribute) -> bool:
+    """Whether expressions can run on a device with this attribute, whatever the value is."""
+    return value.string is not None or value.int_value is not None or value.bool_value is not None
+
+
+def _seen_content(device: Device, values: Sequence[DeviceAttribute]) -> bytes:
+    """Written down, amounts of different spelling differ."""
+    return _encode((values, device.capacity, device.allow_multiple_allocations, device.binding_conditions))
+
 
 ClaimClass: TypeAlias = tuple[Hashable, ...]
 """Equal for claims of one reading that differ in names of devices, pools and nodes alone."""
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class EqualClaims:
@@ -52,14 +122,14 @@ class EqualClaims:
             return None
         known = self._devices.get(id(reading))
         if known is None:
-            equal = None if reading.for_all else _equal_to_claims([claim], self._classes)
+            equal = None if reading.for_all else equal_to_claims([claim], self._classes)
             known = self._devices[id(reading)] = reading, equal
         equal = known[1]
         if equal is None:
             return None
         found: list[Hashable] = [id(reading)]
         for result, entry in zip(results, entries, strict=True):
-            kind = self._kind(entry, equal) if _is_plain(result) else None
+            kind = self._kind(entry, equal) if is_plain_result(result) else None
             if kind is None:
                 return None
             found.append(result.request)
@@ -88,45 +158,7 @@ class EqualClaims:
         self._faultless.add(claims)
 
 
-class EqualNodes:
-    """Tells which nodes offer some claims the same, beside what is held, but for names of devices and pools.
-
-    Nothing is known where devices of one slice are for several nodes, or claims may read more than their texts tell.
-    """
-
-    def __init__(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> None:
-        annotated = any(CONSTRAINTS_ANNOTATION in (one.metadata.annotations or {}) for one in claims)
-        self._equal = None if annotated else _equal_to_claims(claims, classes)
-        self._kinds: dict[Hashable, int] = {}
-
-    def class_of(self, offers: NodeOffers) -> Hashable | None:
-        """Equal for nodes of which the claims can take the same; None where nothing is known."""
-        found = [self._pool(view, offers) for view in offers.views]
-        return None if None in found else tuple(found)
-
-    def _pool(self, view: PoolView, offers: NodeOffers) -> Hashable | None:
-        if view.trouble is not None:
-            return view.stops_all
-        devices = [self._device(entry, offers) for entry in view.devices.values()]
-        stock: Hashable = None
-        if view.generation.counter_sets:
-            counters, left = offers.stock(view), offers.stock(view).left()
-            groups = tuple((one.name, counters.common_groups(one.name)) for one in view.generation.counter_sets)
-            stock = offers.gives(view), groups, None if left is None else tuple(left.items())
-        return None if None in devices else (tuple(devices), stock)
-
-    def _device(self, entry: PublishedDevice, offers: NodeOffers) -> int | None:
-        """A number for all that is read of a device, with what others hold of it."""
-        device, spec = entry.device, entry.slice.spec
-        key: Hashable = None if self._equal is None else self._equal.key(entry)
-        if key is None or spec.per_device_node_selection or spec.skip_node_operations:
-            return None
-        more = _encode((device.taints, device.consumes_counters)) if device.taints or device.consumes_counters else b""
-        key = key, more, offers.held_part(entry)
-        return self._kinds.setdefault(key, len(self._kinds))
-
-
-def _equal_to_claims(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> EqualDevices | None:
+def equal_to_claims(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> EqualDevices | None:
     """What is equal to all requests and constraints of claims; None where their texts do not tell what they read."""
     requests = [requested for claim in claims for _, requested in all_requested(claim)]
     constraints = [one for claim in claims for one in claim.spec.devices.constraints or ()]
@@ -149,7 +181,7 @@ def _reads_more(requested: RequestSpec) -> bool:
     return is_admin(requested) or bool(requested.derived_attributes)
 
 
-def _is_plain(result: DeviceRequestAllocationResult) -> bool:
+def is_plain_result(result: DeviceRequestAllocationResult) -> bool:
     """Whether a result says nothing but which device it is."""
     return (
         result.admin_access is None

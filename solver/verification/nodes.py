@@ -158,7 +158,7 @@ class NodeLoads:
 
     def claim_on(self, claim: ResourceClaim, node: Node) -> ResourceClaim:
         """A claim for extended resources, less what device plugins of the node provide; any other as it is."""
-        offered = self._offer_of(node) if _is_extended(claim) else None
+        offered = self._offer_of(node) if is_extended_claim(claim) else None
         if offered is None:
             return claim
         provided = {
@@ -185,7 +185,7 @@ class NodeLoads:
         extended = self._extended(pod)
         offered = self._offer_of(node) or Counter()
         wanted = sum(amount for name, amount in extended.items() if offered[name] <= 0)
-        requests = (one for claim in claims if _is_extended(claim) for one in claim.spec.devices.requests or ())
+        requests = (one for claim in claims if is_extended_claim(claim) for one in claim.spec.devices.requests or ())
         claimed = sum(one.exactly.count or 0 for one in requests if one.exactly is not None)
         if wanted > claimed:
             what = f"pod {'/'.join(key_of(pod.metadata))} has {claimed} devices for {wanted} of extended resources"
@@ -361,14 +361,15 @@ def _names_backed_by(one: DeviceClass) -> Iterator[str]:
 def _extended_owners(cluster: Cluster) -> Iterator[tuple[ObjectKey, str]]:
     """Pods with a claim for extended resources, and their uids; an empty one where the claim does not say it."""
     for (namespace, name), claim in cluster.claims.items():
-        if _is_extended(claim):
+        if is_extended_claim(claim):
             owners = [one for one in claim.metadata.owner_references or () if one.controller]
             yield from (((namespace, one.name), one.uid) for one in owners if one.kind == "Pod")
             if not owners and name.endswith(_OF_EXTENDED):
                 yield (namespace, name.removesuffix(_OF_EXTENDED)), ""
 
 
-def _is_extended(claim: ResourceClaim) -> bool:
+def is_extended_claim(claim: ResourceClaim) -> bool:
+    """Whether a claim stands for extended resources of a pod."""
     return (claim.metadata.annotations or {}).get(_EXTENDED) == "true"
 
 

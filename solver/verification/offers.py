@@ -125,6 +125,10 @@ class NodeOffers:
         offered = sorted((entry.device.capacity or {}).items())
         return tuple((name, nano(one.value) - held.consumed(entry.id, name)) for name, one in offered)
 
+    def is_in_use(self, view: PoolView) -> bool:
+        """Whether others hold a device of the pool."""
+        return self._context.held_devices.held_number(view.id) > 0
+
     def held_part(self, entry: PublishedDevice) -> Hashable:
         """What others hold of a device: all of it or nothing, or what they leave of one that is shared."""
         held = self._context.held_devices

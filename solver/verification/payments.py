@@ -299,9 +299,7 @@ def value_findings(
         value = sum((form.units.get(key, ZERO) * number for key, number in numbers.items()), form.price * cost)
         if form.opened:
             there = [node for node in cluster.nodes.values() if not template_of(node)]
-            value += form.opened * len(
-                opened - Replay(cluster, gates, "strict", (), True, True, None).busy_nodes(there)
-            )
+            value += form.opened * len(opened - Replay(cluster, gates).busy_nodes(there))
         if abs(value - Fraction(str(stage.value))) > _NOISE * value:
             yield Finding("PLAN-VALUE", f"the stage {stage.stage} is said to be {stage.value}, and is {float(value):g}")
 
@@ -317,7 +315,7 @@ def _free_domains(cluster: Cluster, gates: FeatureGates, opened: Collection[str]
     ]
     there = [node for node in cluster.nodes.values() if not template_of(node)]
     left = cluster.without(pods=parts, claims=claims) if parts else cluster
-    used = Replay(left, gates, "strict", (), True, True, None).busy_nodes(there).union(opened)
+    used = Replay(left, gates).busy_nodes(there).union(opened)
     values: dict[str, bool] = {}
     for node in there:
         value = (node.metadata.labels or {}).get(label)

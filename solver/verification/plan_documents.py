@@ -41,7 +41,8 @@ from .node_pools import pool_templates, starting_nodes
 from .payments import ZERO, plan_proof_flaws, stage_flaws, stage_form, unread_plan_flaws, value_annotation, widest_gap
 from .plan_admissions import PlanAdmissions
 from .plan_figures import claim_flaws, figure_lines, label_flaws, moved_pods, order_flaws, step_flaws, victim_flaws
-from .plans import plan_placements, plan_violations
+from .plan_replay import plan_placements
+from .plans import plan_violations
 from .pod_amounts import node_of_template
 from .preemption import leaving_asked
 from .preferences import preference_value

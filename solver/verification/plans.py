@@ -9,17 +9,14 @@ of allocation.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from operator import attrgetter, is_
+from operator import attrgetter
 from time import monotonic
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
@@ -29,17 +26,17 @@ from ...models.workload.expansion import UnitExpander, UnplacedRun, single_units
 from ...models.workload.pod_sets import looking
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
-from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .gangs import gang_findings, tree_findings
 from .nodes import purchase_findings, room_findings
 from .payments import value_findings
+from .plan_replay import PlacedUnit, PlanReplay, allocates_all, placement_order
 from .pod_rules import have_pod_rules, pod_rule_findings
 from .preferences import preference_value
 from .published import Finding
 from .quota import admitted_pod, quota_findings
-from .verify import ParallelReplay, Placement, VerificationTimeoutError, Violation, processes_for_replay, verify
+from .verify import VerificationTimeoutError, Violation
 
 
 def plan_violations(
@@ -131,30 +128,29 @@ def plan_violations(
 
     """
     about = cluster, gates, cel_errors, caller_constraints
-    if begun is not None and replay and begun.is_of([units[one] for one in _placement_order(units, order)], about):
-        replaying: AbstractContextManager[PlanReplay] = nullcontext(begun)
+    if begun is not None and replay and begun.is_of([units[one] for one in placement_order(units, order)], about):
+        replayed = begun
     else:
-        replaying = PlanReplay(units if replay else (), about, order, deadline)
-    with replaying as replayed:
-        narrowed = natural_gangs, quota, admissions or {}, group
-        queue = Queue(cluster, gates, namespace, selector, *narrowed, deadline=queue_deadline)
-        found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
-        members = ((one.gang, unit.node, one.coverage) for unit, one in queue.known if one.gang is not None)
-        found += gang_findings(cluster, members, stages)
-        placed = [
-            (unit.node, one, (unit.namespace, unit.unit.name) not in moved)
-            for unit, one in queue.known
-            if unit.node is not None
-        ]
-        found += value_findings(cluster, gates, placed, stages)
-        found += _preference_findings(cluster, units, stages)
-        told = [Violation(finding.rule, "", finding.message) for finding in found]
-        try:
-            return told + (replayed.result() if replay and replayed.has_work else [])
-        except VerificationTimeoutError:
-            if told:
-                return told
-            raise
+        replayed = PlanReplay(units if replay else (), about, order, deadline)
+    narrowed = natural_gangs, quota, admissions or {}, group
+    queue = Queue(cluster, gates, namespace, selector, *narrowed, deadline=queue_deadline)
+    found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
+    members = ((one.gang, unit.node, one.coverage) for unit, one in queue.known if one.gang is not None)
+    found += gang_findings(cluster, members, stages)
+    placed = [
+        (unit.node, one, (unit.namespace, unit.unit.name) not in moved)
+        for unit, one in queue.known
+        if unit.node is not None
+    ]
+    found += value_findings(cluster, gates, placed, stages)
+    found += _preference_findings(cluster, units, stages)
+    told = [Violation(finding.rule, "", finding.message) for finding in found]
+    try:
+        return told + (replayed.result() if replay and replayed.has_work else [])
+    except VerificationTimeoutError:
+        if told:
+            return told
+        raise
 
 
 def _plan_findings(
@@ -197,113 +193,13 @@ def _preference_findings(
                 yield Finding("PLAN-VALUE", f"the stage {stage.stage} is said to be {stage.value}, and is {value}")
 
 
-def _placement_order(units: Sequence[PlacedUnit], order: Sequence[int] | None) -> list[int]:
-    """Positions of the placed units: in the order given, each once, and then those that it leaves out."""
-    placed = [number for number, unit in single_units(units) if unit.node is not None]
-    there = set(placed)
-    return list(dict.fromkeys((*(number for number in order or () if number in there), *placed)))
-
-
 def _placed_pods(
     cluster: Cluster, units: Sequence[PlacedUnit], order: Sequence[int] | None
 ) -> Iterator[tuple[str, Pod, str]]:
-    for number in _placement_order(units, order):
+    for number in placement_order(units, order):
         pod, node = units[number].unit.pod, units[number].node
         if pod is not None and node is not None and node in cluster.nodes:
             yield unit_label(units[number]), pod, node
-
-
-def plan_placements(
-    cluster: Cluster, units: Sequence[PlacedUnit], order: Sequence[int] | None = None
-) -> list[tuple[PlacedUnit, Placement]]:
-    """The placed units in the order in which they were placed, with what the verifier replays of them."""
-    return [(units[number], _placement_of_unit(cluster, units[number])) for number in _placement_order(units, order)]
-
-
-def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:
-    pairs = tuple([(ref.claim, allocation) for ref, allocation in unit.allocations if ref.claim is not None])
-    earlier: tuple[ResourceClaim, ...] = ()
-    if not _allocates_all(unit):
-        new = {ref.key for ref, _ in unit.allocations}
-        earlier = tuple(ref.claim for ref in unit.unit.claims if ref.claim is not None and ref.key not in new)
-    return Placement(cluster.node(unit.node or ""), pairs, unit.unit.pod, earlier)
-
-
-def _allocates_all(unit: PlacedUnit) -> bool:
-    """Whether the plan surely allocates each claim of a unit once."""
-    own, given = unit.unit.claims, unit.allocations
-    if len(own) != 1 or len(given) != 1:
-        return not own and not given
-    return own[0] is given[0][0]
-
-
-PlanRules: TypeAlias = tuple[Cluster, FeatureGates, str, Sequence[CallerConstraint]]
-"""By what a plan is judged: the cluster and the features, what errors of expressions do, and entries of all claims."""
-
-
-class PlanReplay(ParallelReplay):
-    """The replay of the placed units of a plan, in ``order``; with ``ahead`` it begins before the plan is told."""
-
-    def __init__(
-        self,
-        units: Sequence[PlacedUnit],
-        about: PlanRules,
-        order: Sequence[int] | None,
-        deadline: float | None,
-        *,
-        ahead: bool = False,
-    ) -> None:
-        cluster, gates, cel_errors, caller_constraints = about
-        placed = plan_placements(cluster, units, order)
-        self._about, self._units = about, [unit for unit, _ in placed]
-        # Groups may be about claims of pods that are still to be made.
-        requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
-        self.has_work = bool(placed or requested)
-        options = partial(verify, cel_errors=cel_errors, caller_constraints=caller_constraints, requested=requested)
-        check = partial(options, cluster, gates=gates, groups=True, rooms=False, deadline=deadline)
-        is_joint = cluster.constraint_groups or cluster.pod_groups
-        processes = 1 if is_joint else processes_for_replay(len(placed))
-        super().__init__(check, [placement for _, placement in placed], processes, ahead=ahead)
-
-    def is_of(self, units: Sequence[PlacedUnit], about: PlanRules) -> bool:
-        """Whether it is about these very units in this order; units that are not placed count where groups do."""
-        same = len(units) == len(self._units) and all(map(is_, units, self._units))
-        return same and about[0] is self._about[0] and about[1:] == self._about[1:] and not about[0].constraint_groups
-
-
-class PlacedUnit(Protocol):
-    """A unit in a plan; ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` is its number there.
-
-    ``node`` is None for one that is not placed; ``allocations`` are those that the plan makes.
-    """
-
-    @property
-    def kind(self) -> str:
-        """The kind of the owner."""
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the owner."""
-
-    @property
-    def name(self) -> str:
-        """The name of the owner."""
-
-    @property
-    def replica(self) -> int:
-        """The number of the unit among those of its owner."""
-
-    @property
-    def unit(self) -> Unit:
-        """The pod or the loose claim, with all claims."""
-
-    @property
-    def node(self) -> str | None:
-        """The node of the unit."""
-
-    @property
-    def allocations(self) -> tuple[tuple[ClaimRef, AllocationResult], ...]:
-        """The allocations of its claims that the plan makes."""
 
 
 def unit_label(unit: PlacedUnit) -> str:
@@ -436,14 +332,6 @@ class Queue:
                 yield from part
 
 
-def units_with_plan(units: Iterable[Unit], plan: Iterable[PlacedUnit]) -> list[Unit]:
-    """Units of a cluster with those of a plan in their place."""
-    given = [one.unit for one in plan]
-    replaced = {(unit.pod is None, unit.namespace, unit.name) for unit in given}
-    kept = [unit for unit in units if (unit.pod is None, unit.namespace, unit.name) not in replaced]
-    return [*kept, *given]
-
-
 def _differences(unit: PlacedUnit, requested: Unit) -> Iterator[Finding]:
     given = unit.unit
     is_same_pod = given.pod is requested.pod or given.pod == requested.pod
@@ -468,7 +356,7 @@ def _same_claim(given: ClaimRef, requested: ClaimRef) -> bool:
 
 def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:
     """Claims that are allocated without reason, or twice, and placed units with claims that cannot be had."""
-    if unit.node is not None and _allocates_all(unit) and not any(ref.problem for ref in unit.unit.claims):
+    if unit.node is not None and allocates_all(unit) and not any(ref.problem for ref in unit.unit.claims):
         return
     own = [ref.key for ref in unit.unit.claims]
     given = [ref.key for ref, _ in unit.allocations]

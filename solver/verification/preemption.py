@@ -31,7 +31,7 @@ from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import is_deleting
 from .nodes import NodeLoads
 from .payments import is_of_node
-from .plans import PlacedUnit
+from .plan_replay import PlacedUnit
 from .verify import Violation
 
 _SYSTEM = 2_000_000_000

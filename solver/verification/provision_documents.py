@@ -109,7 +109,7 @@ class _Answers:
 
     def __init__(self, cluster: Cluster, gates: FeatureGates) -> None:
         self._cluster = cluster
-        self._context = Replay(cluster, gates, "strict", (), True, True, None).context
+        self._context = Replay(cluster, gates).context
         self._made: dict[str, str] = {}
         self._given: dict[int, Counter[str]] = defaultdict(Counter)
 

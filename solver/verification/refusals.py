@@ -127,7 +127,7 @@ def derived_refusals(
 
     The arguments are as for ``verify``. A failure for which there is no time is not derived.
     """
-    replay = Replay(cluster, gates, cel_errors, caller_constraints, True, True, deadline)
+    replay = Replay(cluster, gates, cel_errors, caller_constraints, deadline=deadline)
     derivation = _Derivation(cluster, NodeRefusals(replay, caller_constraints), deadline)
     found: list[DerivedRefusal] = []
     for step in steps:

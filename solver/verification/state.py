@@ -189,7 +189,7 @@ class VerifierExpressions:
     """
 
     def __init__(self, gates: FeatureGates, deadline: float | None = None) -> None:
-        self._deadline = deadline
+        self.deadline = deadline
         # The stable variant has never heard of devices that can be shared (FEAT-3).
         self._hides_sharing = gates.variant == "stable"
         self._shapes = DeviceShapes()
@@ -206,7 +206,7 @@ class VerifierExpressions:
             result = (
                 selector
                 if isinstance(selector, CelError)
-                else selector.evaluate(self._device(entry), deadline=self._deadline)
+                else selector.evaluate(self._device(entry), deadline=self.deadline)
             )
             if isinstance(result, CelError):
                 self._answers[key] = Finding("CEL-6", f"{expression}: {result}", fatal=True)
@@ -220,9 +220,9 @@ class VerifierExpressions:
         from ...cel.selector import DeviceSetExpression
 
         try:
-            with metered_work(self._deadline):
+            with metered_work(self.deadline):
                 compiled = DeviceSetExpression(expression)
-            result = compiled.result([self._device(entry) for entry in entries], deadline=self._deadline)
+            result = compiled.result([self._device(entry) for entry in entries], deadline=self.deadline)
         except CelCompileError as error:
             return Finding("CELC-1", f"{expression}: {error}")
         if isinstance(result, CelError):
@@ -236,7 +236,7 @@ class VerifierExpressions:
             if isinstance(program, CelError):
                 raise program
             seen = self._device(entry).cel_value
-            return _typed_cel_value(program.evaluate({"device": seen}, deadline=self._deadline))
+            return _typed_cel_value(program.evaluate({"device": seen}, deadline=self.deadline))
         except CelDeadlineError:
             raise
         except CelError as error:
@@ -258,7 +258,7 @@ class VerifierExpressions:
     ) -> _Compiled | CelError:
         if text not in known:
             try:
-                with metered_work(self._deadline):
+                with metered_work(self.deadline):
                     known[text] = compile_(text)
             except CelCompileError as error:
                 known[text] = error

@@ -36,7 +36,7 @@ from ...models.workload.queue import GroupMembers, read_groups
 from ...models.workload.running import RESTARTING_TOGETHER
 from ...models.workload.units import is_deleting
 from .payments import is_of_node
-from .plans import PlacedUnit
+from .plan_replay import PlacedUnit
 from .pod_amounts import DeviceDraws
 from .pod_rules import PlacedPods, asks, keeps_off
 from .preemption import ConsumedClaims, counts_loss, counts_move, preemption_violations

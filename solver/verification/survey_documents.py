@@ -39,7 +39,7 @@ class _Devices:
         self.published: dict[DeviceId, list[PublishedDevice]] = defaultdict(list)
         for one in published_devices(slices):
             self.published[one.id].append(one)
-        self._held = Replay(self.cluster, gates, "strict", (), True, True, None).context.held_devices
+        self._held = Replay(self.cluster, gates).context.held_devices
         self.taints = gates.device_taints
         self.holders = _holders(self.cluster)
 

@@ -1,27 +1,23 @@
-"""Replays finished allocations unit by unit and names every rule they break.
-
-Many placements are replayed by several processes, each those of its own nodes, where no rule tells of nodes of two.
-"""
+"""Replays finished allocations unit by unit and names every rule they break."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from time import monotonic
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import apply_taint_rules
-from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId, key_of
+from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
 from .claims import ClaimRules, FinalClaim, GroupRules, MemberClaims, is_usable_on
@@ -31,15 +27,10 @@ from .published import Finding, Inventory, reaches
 from .state import ExpressionTimeoutError, HeldDevices, UnitUsage, VerifierExpressions, device_id
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
+    from .equal_nodes import FaultlessSequences
 
-# Fewer placements are replayed sooner than other processes begin.
-_MANY_PLACEMENTS = 10_000
-_MOST_PROCESSES = 4
-# Of so many nodes one is replayed here, for each process: there is other work here meanwhile.
-_NODES_ELSEWHERE = 3
-
+# Fewer are judged one by one, which tells no nodes apart.
+_FEW_PLACEMENTS = 200
 
 _NO_COSTS: Mapping[ObjectKey, Sequence[int]] = MappingProxyType({})
 
@@ -132,147 +123,10 @@ def verify(
 
     """
     replay = Replay(cluster, gates, cel_errors, caller_constraints, rooms, extended, deadline)
-    found: list[Violation] = []
-    verified = 0
-    try:
-        for placement in placements:
-            if deadline is not None and clock() > deadline:
-                break
-            found += replay.unit(placement)
-            verified += 1
-        else:
-            if groups and cluster.constraint_groups:
-                found += replay.groups(cluster, requested)
-            return found
-    except ExpressionTimeoutError:
-        pass
-    if found:
-        return found
-    raise VerificationTimeoutError(verified)
-
-
-Verdict: TypeAlias = tuple[list[Violation], int | None]
-"""What is wrong with placements, and how many of them were verified when time was over, if it was."""
-
-
-class ParallelReplay:
-    """A replay that other processes begin at once, as a context; ``result`` does the rest of it here.
-
-    ``check`` judges placements as ``verify`` does. Processes are forks, which see the same memory; there are none where
-    placements of different nodes share something. With ``ahead`` twice as much of it is done elsewhere, for there is
-    more other work here meanwhile.
-    """
-
-    def __init__(
-        self,
-        check: Callable[[Sequence[Placement]], list[Violation]],
-        placements: Sequence[Placement],
-        processes: int,
-        *,
-        ahead: bool = False,
-    ) -> None:
-        self._check = check
-        self._placements = placements
-        self._processes = processes
-        self._share = _NODES_ELSEWHERE * (2 if ahead else 1)
-        self._elsewhere: list[tuple[BaseProcess, Connection]] = []
-
-    def __enter__(self) -> Self:
-        parts = _independent_parts(self._placements, self._processes, self._share)
-        self._parts = parts or [list(range(len(self._placements)))]
-        if parts:
-            # What every replay starts from is kept with the cluster: it is read before others see this memory.
-            self._verdict(())
-        for part in self._parts[1:]:
-            # Only large plans have more than one.
-            from multiprocessing import get_context
-
-            forks = get_context("fork")
-            here, there = forks.Pipe(duplex=False)
-            process = forks.Process(target=self._tell, args=(part, there), daemon=True)
-            process.start()
-            there.close()
-            self._elsewhere.append((process, here))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process, here in self._elsewhere:
-            here.close()
-            process.kill()
-            process.join()
-
-    def result(self) -> list[Violation]:
-        """Return what is wrong with the placements; raises as ``verify`` does."""
-        verdicts = [self._verdict(self._parts[0])]
-        for part, (_, here) in zip(self._parts[1:], self._elsewhere, strict=True):
-            try:
-                verdicts.append(here.recv())
-            except (EOFError, OSError):
-                verdicts.append(self._verdict(part))
-        found = [violation for own, _ in verdicts for violation in own]
-        late = [part[number] for part, (_, number) in zip(self._parts, verdicts, strict=True) if number is not None]
-        if found:
-            # Here in the order of the placements, where there is time.
-            with suppress(VerificationTimeoutError):
-                found = self._check(self._placements)
-        elif late:
-            raise VerificationTimeoutError(min(late))
-        return found
-
-    def _verdict(self, part: Sequence[int]) -> Verdict:
-        try:
-            return self._check([self._placements[number] for number in part]), None
-        except VerificationTimeoutError as error:
-            return [], error.verified
-
-    def _tell(self, part: Sequence[int], there: Connection) -> None:
-        from signal import SIG_IGN, SIGINT, signal
-
-        # Who waits for the answer is told, and ends this process.
-        signal(SIGINT, SIG_IGN)
-        with gc_paused():
-            there.send(self._verdict(part))
-
-
-def processes_for_replay(placements: int) -> int:
-    """How many processes may replay so many placements: one where a fork is not safe, or others use the machine."""
-    if placements < _MANY_PLACEMENTS:
-        return 1
-    import multiprocessing
-    import os
-    import sys
-    import threading
-
-    if sys.platform != "linux" or threading.active_count() > 1 or multiprocessing.parent_process() is not None:
-        return 1
-    return min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
-
-
-def _independent_parts(placements: Sequence[Placement], number: int, share: int) -> list[list[int]] | None:
-    """Divide placements by their nodes; None where parts have a pool, a claim or the id of a share together.
-
-    For one node in the first part, each other part has a ``share`` of so many.
-    """
-    if number == 1:
-        return None
-    deal = [0, *(part for part in range(1, number) for _ in range(share))]
-    nodes: dict[str, int] = {}
-    parts: list[list[int]] = [[] for _ in range(number)]
-    for place, placement in enumerate(placements):
-        parts[nodes.setdefault(placement.node.metadata.name, deal[len(nodes) % len(deal)])].append(place)
-    used = [_used_together([placements[place] for place in part]) for part in parts]
-    are_apart = all(sum(map(len, own)) == len(own[0].union(*own[1:])) for own in zip(*used, strict=True))
-    return parts if all(parts) and are_apart else None
-
-
-def _used_together(placements: Sequence[Placement]) -> tuple[set[ObjectKey], set[PoolId], set[str]]:
-    """The claims, the pools and the ids of shares of some placements."""
-    made = [pair for placement in placements for pair in placement.claims]
-    claims = {key_of(claim.metadata) for claim, _ in made}
-    claims.update(key_of(claim.metadata) for placement in placements for claim in placement.earlier)
-    results = [result for _, allocation in made for result in allocation.devices.results or ()]
-    shares = {result.share_id for result in results if result.share_id is not None}
-    return claims, {(result.driver, result.pool) for result in results}, shares
+    if isinstance(placements, Sequence) and len(placements) >= _FEW_PLACEMENTS and not caller_constraints:
+        replay.expect([claim for placement in placements for claim, _ in placement.claims])
+    finish = partial(replay.groups, cluster, requested) if groups and cluster.constraint_groups else None
+    return replay.violations(placements, deadline, clock, finish)
 
 
 def _held_devices(cluster: Cluster, gates: FeatureGates) -> HeldDevices:
@@ -293,11 +147,11 @@ class Replay:
         self,
         cluster: Cluster,
         gates: FeatureGates,
-        cel_errors: str,
-        caller_constraints: Sequence[CallerConstraint],
-        counts_rooms: bool,
-        counts_extended: bool,
-        deadline: float | None,
+        cel_errors: str = "strict",
+        caller_constraints: Sequence[CallerConstraint] = (),
+        counts_rooms: bool = True,
+        counts_extended: bool = True,
+        deadline: float | None = None,
     ) -> None:
         # The cluster keeps what every verification starts from.
         self._inventory = cluster.slice_memo(
@@ -327,6 +181,15 @@ class Replay:
         self._members = MemberClaims(cluster.with_gates(gates).pod_groups)
         self._has_groups = bool(cluster.constraint_groups)
         self._finals: dict[ObjectKey, FinalClaim] = {}
+        self._sequences: FaultlessSequences | None = None
+
+    def expect(self, claims: Sequence[ResourceClaim]) -> FaultlessSequences:
+        """Judge placements of such claims by classes of nodes from now on, before which nothing may be placed."""
+        # Only large plans have use for it.
+        from .equal_nodes import FaultlessSequences
+
+        self._sequences = FaultlessSequences(self.context, claims)
+        return self._sequences
 
     def busy_nodes(self, nodes: Sequence[Node]) -> frozenset[str]:
         """Nodes where a pod of the cluster runs, or a device is held that none other of these nodes reaches."""
@@ -356,19 +219,56 @@ class Replay:
                     found[device_id(result)]["/".join(part for part in key if part)] = None
         return found
 
+    def violations(
+        self,
+        placements: Iterable[Placement],
+        deadline: float | None = None,
+        clock: Callable[[], float] = monotonic,
+        finish: Callable[[], Iterable[Violation]] | None = None,
+    ) -> list[Violation]:
+        """Judge placements in their order, and then what ``finish`` finds; raises as ``verify`` does."""
+        found: list[Violation] = []
+        verified = 0
+        try:
+            for placement in placements:
+                if deadline is not None and clock() > deadline:
+                    break
+                found += self.unit(placement)
+                verified += 1
+            else:
+                found += finish() if finish else ()
+                return found
+        except ExpressionTimeoutError:
+            pass
+        if found:
+            return found
+        raise VerificationTimeoutError(verified)
+
     def unit(self, placement: Placement) -> Iterator[Violation]:
         """Yield what is wrong with one unit; its devices count as held afterwards."""
-        usage = UnitUsage(self._ledger)
         for finding in self._place(placement):
             yield Violation(finding.rule, "", finding.message)
+        for claim, _ in placement.claims:
+            if self.allocation(key_of(claim.metadata)) is not None:
+                yield Violation("SCHED-2", "/".join(key_of(claim.metadata)), "the claim is allocated already")
+        step = self._sequences.step(placement) if self._sequences else None
+        if step is None or self._sequences is None:
+            yield from self._claim_violations(placement)
+        elif not self._sequences.follows(step):
+            found = list(self._claim_violations(placement))
+            if not found:
+                self._sequences.add(step)
+            yield from found
+        self._hold(placement)
+
+    def _claim_violations(self, placement: Placement) -> Iterator[Violation]:
+        """Yield what is wrong with the allocations of one unit."""
+        usage = UnitUsage(self._ledger)
         for number, (claim, allocation) in enumerate(placement.claims):
             key, context = key_of(claim.metadata), ClaimContext(placement.node, usage, number)
-            if self.allocation(key) is not None:
-                yield Violation("SCHED-2", "/".join(key), "the claim is allocated already")
             asked = self.loads.claim_on(claim, placement.node)
             for finding in self._rules.findings(asked, allocation, context, placement.costs.get(key)):
                 yield Violation(finding.rule, "/".join(key), finding.message)
-        self._hold(placement)
 
     def enter(self, placement: Placement) -> None:
         """Count a unit as placed without judging it: it was verified before."""

@@ -7,7 +7,7 @@ import pytest
 from support.drafts import ClusterDraft, DraftPool, DraftSize, plain_draft
 
 from drasat.scenarios import objects
-from drasat.scenarios.drafts import DRIVER, DraftClaim
+from drasat.scenarios.objects import DRIVER, DraftClaim
 
 
 def pool(names="abc", **fields):

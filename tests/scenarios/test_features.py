@@ -9,7 +9,7 @@ from support import cluster_features as features_module
 from support.drafts import DraftSize, plain_draft
 
 from drasat.models.kubernetes.quantity import Quantity
-from drasat.scenarios.drafts import DRIVER
+from drasat.scenarios.objects import DRIVER
 
 SEEDS = range(60)
 

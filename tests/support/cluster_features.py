@@ -11,8 +11,7 @@ from uuid import UUID
 from support.drafts import GPU, ClusterDraft, DraftPool
 
 from drasat.scenarios import objects
-from drasat.scenarios.drafts import DRIVER, DraftClaim
-from drasat.scenarios.objects import Mapped
+from drasat.scenarios.objects import DRIVER, DraftClaim, Mapped
 
 ADMIN_NAMESPACE = "admin"
 _EXPRESSIONS = (

@@ -7,8 +7,7 @@ from random import Random
 from typing import Any
 
 from drasat.scenarios import objects
-from drasat.scenarios.drafts import DRIVER, DraftClaim
-from drasat.scenarios.objects import AttributeValue, Mapped
+from drasat.scenarios.objects import DRIVER, AttributeValue, DraftClaim, Mapped
 
 NAMESPACE = "default"
 # The expression of a GPU's attributes.

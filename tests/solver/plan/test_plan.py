@@ -37,6 +37,7 @@ from drasat.models.kubernetes.extensions import Predicate
 from drasat.solver.engines.outcome import SearchInterrupted
 from drasat.solver.plan import question
 from drasat.solver.plan.plan import plan
+from drasat.solver.verification.plan_replay import PlanVerifier
 from drasat.solver.verification.verify import VerificationTimeoutError
 
 
@@ -268,11 +269,13 @@ def test_processes_change_nothing():
         assert told(executor=executor) == told()
 
 
-def test_processes_that_verify_change_nothing(monkeypatch):
-    alone = told()
-    for place in ("plan.outcome", "verification.plans"):
-        monkeypatch.setattr(f"drasat.solver.{place}.processes_for_replay", lambda _: 3)
+def test_a_process_that_verifies_changes_nothing(monkeypatch):
+    alone, answers = told(), []
+    monkeypatch.setattr("drasat.solver.verification.plan_replay._MANY_NODES", 0)
+    verdict = PlanVerifier.verdict
+    monkeypatch.setattr(PlanVerifier, "verdict", lambda own: answers.append(verdict(own)) or answers[-1])
     assert told() == alone
+    assert answers == [([], None)]
 
 
 def test_the_order_of_nodes_in_the_input_changes_nothing():

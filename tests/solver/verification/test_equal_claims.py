@@ -1,4 +1,9 @@
-"""Claims of a class in which one was judged are judged by what is their own: nearly equal ones are told apart."""
+"""Claims of a class in which one was judged are judged by what is their own: nearly equal ones are told apart.
+
+The same goes for placements on nodes of a class.
+"""
+
+from importlib import import_module
 
 import pytest
 from support.verification import (
@@ -19,11 +24,19 @@ from support.verification import (
     share_id,
     way,
 )
+from support.verification import held as taken
 
 from drasat.scenarios import objects
 from drasat.solver.verification.bundles import EqualBundles, NodeBundles, UnitKind
 from drasat.solver.verification.payments import SharedPrices
 from drasat.solver.verification.verify import Replay
+
+
+@pytest.fixture(autouse=True, params=[10**6, 0], ids=["claims", "nodes"])
+def judged_by_classes(request, monkeypatch):
+    """Of claims alone, or of nodes, too: that is worth it for many placements, and here for few."""
+    monkeypatch.setattr(import_module("drasat.solver.verification.verify"), "_FEW_PLACEMENTS", request.param)
+
 
 MODEL_A = objects.selectors(f'device.attributes["{GPU}"].model == "a"')
 SAME_NUMA = {"matchAttribute": f"{GPU}/numa"}
@@ -197,7 +210,7 @@ def test_a_node_that_is_nearly_equal_to_others_is_read_for_itself(edit):
     scene = twins()
     edit(scene)
     cluster, placements = scene.question()
-    replay = Replay(cluster, scene.gates, "strict", (), True, True, None)
+    replay = Replay(cluster, scene.gates)
     for one in placements if edit is held else ():
         replay.enter(one)
     kind = UnitKind(None, (cluster.claims["default", "a"],))
@@ -261,3 +274,40 @@ def test_claims_of_one_unit_do_not_share_a_device():
     scene.place({"a": allocation(results("r", "gpu-0"))})
     scene.place({name: allocation(results("r", "gpu-1")) for name in "bc"})
     assert [(one.rule, one.claim) for one in scene.violations()] == [("DEV-1", "default/c")]
+
+
+NODES = ("n1", "n2", "n3")
+
+
+def rows_of_two(*devices):
+    """Claims a to f, two on each of the nodes n1 to n3: a GPU each, on the last node these."""
+    published = [
+        piece([gpu(index, attributes={"uuid": f"{name}-{index}"}) for index in range(3)], name) for name in NODES
+    ]
+    scene = Scene([*nodes(*NODES), *classes(), *published, *(claim(name, request("r")) for name in "abcdef")])
+    taken = ["gpu-0", "gpu-1", "gpu-0", "gpu-1", *devices]
+    for number, name in enumerate("abcdef"):
+        node = NODES[number // 2]
+        scene.place({name: allocation([result("r", taken[number], node)], selector=on(node))}, node)
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("devices", "wrong"), [(("gpu-0", "gpu-1"), []), (("gpu-1", "gpu-0"), []), (("gpu-0", "gpu-0"), ["default/f"])]
+)
+def test_what_follows_on_a_node_depends_on_what_is_there(devices, wrong):
+    """DEV-1."""
+    assert [one.claim for one in rows_of_two(*devices).violations()] == wrong
+
+
+def test_after_a_broken_rule_a_node_is_judged_for_itself():
+    """DEV-1: the sequence of the last node begins with a fault, and goes on like those of the others."""
+    scene = rows_of_two("gpu-9", "gpu-1")
+    assert [one.claim for one in scene.violations()] == ["default/e"]
+
+
+def test_devices_in_use_tell_nodes_apart():
+    """DEV-1."""
+    scene = rows_of_two("gpu-0", "gpu-1")
+    scene.objects.append(taken("x", result("r", "gpu-1", "n3")))
+    assert [one.claim for one in scene.violations()] == ["default/f"]

@@ -14,7 +14,8 @@ from drasat.models.workload.expansion import UnplacedRun
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.plan.outcome import PlannedUnits, check_plan
 from drasat.solver.plan.plan import plan as planned
-from drasat.solver.verification.plans import PlanReplay, QueueTimeoutError, _RequestedUnits, plan_violations
+from drasat.solver.verification.plan_replay import PlanReplay, PlanVerifier, QueueSelection
+from drasat.solver.verification.plans import QueueTimeoutError, _RequestedUnits, plan_violations
 from drasat.solver.verification.verify import VerificationTimeoutError, Violation
 
 SAME_ZONE = {"sameNodeLabel": "zone"}
@@ -106,15 +107,14 @@ def test_allocations_that_were_verified_before_are_not_replayed():
 
 def begun(plan, *names, cluster=None, deadline=None):
     about = cluster or plan.cluster, ALL, "strict", ()
-    return PlanReplay([plan[name] for name in names], about, None, deadline, ahead=True)
+    return PlanReplay([plan[name] for name in names], about, None, deadline)
 
 
 def test_a_replay_that_has_begun_counts_for_its_own_plan():
     plan = everyday()
-    with begun(plan, *"abc") as replay:
-        assert plan.violations(begun=replay) == []
-    with begun(plan, *"abc", deadline=0.0) as replay, pytest.raises(VerificationTimeoutError):
-        plan.violations(begun=replay)
+    assert plan.violations(begun=begun(plan, *"abc")) == []
+    with pytest.raises(VerificationTimeoutError):
+        plan.violations(begun=begun(plan, *"abc", deadline=0.0))
 
 
 @pytest.mark.parametrize("names", ["ab", "acb", "abc"])
@@ -123,10 +123,58 @@ def test_a_replay_of_other_units_does_not_count(names):
     right, plan = everyday(), everyday().change("b", node="n2")
     assert plan.rules() != []
     for other in (right, plan) if names != "abc" else (right,):
-        with begun(other, *names, deadline=0.0) as replay:
-            assert plan.violations(begun=replay) == plan.violations()
-    with begun(plan, *"abc", cluster=right.cluster.with_claims([]), deadline=0.0) as replay:
-        assert plan.violations(begun=replay) == plan.violations()
+        assert plan.violations(begun=begun(other, *names, deadline=0.0)) == plan.violations()
+    elsewhere = begun(plan, *"abc", cluster=right.cluster.with_claims([]), deadline=0.0)
+    assert plan.violations(begun=elsewhere) == plan.violations()
+
+
+@pytest.fixture
+def verifier():
+    """A process that has read the everyday plan's cluster and queue, and the plan."""
+    plan = everyday()
+    with PlanVerifier((plan.cluster, ALL, "strict", ()), QueueSelection()) as process:
+        yield plan, process
+
+
+def sent(plan, process, deadline=None):
+    return PlanReplay(plan.units, process.about, None, deadline, process)
+
+
+def test_another_process_says_what_is_wrong_with_a_plan(verifier):
+    plan, process = verifier
+    assert plan.violations(begun=sent(plan, process)) == []
+
+
+def test_what_another_process_finds_is_told_as_if_it_was_found_here(verifier):
+    plan, process = verifier
+    plan.change("b", node="n2")
+    assert plan.violations(begun=sent(plan, process)) == plan.violations() != []
+
+
+def test_another_process_judges_what_it_has_read_itself(verifier):
+    """It is told of owners and devices alone: what a claim asks for stands in its own queue."""
+    plan, process = verifier
+    free = replace(plan["b"].unit, claims=())
+    broken = plan.change("b", unit=free)
+    assert broken.rules(begun=sent(broken, process)) == broken.rules() != []
+
+
+def test_time_is_over_in_another_process(verifier):
+    """SCHED-7."""
+    plan, process = verifier
+    with pytest.raises(VerificationTimeoutError) as late:
+        plan.violations(begun=sent(plan, process, deadline=0.0))
+    assert late.value.verified == 0
+
+
+def test_a_plan_is_replayed_here_if_the_other_process_says_nothing(verifier):
+    plan, process = verifier
+    broken = plan.change("b", node="n2")
+    replay = sent(broken, process)
+    process.process.kill()
+    process.process.join()
+    assert broken.violations(begun=replay) == broken.violations() != []
+    assert broken.violations(begun=sent(broken, process)) == broken.violations()
 
 
 def test_units_are_those_of_the_queue():

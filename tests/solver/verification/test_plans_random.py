@@ -1,5 +1,6 @@
 """Random plans: valid ones pass, and whatever is broken in them is found."""
 
+from importlib import import_module
 from random import Random
 
 import pytest
@@ -8,7 +9,8 @@ from support.plan_scene import Plan, allocation, first_fit, random_cluster
 
 from drasat.models.workload.node_room import missing_resources, remaining_allocatable
 from drasat.models.workload.requests import effective_requests
-from drasat.solver.verification.plans import PlanReplay
+from drasat.solver.verification.equal_nodes import FaultlessSequences
+from drasat.solver.verification.plan_replay import PlanReplay, PlanVerifier, QueueSelection
 
 SEEDS = range(30)
 
@@ -134,16 +136,22 @@ def found_in_all(seed, find=Plan.violations):
             yield find(broken)
 
 
-def found_ahead(plan):
-    """The same where processes replay the placed units before the plan is checked."""
-    given = tuple(one for one in plan.units if one.node is not None)
-    with PlanReplay(given, (plan.cluster, plan.gates, "strict", ()), None, None, ahead=True) as begun:
-        return plan.violations(begun=begun)
+def found_by_a_verifier(plan):
+    """The same where a process reads the queue for itself and is sent the placed units."""
+    given, about = tuple(one for one in plan.units if one.node is not None), (plan.cluster, plan.gates, "strict", ())
+    with PlanVerifier(about, QueueSelection()) as verifier:
+        return plan.violations(begun=PlanReplay(given, about, None, None, verifier))
 
 
-@pytest.mark.parametrize("seed", SEEDS[::3])
-def test_several_processes_find_what_one_finds(seed, monkeypatch):
-    alone = list(found_in_all(seed))
-    monkeypatch.setattr("drasat.solver.verification.plans.processes_for_replay", lambda _: 3)
-    assert list(found_in_all(seed)) == alone
-    assert list(found_in_all(seed, found_ahead)) == alone
+def test_classes_of_nodes_change_nothing(monkeypatch):
+    one_by_one = [list(found_in_all(seed)) for seed in SEEDS[::3]]
+    known, follows = [], FaultlessSequences.follows
+    monkeypatch.setattr(import_module("drasat.solver.verification.verify"), "_FEW_PLACEMENTS", 0)
+    monkeypatch.setattr(FaultlessSequences, "follows", lambda own, step: known.append(follows(own, step)) or known[-1])
+    assert [list(found_in_all(seed)) for seed in SEEDS[::3]] == one_by_one
+    assert {*known} == {True, False}
+
+
+@pytest.mark.parametrize("seed", SEEDS[::6])
+def test_a_verifier_that_reads_for_itself_finds_what_one_finds_here(seed):
+    assert list(found_in_all(seed, found_by_a_verifier)) == list(found_in_all(seed))

@@ -29,7 +29,7 @@ class Question:
         self.place = place
         compiler = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
         self.guarded = compiler.compile(place, claims, AllocatedState(cluster.usage(ALL)))
-        replay = Replay(cluster, ALL, "strict", (), True, True, deadline)
+        replay = Replay(cluster, ALL, "strict", (), deadline=deadline)
         self.audit = ReasonAudit(replay.context, claims, place, replay.holders(), (), deadline)
         self.guards = tuple(self.guarded.model.guards)
 

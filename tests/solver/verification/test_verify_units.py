@@ -1,8 +1,5 @@
 """Units: pods on nodes, claims allocated before, and many of them (section 18)."""
 
-import os
-from itertools import chain
-
 import msgspec
 import pytest
 from support.gates import ALL, without
@@ -16,7 +13,6 @@ from support.verification import (
     gpu,
     held,
     nodes,
-    on,
     piece,
     request,
     result,
@@ -32,7 +28,7 @@ from drasat.models.kubernetes.slices import ResourceSliceSpec
 from drasat.scenarios import objects
 from drasat.solver.verification.published import ItemsByNode, PublishedGeneration
 from drasat.solver.verification.state import HeldDevices
-from drasat.solver.verification.verify import ParallelReplay, VerificationTimeoutError, Violation, verify
+from drasat.solver.verification.verify import Violation, verify
 
 
 def with_pod(**spec):
@@ -180,87 +176,6 @@ def test_the_last_of_many_units_still_sees_what_all_others_took():
     sets = scene.find("ResourceSlice", "net-counters")["spec"]["sharedCounters"]
     sets[0]["counters"]["slices"]["value"] = "19"
     assert [(found.rule, found.claim) for found in scene.violations()] == [("CTR-2", "default/n19")]
-
-
-def replayed(placements, check, processes=3):
-    """What several processes say of placements; ``check`` judges those of one."""
-    with ParallelReplay(check, placements, processes) as replay:
-        return replay.result()
-
-
-@pytest.fixture
-def on_nodes():
-    """Seven faultless placements, each on a node of its own."""
-    names = [f"n{number}" for number in range(7)]
-    published = [piece([gpu(0)], name) for name in names]
-    scene = Scene([*nodes(*names), *classes(), *published, *(claim(name, request("r")) for name in names)])
-    for name in names:
-        scene.place({name: allocation([result("r", "gpu-0", name)], selector=on(name))}, node=name)
-    return scene
-
-
-def test_processes_replay_the_placements_of_their_own_nodes(on_nodes, tmp_path):
-    cluster, placements = on_nodes.question()
-
-    def check(part):
-        (tmp_path / f"{os.getpid()}").write_text(" ".join(one.node.metadata.name for one in part))
-        return verify(cluster, part, ALL)
-
-    assert replayed(placements, check) == []
-    told = sorted(path.read_text().split() for path in tmp_path.iterdir())
-    assert [len(own) for own in told] == [1, 3, 3]
-    assert sorted(chain(*told)) == [f"n{number}" for number in range(7)]
-
-
-def test_what_a_process_does_not_say_is_replayed_here(on_nodes):
-    here = os.getpid()
-    cluster, placements = on_nodes.question()
-    placements[3] = placements[3]._replace(node=cluster.nodes["n4"])
-
-    def check(part):
-        if os.getpid() != here:
-            os._exit(9)
-        return verify(cluster, part, ALL)
-
-    alone = verify(cluster, placements, ALL)
-    assert alone
-    assert replayed(placements, check) == alone
-
-
-def test_when_time_is_over_the_first_placements_that_all_processes_verified_count(on_nodes):
-    _, placements = on_nodes.question()
-
-    def check(part):
-        raise VerificationTimeoutError(len(part) // 2)
-
-    # The parts are 0; 1, 2, 3 and 4, 5, 6: nothing here, one elsewhere.
-    with pytest.raises(VerificationTimeoutError) as late:
-        replayed(placements, check)
-    assert late.value.verified == 0
-
-    def check_alone(part):
-        if len(part) == 1:
-            return []
-        raise VerificationTimeoutError(2)
-
-    with pytest.raises(VerificationTimeoutError) as late:
-        replayed(placements, check_alone)
-    assert late.value.verified == 3
-
-
-@pytest.mark.parametrize("together", ["pool", "claim", "share"])
-def test_placements_that_depend_on_one_another_are_replayed_by_one_process(on_nodes, together):
-    first, second = on_nodes.units[0]["claims"]["n0"], on_nodes.units[1]["claims"]["n1"]
-    if together == "pool":
-        second["devices"]["results"][0] |= {"pool": "n0"}
-    elif together == "claim":
-        on_nodes.units[1]["earlier"] = ["n0"]
-    else:
-        for made in (first, second):
-            made["devices"]["results"][0]["shareID"] = share_id(1)
-    sizes = []
-    assert replayed(on_nodes.question()[1], lambda part: sizes.append(len(part)) or []) == []
-    assert sizes == [7]
 
 
 def test_placements_may_be_an_iterator():

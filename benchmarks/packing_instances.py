@@ -23,10 +23,9 @@ from math import ceil, sqrt
 from random import Random
 from typing import Any
 
-from . import objects
-from .drafts import DRIVER
-from .objects import Mapped
-from .queues import deployment, pod_spec
+from drasat.scenarios import objects
+from drasat.scenarios.objects import DRIVER, Mapped
+from drasat.scenarios.queues import deployment, pod_spec
 
 Amounts = tuple[int, ...]
 RESOURCES, CAPACITY, COUNTERS = "resources", "capacity", "counters"

@@ -4,8 +4,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-
-from drasat.scenarios.packing import (
+from packing_instances import (
     FIVE_SIZES,
     FORMS,
     PRICED_SIZES,
@@ -18,6 +17,7 @@ from drasat.scenarios.packing import (
     variable_sized,
     vectors,
 )
+
 from drasat.solver.plan.plan import plan
 
 

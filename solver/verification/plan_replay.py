@@ -1,0 +1,308 @@
+"""The replay of a plan: its placed units in their order, judged here or in a process that began with the plan.
+
+Such a process has read the queue and the inventory for itself by the time that the plan is there. Only the placed units
+are sent to it: owners, numbers, nodes and allocations.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from operator import is_
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeAlias
+
+import msgspec
+
+from ...models.cluster.cluster import Cluster
+from ...models.formats.gc import gc_paused
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim
+from ...models.kubernetes.extensions import CallerConstraint
+from ...models.kubernetes.gates import FeatureGates
+from ...models.workload.expansion import expand_units, single_units, unit_runs
+from ...models.workload.queue import GroupSelection, read_queue
+from ...models.workload.requested import all_units
+from ...models.workload.units import ClaimRef, Unit
+from .verify import Placement, Replay, VerificationTimeoutError, Violation, verify
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+# Plans on fewer nodes are verified soon without another process.
+_MANY_NODES = 2_000
+
+
+class PlacedUnit(Protocol):
+    """A unit in a plan; ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` is its number there.
+
+    ``node`` is None for one that is not placed; ``allocations`` are those that the plan makes.
+    """
+
+    @property
+    def kind(self) -> str:
+        """The kind of the owner."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the owner."""
+
+    @property
+    def name(self) -> str:
+        """The name of the owner."""
+
+    @property
+    def replica(self) -> int:
+        """The number of the unit among those of its owner."""
+
+    @property
+    def unit(self) -> Unit:
+        """The pod or the loose claim, with all claims."""
+
+    @property
+    def node(self) -> str | None:
+        """The node of the unit."""
+
+    @property
+    def allocations(self) -> tuple[tuple[ClaimRef, AllocationResult], ...]:
+        """The allocations of its claims that the plan makes."""
+
+
+def placement_order(units: Sequence[PlacedUnit], order: Sequence[int] | None) -> list[int]:
+    """Positions of the placed units: in the order given, each once, and then those that it leaves out."""
+    placed = [number for number, unit in single_units(units) if unit.node is not None]
+    there = set(placed)
+    return list(dict.fromkeys((*(number for number in order or () if number in there), *placed)))
+
+
+def plan_placements(
+    cluster: Cluster, units: Sequence[PlacedUnit], order: Sequence[int] | None = None
+) -> list[tuple[PlacedUnit, Placement]]:
+    """The placed units in the order in which they were placed, with what the verifier replays of them."""
+    return [(units[number], _placement_of_unit(cluster, units[number])) for number in placement_order(units, order)]
+
+
+def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:
+    pairs = tuple([(ref.claim, allocation) for ref, allocation in unit.allocations if ref.claim is not None])
+    earlier: tuple[ResourceClaim, ...] = ()
+    if not allocates_all(unit):
+        new = {ref.key for ref, _ in unit.allocations}
+        earlier = tuple(ref.claim for ref in unit.unit.claims if ref.claim is not None and ref.key not in new)
+    return Placement(cluster.node(unit.node or ""), pairs, unit.unit.pod, earlier)
+
+
+def allocates_all(unit: PlacedUnit) -> bool:
+    """Whether the plan surely allocates each claim of a unit once."""
+    own, given = unit.unit.claims, unit.allocations
+    if len(own) != 1 or len(given) != 1:
+        return not own and not given
+    return own[0] is given[0][0]
+
+
+Verdict: TypeAlias = tuple[list[Violation], int | None]
+"""What is wrong with placements, and how many of them were verified when time was over, if it was."""
+
+
+def _is_safe_to_fork() -> bool:
+    """Whether a process can be forked, and has a processor of its own."""
+    import multiprocessing
+    import os
+    import sys
+    import threading
+
+    if sys.platform != "linux" or threading.active_count() > 1 or multiprocessing.parent_process() is not None:
+        return False
+    return len(os.sched_getaffinity(0)) > 1
+
+
+PlanRules: TypeAlias = tuple[Cluster, FeatureGates, str, Sequence[CallerConstraint]]
+"""By what a plan is judged: the cluster and the features, what errors of expressions do, and entries of all claims."""
+
+
+class QueueSelection(NamedTuple):
+    """Which units of a cluster are planned, and what is a gang, as ``read_queue`` has it."""
+
+    namespace: str | None = None
+    selector: str = ""
+    natural_gangs: bool = False
+    group: GroupSelection | None = None
+
+
+def verifier_of_plans(about: PlanRules, selection: QueueSelection) -> AbstractContextManager[PlanVerifier | None]:
+    """A context in which a process is there that verifies a plan; None where one process is enough, or can be had."""
+    cluster = about[0]
+    if len(cluster.nodes) < _MANY_NODES or cluster.constraint_groups or cluster.pod_groups:
+        return nullcontext()
+    return PlanVerifier(about, selection) if _is_safe_to_fork() else nullcontext()
+
+
+# The position of a claim that is not the unit's.
+_NO_CLAIM = 2**31
+
+
+class _SentUnit(NamedTuple):
+    """A placed unit as another process reads it: its owner and number, its node, allocations by positions of claims."""
+
+    kind: str
+    namespace: str
+    name: str
+    replica: int
+    node: str
+    made: tuple[tuple[int, AllocationResult], ...]
+
+    @staticmethod
+    def of(unit: PlacedUnit) -> _SentUnit:
+        """Write down a unit."""
+        if allocates_all(unit):
+            made = tuple([(0, allocation) for _, allocation in unit.allocations])
+        else:
+            places = {id(ref): place for place, ref in enumerate(unit.unit.claims)}
+            made = tuple([(places.get(id(ref), _NO_CLAIM), allocation) for ref, allocation in unit.allocations])
+        return _SentUnit(unit.kind, unit.namespace, unit.name, unit.replica, unit.node or "", made)
+
+    def on(self, cluster: Cluster, unit: Unit) -> Placement:
+        """What the verifier replays of it; ``unit`` is what the queue says. Raises ``LookupError`` for other claims."""
+        pairs = [(unit.claims[place].claim, allocation) for place, allocation in self.made]
+        new = {place for place, _ in self.made}
+        earlier = tuple([ref.claim for place, ref in enumerate(unit.claims) if ref.claim and place not in new])
+        made = tuple([(claim, allocation) for claim, allocation in pairs if claim is not None])
+        return Placement(cluster.node(self.node), made, unit.pod, earlier)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[float | None, list[_SentUnit]]).decode
+
+
+class PlanVerifier:
+    """A process that reads a cluster and its queue for itself while a plan is made, and replays the plan then.
+
+    It begins at once and is a context, after which it is gone. Groups are not among what it can judge.
+    """
+
+    def __init__(self, about: PlanRules, selection: QueueSelection) -> None:
+        from multiprocessing import get_context
+
+        self.about = about
+        forks = get_context("fork")
+        self.connection, there = forks.Pipe()
+        self.process = forks.Process(target=self._serve, args=(selection, there), daemon=True)
+        self.process.start()
+        there.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+        self.process.kill()
+        self.process.join()
+
+    def send(self, units: Sequence[PlacedUnit], deadline: float | None) -> bool:
+        """Let it replay the placed units of a plan, in this order. False: it has ended, or they cannot be sent."""
+        try:
+            self.connection.send_bytes(_encode((deadline, [_SentUnit.of(unit) for unit in units])))
+        except (OSError, TypeError, ValueError, OverflowError):
+            return False
+        return True
+
+    def verdict(self) -> Verdict | None:
+        """What it says of the plan; None: nothing."""
+        try:
+            told: Verdict = self.connection.recv()
+        except (EOFError, OSError):
+            return None
+        return told
+
+    def _serve(self, selection: QueueSelection, there: Connection) -> None:
+        from signal import SIG_IGN, SIGINT, signal
+
+        # Who waits for the answer is told of Ctrl-C, and ends this process.
+        signal(SIGINT, SIG_IGN)
+        self.connection.close()
+        # Who asks replays it himself where nothing is answered, and tells what is wrong with the input.
+        with gc_paused(), suppress(Exception):
+            there.send(self._answer(selection, there))
+
+    def _answer(self, selection: QueueSelection, there: Connection) -> Verdict:
+        """Read all that can be read before the plan is there, and then the plan."""
+        cluster, gates, cel_errors, caller_constraints = self.about
+        replay = Replay(cluster, gates, cel_errors, caller_constraints, counts_rooms=False)
+        queue = expand_units(cluster, read_queue(cluster, gates=gates, **selection._asdict()), gates)
+        found: dict[tuple[str, ...], dict[int, int]] = defaultdict(dict)
+        claims: dict[int, ResourceClaim] = {}
+        for own, places in unit_runs(queue):
+            first = queue[places[0]]
+            numbers = own.numbers if len(places) > 1 else (first.number,)
+            found[own.kind, own.namespace, own.name].update(zip(numbers, places, strict=True))
+            claims.update((id(ref.claim.spec), ref.claim) for ref in first.unit.claims if ref.claim)
+        sequences = replay.expect(list(claims.values()))
+        for node in cluster.nodes.values():
+            # What is not read by then is read when it is needed.
+            if there.poll():
+                break
+            sequences.read(node)
+        deadline, placed = _decode(there.recv_bytes())
+        pairs = ((one, found[one.kind, one.namespace, one.name][one.replica]) for one in placed)
+        placements = (one.on(cluster, queue[place].unit) for one, place in pairs)
+        try:
+            return replay.violations(placements, deadline), None
+        except VerificationTimeoutError as error:
+            return [], error.verified
+
+
+class PlanReplay:
+    """The replay of the placed units of a plan, in ``order``; a ``verifier`` begins with it at once."""
+
+    def __init__(
+        self,
+        units: Sequence[PlacedUnit],
+        about: PlanRules,
+        order: Sequence[int] | None,
+        deadline: float | None,
+        verifier: PlanVerifier | None = None,
+    ) -> None:
+        self._about, self._units = about, [units[number] for number in placement_order(units, order)]
+        self._deadline = deadline
+        # Groups may be about claims of pods that are still to be made.
+        groups = about[0].constraint_groups
+        self._requested = _units_with_plan(all_units(about[0]), units) if groups else None
+        self.has_work = bool(self._units or self._requested)
+        is_sent = verifier is not None and verifier.send(self._units, deadline)
+        self._verifier = verifier if is_sent else None
+
+    def result(self) -> list[Violation]:
+        """Return what is wrong with the placements; raises as ``verify`` does."""
+        told = self._verifier.verdict() if self._verifier else None
+        if told is not None and not told[0]:
+            if told[1] is not None:
+                raise VerificationTimeoutError(told[1])
+            return []
+        cluster, gates, cel_errors, caller_constraints = self._about
+        try:
+            return verify(
+                cluster,
+                [_placement_of_unit(cluster, unit) for unit in self._units],
+                gates,
+                cel_errors=cel_errors,
+                caller_constraints=caller_constraints,
+                groups=True,
+                requested=self._requested,
+                rooms=False,
+                deadline=self._deadline,
+            )
+        except VerificationTimeoutError:
+            if told is not None:
+                return told[0]
+            raise
+
+    def is_of(self, units: Sequence[PlacedUnit], about: PlanRules) -> bool:
+        """Whether it is about these very units in this order; units that are not placed count where groups do."""
+        same = len(units) == len(self._units) and all(map(is_, units, self._units))
+        return same and about[0] is self._about[0] and about[1:] == self._about[1:] and not about[0].constraint_groups
+
+
+def _units_with_plan(units: Iterable[Unit], plan: Iterable[PlacedUnit]) -> list[Unit]:
+    """Units of a cluster with those of a plan in their place."""
+    given = [one.unit for one in plan]
+    replaced = {(unit.pod is None, unit.namespace, unit.name) for unit in given}
+    kept = [unit for unit in units if (unit.pod is None, unit.namespace, unit.name) not in replaced]
+    return [*kept, *given]
