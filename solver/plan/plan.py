@@ -134,9 +134,8 @@ def plan(
         except DeadlineExceededError:
             return question.unread(time.laps)
         time.lap("queue")
-        time.measure_pace(
-            len(queue.units), len(cluster.nodes), None if buy else most_placed(cluster, queue.units, gates)
-        )
+        most, runs = None if buy else most_placed(cluster, queue.units, gates), sum(1 for _ in unit_runs(queue.units))
+        time.measure_pace(len(queue.units), len(cluster.nodes), most, runs)
         if may_be_unread and not time.has_time_to_reread():
             return question.unread(time.laps)
         whole, request = queue.request(

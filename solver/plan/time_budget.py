@@ -99,7 +99,7 @@ class PlanTimeBudget:
         self._waited = self._worked = 0.0
         self._pace = self._step = _FASTEST_STEP
         self._most: int | None = None
-        self._units = self._nodes = 0
+        self._runs = self._nodes = 0
         self._reread = self._recheck = 0.0
         self._steps_of: dict[bytes, float] = {}
         self.deadline = None if limit is None else self._last + limit
@@ -122,17 +122,16 @@ class PlanTimeBudget:
             return 1.0
         return min(max(1.0, self._waited / self._worked), _MOST_SLOWDOWN)
 
-    def measure_pace(self, units: int, nodes: int = 0, most: int | None = None) -> None:
+    def measure_pace(self, units: int, nodes: int = 0, most: int | None = None, runs: int | None = None) -> None:
         """Take the time since the beginning for that of reading so many units; verification reads all nodes, too.
 
-        No more than ``most`` units can be placed; None: that is not known.
+        No more than ``most`` units can be placed; None: that is not known. Units are read in ``runs``; None: each alone.
         """
         pace = (self._clock() - self._begun) / max(1, units) / _QUEUE_STEPS
         self._pace = self._step = min(max(pace, _FASTEST_STEP), _SLOWEST_STEP)
-        self._reread = units * (_REREAD_STEPS + _WRITTEN_STEPS) + nodes * _READ_NODE_STEPS
-        self._recheck = units * _RECHECK_STEPS
-        self._most = most
-        self._units, self._nodes = units, nodes
+        self._runs, self._nodes, self._most = units if runs is None else runs, nodes, most
+        self._reread = self._runs * (_REREAD_STEPS + _WRITTEN_STEPS) + nodes * _READ_NODE_STEPS
+        self._recheck = self._runs * _RECHECK_STEPS
 
     def queue_ends(self) -> float | None:
         """When reading the queue has to end, so that time is left to read it again."""
@@ -142,7 +141,7 @@ class PlanTimeBudget:
     def has_time_to_reread(self) -> bool:
         """Whether the queue that was read can be verified with nothing placed; always if it is short."""
         latest = self.reread_ends()
-        if latest is None or self._units < _SHORT_QUEUE:
+        if latest is None or self._runs < _SHORT_QUEUE:
             return True
         return (latest - self._clock()) / self._step >= self._reread + self._nodes * _EMPTY_NODE_STEPS
 
@@ -159,7 +158,7 @@ class PlanTimeBudget:
         if left is None or ends is None:
             return 1.0
         left = max(0.0, left - (ends - self._clock()) / self._step)
-        needed = nodes * _NODE_STEPS + _number(units) * _BUILT_STEPS + self._placed_steps(units)
+        needed = nodes * _NODE_STEPS + len(units) * _BUILT_STEPS + self._placed_steps(units)
         return 1.0 if needed <= left else left / needed
 
     def affordable_units(self, units: UnitRuns) -> int:
