@@ -409,13 +409,12 @@ class NodeResourceClaims:
         except CelError:
             return True
 
-    def planned(self, queue: Iterable[QueuedUnit]) -> Iterator[QueuedUnit]:
+    def planned(self, queue: Sequence[QueuedUnit]) -> Sequence[QueuedUnit]:
         """The units of a queue, with such problems of the claims of pods."""
-        if not self.devices:
-            # Nothing is looked at, so that nothing has to be made.
-            yield from queue
-            return
-        listed = list(queue)
+        # Where nothing is looked at, nothing has to be made.
+        return list(self._planned(list(queue))) if self.devices else queue
+
+    def _planned(self, listed: Sequence[QueuedUnit]) -> Iterator[QueuedUnit]:
         users = Counter(ref.key for one in listed for ref in one.unit.claims)
         for one in listed:
             if one.unit.pod is None:

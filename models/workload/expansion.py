@@ -7,11 +7,13 @@ That is so where no two claims could get one name; else all are made at once, in
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import structs
 
@@ -22,6 +24,7 @@ from ..kubernetes.extensions import REPLICAS_ANNOTATION
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectMeta, key_of
 from ..manifests.reader import Manifest
+from .pod_sets import Look, looking
 from .requests import EXTENDED_ENTRY, backed_resources, extended_claim, extended_claim_spec
 from .unit_classes import UnitSet
 from .units import ClaimRef, PodClaims, Unit
@@ -42,6 +45,7 @@ class UnitMaker(Protocol):
         """The unit of one replica."""
 
 
+T = TypeVar("T")
 # Units never change, but for what is made late.
 _set = object.__setattr__
 
@@ -76,15 +80,105 @@ class UnmadeUnit(Unit):
         return getattr(self, name)
 
 
-def expand_units(cluster: Cluster, sets: Iterable[UnitSet], gates: FeatureGates | None = None) -> Iterator[QueuedUnit]:
-    """All units of the sets, in order; claims that are made get names of their own, the same in every run."""
+class UnitRanges(Sequence[QueuedUnit]):
+    """The units of sets, in order. A unit is made when it is looked at, and kept if its place was asked for."""
+
+    def __init__(self, maker: UnitMaker, sets: Sequence[UnitSet]) -> None:
+        self._maker, self._sets = maker, sets
+        self._ends = list(accumulate(one.replicas for one in sets))
+        self._kept: dict[int, QueuedUnit] = {}
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[one] for one in range(len(self))[place]]
+        kept = self._kept.get(place)
+        if kept is None:
+            place = range(len(self))[place]
+            kept = self._kept[place] = self.unkept(place)
+        return kept
+
+    def __iter__(self) -> Iterator[QueuedUnit]:
+        return map(self.unkept, range(len(self)))
+
+    def unkept(self, place: int) -> QueuedUnit:
+        """The unit at a place, which is made again if nobody asked for it by its place."""
+        kept = self._kept.get(place)
+        if kept is not None:
+            return kept
+        index = bisect_right(self._ends, place)
+        return self.unit(self._sets[index], self._sets[index].numbers[place - self._ends[index]])
+
+    def unit(self, planned: UnitSet, number: int) -> QueuedUnit:
+        """The unit of a set under a number, made for this call."""
+        return QueuedUnit(planned, number, UnmadeUnit.of(self._maker, planned, number))
+
+    def runs(self, places: Sequence[int]) -> Iterator[tuple[UnitSet, Sequence[int]]]:
+        """As ``unit_runs``."""
+        first = 0
+        for one, after in zip(self._sets, map(partial(bisect_left, places), self._ends), strict=True):
+            if first < after:
+                yield one, places[first:after]
+            first = after
+
+
+def unit_runs(
+    queue: Sequence[QueuedUnit], places: Sequence[int] | None = None
+) -> Iterator[tuple[UnitSet, Sequence[int]]]:
+    """Yield the sets of the units at some places of a queue, which are sorted, each with places of its units."""
+    asked = range(len(queue)) if places is None else places
+    if isinstance(queue, UnitRanges):
+        return queue.runs(asked)
+    return ((queue[place].unit_set, (place,)) for place in asked)
+
+
+def expand_units(
+    cluster: Cluster, sets: Iterable[UnitSet], gates: FeatureGates | None = None, look: Look | None = None
+) -> Sequence[QueuedUnit]:
+    """All units of the sets, in order; claims that are made get names of their own, the same in every run.
+
+    ``look`` is called after every few units.
+    """
     units, listed = UnitExpander(cluster, gates), list(sets)
-    units.claims.names_are_apart = _have_own_names(cluster, listed)
-    if units.claims.names_are_apart:
-        return (QueuedUnit(one, number, UnmadeUnit.of(units, one, number)) for one in listed for number in one.numbers)
-    return (QueuedUnit(one, number, units.unit(one, number)) for one in listed for number in one.numbers)
+    apart = units.claims.names_are_apart = _have_own_names(cluster, listed)
+    if apart and sum(one.replicas for one in listed) > _UNITS_OF_RANGES * len(listed):
+        return UnitRanges(units, listed)
+    make = partial(UnmadeUnit.of, units) if apart else units.unit
+    pairs = ((one, number) for one in listed for number in one.numbers)
+    return [QueuedUnit(one, number, make(one, number)) for one, number in looking(pairs, look)]
 
 
+class UnplacedRun(Sequence[T]):
+    """Units of one set that follow one another in a plan and have no node; each is made of its number in the set."""
+
+    unit_set: UnitSet
+    numbers: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def unit_parts(units: Sequence[T]) -> Sequence[T | UnplacedRun[T]]:
+    """The units of a plan, with runs as they are where it is made of some."""
+    parts: Sequence[T | UnplacedRun[T]] = getattr(units, "parts", units)
+    return parts
+
+
+def single_units(units: Sequence[T]) -> Iterator[tuple[int, T]]:
+    """Yield the units of a plan that are in no run, with their positions: among them all that are placed."""
+    place = 0
+    for part in unit_parts(units):
+        if isinstance(part, UnplacedRun):
+            place += len(part)
+        else:
+            yield place, part
+            place += 1
+
+
+# Where sets have no more units on average, ranges of them would save nothing.
+_UNITS_OF_RANGES = 2
 # Of a set with more units the numbers are compared and not the names.
 _FEW_UNITS = 8
 _LONGEST_NAME = 253

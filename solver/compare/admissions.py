@@ -21,7 +21,7 @@ from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.outcome import missing_reference_reasons
 from ..engines.registry import effective_policy
 from ..plan.first_fit import NO_NODE, TIME_OVER, FirstFit
-from ..plan.outcome import PlannedUnitOutcome, check_plan
+from ..plan.outcome import PlannedUnitOutcome, ReasonsByUnit, check_plan
 from ..plan.quota_first_fit import quota_first_fit
 from ..plan.quota_ledger import QuotaLedger
 from ..plan.quota_outcome import QUOTA, planned_quota
@@ -103,7 +103,7 @@ def place_admissions(
         late = (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),)
         units, admissions = _outcomes(inputs.units, FirstFit({}, False), dict.fromkeys(range(len(queue)), late)), {}
         found = FirstFit({}, False)
-    planned = planned_quota(quota, queue, admissions, reasons)
+    planned = planned_quota(quota, queue, admissions, ReasonsByUnit(queue, reasons))
     figures = quota_figures(problem, planned.workloads, admissions)
     return PlacedAdmissions(inputs, units, figures, found.in_time, seconds, problem.notices)
 

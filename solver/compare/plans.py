@@ -54,7 +54,7 @@ class PlannerRun:
 
     planner: str
     order: str
-    units: tuple[PlannedUnitOutcome, ...]
+    units: Sequence[PlannedUnitOutcome]
     figures: Figures
     decided: bool
     seconds: float

@@ -414,13 +414,17 @@ class ClaimConsumers:
         self._named: dict[int, tuple[ClaimRef, ...]] = {}
         self._pods: dict[ObjectKey, set[str]] = {}
 
-    def refusals(self, planned: QueuedUnit) -> list[Reason]:
-        """Count the pod as a consumer of the claims that it names, or say which of them have no room for it."""
+    def named(self, planned: QueuedUnit) -> tuple[ClaimRef, ...]:
+        """The claims that the pod names, as all pods of its set do."""
         key = id(planned.unit_set)
         if key not in self._named:
             refs = planned.unit.claims if planned.unit.pod is not None else ()
             self._named[key] = tuple(ref for ref in refs if ref.entry and not ref.generated and not ref.group)
-        named = self._named[key]
+        return self._named[key]
+
+    def refusals(self, planned: QueuedUnit) -> list[Reason]:
+        """Count the pod as a consumer of the claims that it names, or say which of them have no room for it."""
+        named = self.named(planned)
         if not named:
             return []
         name = planned.unit.name

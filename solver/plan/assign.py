@@ -21,8 +21,8 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import ProofKind
 from ...models.results.plan import PlanStage, display_number, plan_stage
-from ...models.workload.expansion import QueuedUnit
-from ...models.workload.node_room import plugin_classes
+from ...models.workload.expansion import QueuedUnit, unit_runs
+from ...models.workload.node_room import plugin_classes, unknown_room_notices
 from ...models.workload.preferences import preference_score
 from ...models.workload.quota import Admissions
 from ...models.workload.units import ClaimRef
@@ -45,13 +45,12 @@ from .outcome import (
     OPTIMAL,
     UNKNOWN,
     PlannedUnitOutcome,
+    PlannedUnits,
     PlanOutcome,
     PlanStatistics,
     ReasonsByUnit,
-    UnplacedUnitOutcome,
     covered_groups,
     planned_nodes,
-    unknown_rooms,
 )
 from .pricing.bundle import SPREAD, BundleUnit, Picks
 from .pricing.search_order import first_in_search_order
@@ -126,9 +125,10 @@ def _waiting_by_role(
     # Roles of one class in several domains have the same entries.
     dealt: Counter[int] = Counter()
     for role, number in zip(instance.roles, plan.units, strict=False):
-        ready = [one for one in role.ungrouped if staying.isdisjoint(one.positions)] if homes else role.ungrouped
+        ready = role.ungrouped
         if homes:
-            ready.sort(key=lambda one: homes.keys().isdisjoint(one.positions))
+            free = [one for one in ready if staying.isdisjoint(one.positions)]
+            ready = sorted(free, key=lambda one: homes.keys().isdisjoint(one.positions))
         if role.move_cost is None:
             first = dealt[id(role.ungrouped)]
             waiting[role.index].extend(ready[first : first + number])
@@ -376,9 +376,6 @@ def build_plan_outcome(
     )
     queue = admitted_queue(request, assignment)
     placed = placed_outcomes(queue, assignment) if placed is None else placed
-    units = [
-        placed.get(place) or UnplacedUnitOutcome.at(place, planned, reasons) for place, planned in enumerate(queue)
-    ]
     statistics = PlanStatistics(
         units=len(request.queue),
         unit_classes=len(instance.unit_classes),
@@ -391,7 +388,7 @@ def build_plan_outcome(
     nodes = () if request.only_new else request.session.cluster.nodes.values()
     return PlanOutcome(
         _plan_status(request, instance, solution, stages, len(assignment.assigned)),
-        tuple(units),
+        PlannedUnits.of(queue, placed, reasons),
         planned_nodes(assignment.cluster, assignment.bought, assignment.assigned.values()),
         stages,
         request.session.gates,
@@ -399,10 +396,16 @@ def build_plan_outcome(
         gap,
         bought=assignment.bought,
         statistics=statistics,
-        notices=(*unknown_rooms(nodes, request.queue, buys=request.catalogue is not None), *request.earlier.notices),
+        notices=(*_unknown_rooms(nodes, request.queue, buys=request.catalogue is not None), *request.earlier.notices),
         quota=planned_quota(request.quota, request.queue, assignment.admissions, reasons) if request.quota else None,
         coverage=tuple(covered_groups(request.queue, assignment.assigned)),
     )
+
+
+def _unknown_rooms(nodes: Iterable[Node], queue: Sequence[QueuedUnit], *, buys: bool) -> tuple[str, ...]:
+    """Say which nodes have unknown room. The one without a name stands for unknown nodes; what is bought is known."""
+    listed = [node for node in nodes if node.metadata.name or not buys]
+    return unknown_room_notices(listed, (queue[places[0]].unit for _, places in unit_runs(queue)))
 
 
 def _counted_again(request: PlanRequest, assignment: PlanAssignment, goal: Goal, result: StageResult) -> StageResult:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ...models.kubernetes.core import Node
-from ...models.workload.expansion import QueuedUnit
+from ...models.workload.expansion import QueuedUnit, unit_runs
 from ...models.workload.gangs import covered_amounts, is_whole
 from ...models.workload.unit_classes import Gang
 from ...problem.compiler import Question
@@ -404,7 +404,7 @@ def values_with_more(
 def keep_pod_rules(request: PlanRequest, assignment: PlanAssignment) -> PlanAssignment:
     """The assignment in an order in which each unit passes, without those that have no place in it, and their gangs."""
     queue = request.queue
-    if not has_pod_rules(queue):
+    if not has_pod_rules(one for one, _ in unit_runs(queue)):
         return assignment
     assigned = dict(assignment.assigned)
     homes = request.moves.homes if request.moves else {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace as replace_fields
@@ -33,18 +35,16 @@ from ...models.results.plan import (
     StageDuals,
     display_number,
 )
-from ...models.workload.expansion import QueuedUnit
+from ...models.workload.expansion import QueuedUnit, UnitRanges, UnplacedRun, single_units, unit_parts, unit_runs
 from ...models.workload.gangs import covered_amounts
-from ...models.workload.node_room import unknown_room_notices
-from ...models.workload.pod_sets import Look, looking
 from ...models.workload.queue import GroupSelection
-from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
+from ...models.workload.quota import Admissions, QuotaProblem
 from ...models.workload.running import RunningPod
-from ...models.workload.unit_classes import OwnerKind, UnitShape
+from ...models.workload.unit_classes import OwnerKind, UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
-from ..engines.outcome import ClaimConsumers, claim_answers, missing_reference_reasons
+from ..engines.outcome import claim_answers
 from ..verification.payments import cannot_be_better
 from ..verification.plan_replay import PlanReplay
 from ..verification.plans import plan_violations
@@ -55,47 +55,6 @@ INFEASIBLE = "Infeasible"
 UNKNOWN = "Unknown"
 PLACED = "Placed"
 NOT_PLACED = "NotPlaced"
-
-
-def unknown_rooms(nodes: Iterable[Node], queue: Sequence[QueuedUnit], *, buys: bool) -> tuple[str, ...]:
-    """Say which nodes have unknown room. The one without a name stands for unknown nodes; what is bought is known."""
-    listed = [node for node in nodes if node.metadata.name or not buys]
-    return unknown_room_notices(listed, (planned.unit for planned in queue))
-
-
-def refused_units(
-    cluster: Cluster, queue: Sequence[QueuedUnit], quota: QuotaQueue | None = None, look: Look | None = None
-) -> dict[int, tuple[Reason, ...]]:
-    """Units that nothing can place, with the reasons; those of workloads that cannot be admitted among them.
-
-    ``look`` is called after every few units.
-    """
-    found: dict[int, tuple[Reason, ...]] = {}
-    # Units of one shape are refused for the same reasons, each with the names of its own claims.
-    sound: set[UnitShape] = set()
-    consumers = ClaimConsumers()
-    for place, planned in enumerate(looking(queue, look)):
-        shape, gang = planned.unit_set.shape, planned.unit_set.gang
-        reasons = [] if shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))
-        if not reasons:
-            sound.add(shape)
-        reasons += consumers.refusals(planned)
-        if gang is not None and gang.problem:
-            reasons.append(Reason("gang", "", gang.problem))
-        member = quota.member(planned) if quota else None
-        if quota and member and quota.problems[member.workload]:
-            reasons.append(Reason("quota", "", quota.problems[member.workload]))
-        if member and gang is not None and gang.parents:
-            reasons.append(Reason("gang", "", f"{gang.parents[-1].label} is not planned with quota of Kueue"))
-        if reasons:
-            found[place] = tuple(reasons)
-    torn = {queue[place].unit_set.gang for place in found}
-    for place, planned in enumerate(queue):
-        gang = planned.unit_set.gang
-        if gang is not None and gang.minimum is None and gang in torn and place not in found:
-            said = f"{gang.label} is placed whole or not at all: it has members that have to wait"
-            found[place] = (Reason("gang", "", said),)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,37 +97,63 @@ class PlannedUnitOutcome:
         return NOT_PLACED if self.node is None else PLACED
 
 
-# Outcomes never change, but for what is written late.
-_set = object.__setattr__
+class UnplacedUnits(UnplacedRun[PlannedUnitOutcome]):
+    """Units of one set that follow one another in a queue, from its place ``first`` on."""
+
+    def __init__(
+        self, queue: Sequence[QueuedUnit], unit_set: UnitSet, numbers: Sequence[int], first: int, why: ReasonsByUnit
+    ) -> None:
+        self.unit_set, self.numbers = unit_set, numbers
+        self._queue, self._first, self._why = queue, first, why
+
+    def __getitem__(self, index: Any) -> Any:
+        queue, number, place = self._queue, self.numbers[index], self._first + index
+        planned = queue.unit(self.unit_set, number) if isinstance(queue, UnitRanges) else queue[place]
+        return PlannedUnitOutcome.of(planned, None, self._why.of(place, planned), ())
 
 
-class UnplacedUnitOutcome(PlannedUnitOutcome):
-    """A unit that has no node, and shares its reasons with equal ones until somebody looks at them."""
+class PlannedUnits(Sequence[PlannedUnitOutcome]):
+    """The units of a plan, whose ``parts`` are those with nodes, and others that follow one another."""
 
-    __slots__ = ("_place", "_why")
+    def __init__(self, parts: Sequence[PlannedUnitOutcome | UnplacedUnits]) -> None:
+        self.parts = parts
+        self._ends = list(accumulate(len(one) if isinstance(one, UnplacedUnits) else 1 for one in parts))
 
     @classmethod
-    def at(cls, place: int, planned: QueuedUnit, why: ReasonsByUnit) -> UnplacedUnitOutcome:
-        """The unit at a place of the queue."""
-        own, found = planned.unit_set, cls.__new__(cls)
-        _set(found, "kind", own.kind)
-        _set(found, "namespace", own.namespace)
-        _set(found, "name", own.name)
-        _set(found, "replica", planned.number)
-        _set(found, "unit", planned.unit)
-        _set(found, "gang", own.gang.name if own.gang else "")
-        _set(found, "node", None)
-        _set(found, "allocations", ())
-        _set(found, "order", None)
-        _set(found, "_place", place)
-        _set(found, "_why", why)
-        return found
+    def of(
+        cls, queue: Sequence[QueuedUnit], placed: Mapping[int, PlannedUnitOutcome], why: ReasonsByUnit
+    ) -> PlannedUnits:
+        """The units of a queue, of which those that are placed are given by their places."""
+        parts: list[PlannedUnitOutcome | UnplacedUnits] = []
+        there = sorted(placed)
+        for one, places in unit_runs(queue):
+            first = start = places[0]
+            if len(places) == 1 and first in placed:
+                parts.append(placed[first])
+                continue
+            number, after = queue[first].number, start + len(places)
+            numbers = one.numbers if len(places) > 1 else range(number, number + 1)
+            for place in (*there[bisect_left(there, start) : bisect_left(there, after)], after):
+                if first < place:
+                    parts.append(UnplacedUnits(queue, one, numbers[first - start : place - start], first, why))
+                if place < after:
+                    parts.append(placed[place])
+                first = place + 1
+        return cls(parts)
 
-    def __getattr__(self, name: str) -> Any:
-        # Called for what is not there.
-        if name == "reasons":
-            return self._why.get(self._place, ())
-        raise AttributeError(name)
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __iter__(self) -> Iterator[PlannedUnitOutcome]:
+        return chain.from_iterable(one if isinstance(one, UnplacedUnits) else (one,) for one in self.parts)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return tuple([self[one] for one in range(len(self))[place]])
+        place = range(len(self))[place]
+        index = bisect_right(self._ends, place)
+        part = self.parts[index]
+        return part[place - self._ends[index]] if isinstance(part, UnplacedUnits) else part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,29 +173,32 @@ class SharedReasons:
         )
 
 
-class ReasonsByUnit(Mapping[int, tuple[Reason, ...]]):
-    """Reasons by place in the queue; those of equal units are written when they are looked at."""
+class ReasonsByUnit:
+    """Reasons of the units of a queue that have no node; those of equal units are written when they are looked at.
+
+    ``classes`` are by signature. Units at places in ``found`` have reasons of their own.
+    """
 
     def __init__(
-        self, queue: Sequence[QueuedUnit] = (), found: Mapping[int, tuple[Reason, ...] | SharedReasons] | None = None
+        self,
+        queue: Sequence[QueuedUnit],
+        found: Mapping[int, tuple[Reason, ...]] = MappingProxyType({}),
+        classes: Mapping[bytes, tuple[Reason, ...] | SharedReasons] = MappingProxyType({}),
     ) -> None:
-        self._queue = queue
-        self._found = found or {}
+        self._queue, self._found, self._classes = queue, found, classes
 
-    def __getitem__(self, place: int) -> tuple[Reason, ...]:
-        found = self._found[place]
-        return found.of(self._queue[place].unit) if isinstance(found, SharedReasons) else found
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
+    def of(self, place: int, planned: QueuedUnit) -> tuple[Reason, ...]:
+        """The reasons of the unit at a place."""
+        own = self._found.get(place)
+        if own is not None:
+            return own
+        asked = planned if isinstance(self._queue, UnitRanges) else self._queue[place]
+        shared = self._classes.get(asked.unit_set.signature, ())
+        return shared.of(asked.unit) if isinstance(shared, SharedReasons) else shared
 
     def beside(self, others: Mapping[int, tuple[Reason, ...]]) -> ReasonsByUnit:
-        """These, and others that count before them."""
-        written = others._found if isinstance(others, ReasonsByUnit) else others  # noqa: SLF001 - the class's own
-        return ReasonsByUnit(self._queue, {**self._found, **written})
+        """These, and others of single units that count before them."""
+        return ReasonsByUnit(self._queue, {**self._found, **others}, self._classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +253,7 @@ class PlanOutcome:
     """
 
     outcome: str
-    units: tuple[PlannedUnitOutcome, ...]
+    units: Sequence[PlannedUnitOutcome]
     nodes: tuple[PlannedNode, ...]
     objective: tuple[PlanStage, ...]
     gates: FeatureGates
@@ -296,7 +284,7 @@ class PlanOutcome:
     @property
     def order(self) -> tuple[int, ...]:
         """The positions of the placed units in the order in which they can be placed."""
-        numbers = ((unit.order, position) for position, unit in enumerate(self.units) if unit.order is not None)
+        numbers = ((unit.order, position) for position, unit in single_units(self.units) if unit.order is not None)
         return tuple(position for _, position in sorted(numbers))
 
     def recounted_stages(self, *, is_moving: bool) -> tuple[PlanStage, ...]:
@@ -308,8 +296,8 @@ class PlanOutcome:
         """The answer in which stages whose values may be better rest on the solver, as the verifier reads them."""
         if all(one.proof is not ProofKind.WITNESS for one in self.objective):
             return self
-        pairs = zip(self.units, queue, strict=False)
-        unplaced = {planned.unit_set.shape for unit, planned in pairs if unit.node is None}
+        unplaced = {queue[place].unit_set.shape for place, unit in single_units(self.units) if unit.node is None}
+        unplaced |= {part.unit_set.shape for part in unit_parts(self.units) if isinstance(part, UnplacedRun)}
         stages = (
             one
             if one.proof is not ProofKind.WITNESS or cannot_be_better(one, unplaced)
@@ -321,21 +309,7 @@ class PlanOutcome:
     @property
     def placed(self) -> int:
         """How many of them have a node."""
-        return sum(unit.node is not None for unit in self.units)
-
-
-def unread_plan(
-    cluster: Cluster, gates: FeatureGates, policy: str, gap: float, notices: Sequence[str], seconds: Mapping[str, float]
-) -> PlanOutcome:
-    """The plan that tells nothing, for there was no time to read the queue and to verify what is told of it."""
-    controllers = sum(map(len, cluster.workload_objects.values()))
-    unread = len(cluster.pods) + len(cluster.claims) + controllers
-    said = (
-        f"the time limit ended before the queue was read: no unit of {unread:,} pods, claims and controllers"
-        " of the input is in this plan"
-    )
-    told = (*notices, said)
-    return PlanOutcome(UNKNOWN, (), (), (), gates, policy, gap, True, seconds=seconds, notices=told, unread=unread)
+        return sum(unit.node is not None for _, unit in single_units(self.units))
 
 
 def planned_nodes(
@@ -377,8 +351,8 @@ def planned_nodes(
 
 def covered_groups(queue: Sequence[QueuedUnit], assigned: Container[int]) -> Iterator[CoveredGroup]:
     """What the units with nodes come to in each coverage group of a queue; these are ``assigned``, by position."""
-    sets = ((place, planned.unit_set) for place, planned in enumerate(queue))
-    pairs = [(one, place in assigned) for place, one in sets if one.gang is not None and one.gang.demand]
+    runs = [(one, places) for one, places in unit_runs(queue) if one.gang is not None and one.gang.demand]
+    pairs = [(one, place in assigned) for one, places in runs for place in places]
     members, placed = Counter(one.gang for one, _ in pairs), Counter(one.gang for one, is_placed in pairs if is_placed)
     for gang, amount in covered_amounts(pairs).items():
         demand, covered = (display_number(Fraction(one)) for one in (gang.demand or 0, amount))
@@ -449,7 +423,7 @@ def check_plan(
 
 def planned_units(found: PlanOutcome) -> tuple[PlannedUnit, ...]:
     """The units of a plan as documents have them."""
-    got = {ref.key: allocation for unit in found.units for ref, allocation in unit.allocations}
+    got = {ref.key: allocation for _, unit in single_units(found.units) for ref, allocation in unit.allocations}
     return tuple(
         PlannedUnit(
             kind=one.kind,

@@ -20,7 +20,7 @@ from ...models.kubernetes.node_templates import PurchaseLimit
 from ...models.results.common import Reason
 from ...models.results.plan import ShadowPrice
 from ...models.validation.entries import read_caller_constraints
-from ...models.workload.expansion import QueuedUnit
+from ...models.workload.expansion import unit_runs
 from ...models.workload.queue import GroupSelection
 from ...models.workload.quota import QuotaProblem
 from ...models.workload.requested import dropped_fields, taint_notices
@@ -43,7 +43,7 @@ from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, place
 from .outcome import PlannedUnitOutcome, PlanOutcome, ReasonsByUnit
 from .price_and_branch import solve_stages
 from .question import PlanQuestion, PlanQueue
-from .time_budget import PlanTimeBudget, affordable_request, most_placed, time_notices, verified_part
+from .time_budget import PlanTimeBudget, UnitRuns, affordable_request, most_placed, time_notices, verified_part
 
 if TYPE_CHECKING:
     from .early_moves import EarlyMoves
@@ -205,11 +205,10 @@ class _Planning:
         self.with_duals = with_duals
 
     @property
-    def arriving(self) -> Sequence[QueuedUnit]:
+    def arriving(self) -> UnitRuns:
         """Units that wait for a place, and for which there is time."""
         open_positions = self.request.open_positions
-        places = self.moves.arriving(open_positions) if self.moves else open_positions
-        return [self.queue[place] for place in places]
+        return list(unit_runs(self.queue, self.moves.arriving(open_positions) if self.moves else open_positions))
 
     def search(self, executor: Executor | None, watch: PlanWatch | None) -> _Searched:
         """Solve the stages, one after the other."""
@@ -298,10 +297,10 @@ class _Planning:
     def _refuse_unplaced(self, assignment: PlanAssignment) -> None:
         """Say why units were not given to the solver, had no time, or lost their place."""
         late = Reason(TIME_LIMIT_RULE, "", "the time limit left no time to plan it")
-        planned = *self.request.open_positions, *self.request.earlier.positions
-        left_out = set(self.whole.open_positions).difference(planned)
         self.refused.update((place, (Reason("gang", "", said),)) for place, said in self.instance.unplaceable.items())
-        self.refused.update(dict.fromkeys(left_out, (late,)))
+        if self.request.node_names is not None:
+            planned = *self.request.open_positions, *self.request.earlier.positions
+            self.refused.update(dict.fromkeys(set(self.whole.open_positions).difference(planned), (late,)))
         if self.moves:
             lost = Reason("preempted", "", "it loses its place for a pod of higher priority")
             self.refused.update(dict.fromkeys(self.moves.homes.keys() - assignment.assigned.keys(), (lost,)))
@@ -313,7 +312,7 @@ class _Planning:
             # Most queues fit: then nothing of this is loaded.
             from .why_not import reasons_of_plan
 
-            ends = self.time.reasons_end([self.queue[place] for place in assignment.assigned])
+            ends = self.time.reasons_end(list(unit_runs(self.queue, sorted(assignment.assigned))))
             usable = self._usable(assignment)
             reasons = reasons_of_plan(self.request, assignment, self.refused, ends, usable, self.question.given)
         return reasons.beside(self.refused)
@@ -352,8 +351,7 @@ class _Planning:
         question, lifted = self.question, self.lifted
         solution, part = verified_part(self.request, self.instance, searched.solution, assignment, verified)
         late_ones = dict.fromkeys(assignment.assigned, (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),))
-        why = ReasonsByUnit(self.queue, late_ones).beside(why)
-        less = build_plan_outcome(self.request, self.instance, solution, part, why, question.gap)
+        less = build_plan_outcome(self.request, self.instance, solution, part, why.beside(late_ones), question.gap)
         said = f"the time limit left time to verify {less.placed} of {plural(answer.placed, 'placed unit')}"
         less, cluster = replace(less, notices=(*answer.notices, said)), part.cluster
         if lifted:
@@ -412,7 +410,7 @@ def _solved(
     numbers = placed_units(instance.problem, solution.plan)
     # Those of a mix, for which a stage leaves room, weigh nothing.
     placed = sum(unit.weight * number for unit, number in zip(instance.problem.units, numbers, strict=True))
-    most = time.affordable_units([request.queue[place] for place in request.open_positions[:placed]])
+    most = time.affordable_units(list(unit_runs(request.queue, request.open_positions[:placed])))
     if most >= placed or request.moves:
         return solution
     stages = [goal.stage for goal in instance.goals]

@@ -17,6 +17,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.node_room import running_pods
 from ...models.workload.pod_rules import HostPort, PodRules, PodTerm, SpreadRule, pod_rule_book
+from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import is_deleting
 
 # Ids of reasons, in the order in which rules are looked at.
@@ -223,9 +224,9 @@ class PodLedger:
         return not counts or there + (rule in rules.counted_by) - least <= rule.max_skew
 
 
-def has_pod_rules(units: Iterable[QueuedUnit]) -> bool:
+def has_pod_rules(sets: Iterable[UnitSet]) -> bool:
     """Whether rules of pods are to be looked at for some of the units."""
-    return any(shape.rules is not None for shape in {planned.unit_set.shape for planned in units})
+    return any(one.shape.rules is not None for one in sets)
 
 
 def ledger_beside(cluster: Cluster, placed: Iterable[tuple[QueuedUnit, str]]) -> PodLedger:

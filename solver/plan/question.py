@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -18,13 +18,15 @@ from ...models.kubernetes.node_templates import PurchaseLimit
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.results.common import Reason
 from ...models.workload.controllers import read_controllers
-from ...models.workload.expansion import QueuedUnit, expand_units
-from ...models.workload.pod_sets import looking
+from ...models.workload.expansion import QueuedUnit, expand_units, unit_runs
+from ...models.workload.pod_sets import Look, looking
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
+from ...models.workload.unit_classes import UnitShape
 from ...problem.messages import check_deadline
 from ...problem.selectors import KUEUE_QUOTA, LIFTED_PODS, NodeResourceClaims
 from ..engines.engine import Session
+from ..engines.outcome import ClaimConsumers, missing_reference_reasons
 from ..verification.plan_replay import PlanVerifier, QueueSelection, verifier_of_plans
 from .build import EarlierPlacements, PlanRequest, no_earlier_placements
 from .build.gangs import forbid_coverage
@@ -32,7 +34,7 @@ from .build.nodes import build_node_catalogue
 from .build.objectives import value_annotation
 from .build.preferences import PREFERENCES
 from .build.weights import spendable
-from .outcome import PlanOutcome, check_plan, refused_units, unread_plan
+from .outcome import UNKNOWN, PlanOutcome, check_plan
 from .time_budget import PlanTimeBudget
 
 if TYPE_CHECKING:
@@ -81,7 +83,9 @@ class PlanQuestion:
         charged = None if self.quota is None else QuotaQueue(self.quota, sets)
         sets = sets if charged is None else charged.sets
         counted = NodeResourceClaims(self.cluster, self.gates, KUEUE_QUOTA if charged else "")
-        units = list(counted.planned(looking(expand_units(self.cluster, sets, self.gates), look)))
+        units = counted.planned(expand_units(self.cluster, sets, self.gates, look))
+        if charged or self.lifted or self.cluster.constraint_groups:
+            units = list(units)
         if charged or self.lifted:
             forbid_coverage(units, KUEUE_QUOTA if charged else LIFTED_PODS)
         refused = refused_units(self.cluster, units, charged, look)
@@ -132,7 +136,7 @@ class PlanQueue:
     """
 
     question: PlanQuestion
-    units: list[QueuedUnit]
+    units: Sequence[QueuedUnit]
     refused: dict[int, tuple[Reason, ...]]
     charged: QuotaQueue | None
     is_incomplete: bool
@@ -161,7 +165,7 @@ class PlanQueue:
         """
         asked, lifted = self.question, self.question.lifted
         session = Session(asked.cluster, asked.gates, asked.policy, seed, caller_constraints=asked.given)
-        positions = [place for place in range(len(self.units)) if place not in self.refused]
+        positions = _without(range(len(self.units)), self.refused)
         before = self._with_daemons(session, positions, time.coupling_ends())
         earlier = self._with_coupled_units(session, positions, before, time.coupling_ends(), only_new=only_new)
         forbid_coverage((self.units[place] for place in earlier.positions), "ConstraintGroups and DaemonSets")
@@ -169,7 +173,7 @@ class PlanQueue:
         whole = PlanRequest(
             session,
             self.units,
-            _without(positions, before),
+            _without(positions, before.positions),
             asked.stages,
             before,
             build_node_catalogue(asked.cluster, self._single_host_gangs(), purchase_limits) if buy else None,
@@ -181,12 +185,12 @@ class PlanQueue:
             moves=lifted.plan_moves(self.units, {*self.refused, *earlier.positions}) if lifted else None,
             is_narrowed=self.is_incomplete or bool(lifted and lifted.is_narrowed),
         )
-        return whole, replace(whole, open_positions=_without(whole.open_positions, earlier), earlier=earlier)
+        return whole, replace(whole, open_positions=_without(whole.open_positions, earlier.positions), earlier=earlier)
 
     def _with_daemons(self, session: Session, positions: Sequence[int], deadline: float | None) -> EarlierPlacements:
         """Place the pods of DaemonSets; most queues have none."""
         found = no_earlier_placements(session)
-        if any(planned.unit_set.node for planned in self.units):
+        if any(one.node for one, _ in unit_runs(self.units)):
             from .build.groups import place_daemons
 
             place_daemons(session, self.units, positions, found, deadline)
@@ -207,21 +211,21 @@ class PlanQueue:
         from .build.groups import place_coupled_units
 
         found = before.copied()
-        left = _without(positions, before)
+        left = _without(positions, before.positions)
         needs_quota = self.charged.member if self.charged else None
         place_coupled_units(session, self.units, left, found, deadline, only_new=only_new, needs_quota=needs_quota)
         return found
 
     def _single_host_gangs(self) -> int:
         """How many gangs must have one node, or one each: no label tells new nodes apart but the host name."""
-        gangs = {planned.unit_set.gang for planned in self.units}
+        gangs = {one.gang for one, _ in unit_runs(self.units)}
         return sum(gang is not None and gang.domain == HOSTNAME_LABEL for gang in gangs)
 
     def _target_units(self, mix: Cluster) -> list[QueuedUnit]:
         """The units of a mix, for which the stage ``fragmentation`` leaves room. Raises ``ValueError`` for none."""
         gates = self.question.gates
         expanded = expand_units(mix, read_queue(mix, gates=gates), gates)
-        units = list(NodeResourceClaims(self.question.cluster, gates).planned(expanded))
+        units = NodeResourceClaims(self.question.cluster, gates).planned(expanded)
         refused = refused_units(self.question.cluster, units)
         if len(refused) == len(units):
             said = "; ".join(dict.fromkeys(reason.message for reasons in refused.values() for reason in reasons))
@@ -229,7 +233,58 @@ class PlanQueue:
         return [planned for place, planned in enumerate(units) if place not in refused]
 
 
-def _without(positions: Sequence[int], earlier: EarlierPlacements) -> list[int]:
-    """Those positions of which nothing was decided earlier."""
-    decided = earlier.positions
-    return [place for place in positions if place not in decided] if decided else list(positions)
+def _without(positions: Sequence[int], decided: Collection[int]) -> Sequence[int]:
+    """Those positions of which nothing was decided."""
+    return [place for place in positions if place not in decided] if decided else positions
+
+
+def refused_units(
+    cluster: Cluster, queue: Sequence[QueuedUnit], quota: QuotaQueue | None = None, look: Look | None = None
+) -> dict[int, tuple[Reason, ...]]:
+    """Units that nothing can place, with the reasons; those of workloads that cannot be admitted among them.
+
+    ``look`` is called after every few units.
+    """
+    found: dict[int, tuple[Reason, ...]] = {}
+    # Units of one shape are refused for the same reasons, each with the names of its own claims.
+    sound: set[UnitShape] = set()
+    consumers = ClaimConsumers()
+    for one, places in looking(unit_runs(queue), look):
+        shape, gang = one.shape, one.gang
+        for place in looking(places, look):
+            planned = queue[place]
+            reasons = [] if shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))
+            if not reasons:
+                sound.add(shape)
+                if gang is None and quota is None and not consumers.named(planned):
+                    break
+            reasons += consumers.refusals(planned)
+            if gang is not None and gang.problem:
+                reasons.append(Reason("gang", "", gang.problem))
+            member = quota.member(planned) if quota else None
+            if quota and member and quota.problems[member.workload]:
+                reasons.append(Reason("quota", "", quota.problems[member.workload]))
+            if member and gang is not None and gang.parents:
+                reasons.append(Reason("gang", "", f"{gang.parents[-1].label} is not planned with quota of Kueue"))
+            if reasons:
+                found[place] = tuple(reasons)
+    torn = {queue[place].unit_set.gang for place in found}
+    for one, places in unit_runs(queue):
+        if one.gang is not None and one.gang.minimum is None and one.gang in torn:
+            said = f"{one.gang.label} is placed whole or not at all: it has members that have to wait"
+            found.update((place, (Reason("gang", "", said),)) for place in places if place not in found)
+    return found
+
+
+def unread_plan(
+    cluster: Cluster, gates: FeatureGates, policy: str, gap: float, notices: Sequence[str], seconds: Mapping[str, float]
+) -> PlanOutcome:
+    """The plan that tells nothing, for there was no time to read the queue and to verify what is told of it."""
+    controllers = sum(map(len, cluster.workload_objects.values()))
+    unread = len(cluster.pods) + len(cluster.claims) + controllers
+    said = (
+        f"the time limit ended before the queue was read: no unit of {unread:,} pods, claims and controllers"
+        " of the input is in this plan"
+    )
+    told = (*notices, said)
+    return PlanOutcome(UNKNOWN, (), (), (), gates, policy, gap, True, seconds=seconds, notices=told, unread=unread)

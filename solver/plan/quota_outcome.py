@@ -6,7 +6,7 @@ Reasons name the quota that is missing: in which queue or cohort, of which flavo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import islice, product
 from typing import Literal
 
@@ -15,21 +15,21 @@ from ...models.results.plan import PlannedPodSet, PlannedWorkload, QueueUsage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.quota import Admissions, AdmittedPodSet, QuotaPodSet, QuotaProblem, QuotaQueue, QuotaWorkload
 from ...models.workload.requests import format_amount
-from .outcome import PlannedQuota
+from .outcome import PlannedQuota, ReasonsByUnit
 from .quota_ledger import QuotaLedger, QuotaShortage
 
 
 def planned_quota(
-    quota: QuotaQueue, queue: Sequence[QueuedUnit], admissions: Admissions, reasons: Mapping[int, tuple[Reason, ...]]
+    quota: QuotaQueue, queue: Sequence[QueuedUnit], admissions: Admissions, reasons: ReasonsByUnit
 ) -> PlannedQuota:
-    """Write down what a plan admits; ``reasons`` are by place in the queue."""
+    """Write down what a plan admits."""
     workloads = tuple(_planned_workloads(quota, queue, admissions, reasons))
     queues = tuple(_queue_usages(quota.problem, admissions))
     return PlannedQuota(admissions, workloads, queues, by_cycles=not quota.problem.limited)
 
 
 def _planned_workloads(
-    quota: QuotaQueue, queue: Sequence[QueuedUnit], admissions: Admissions, reasons: Mapping[int, tuple[Reason, ...]]
+    quota: QuotaQueue, queue: Sequence[QueuedUnit], admissions: Admissions, reasons: ReasonsByUnit
 ) -> Iterator[PlannedWorkload]:
     """Yield the workloads that have units in the queue."""
     own: dict[int, tuple[Reason, ...]] = {}
@@ -37,7 +37,7 @@ def _planned_workloads(
         member = quota.member(planned)
         # Reasons are written when they are looked at.
         if member is not None and member.workload not in own:
-            own[member.workload] = reasons.get(place, ())
+            own[member.workload] = reasons.of(place, planned)
     for number, workload in enumerate(quota.problem.workloads):
         admitted = admissions.get(number)
         if number in own:

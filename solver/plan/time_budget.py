@@ -13,14 +13,15 @@ from dataclasses import replace
 from itertools import takewhile
 from math import ceil
 from time import monotonic, process_time
+from typing import TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.kubernetes.gates import FeatureGates
-from ...models.workload.expansion import QueuedUnit
+from ...models.workload.expansion import QueuedUnit, unit_runs
 from ...models.workload.node_room import remaining_allocatable
 from ...models.workload.requests import PODS
-from ...models.workload.unit_classes import Gang
+from ...models.workload.unit_classes import Gang, UnitSet
 from ..allocate.check import LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS, verification_ends
 from .assign import PlanAssignment, planned_weight
 from .build import PlanInstance, PlanRequest
@@ -67,10 +68,18 @@ _WAITING_PHASES = ("solve",)
 
 def most_placed(cluster: Cluster, queue: Sequence[QueuedUnit], gates: FeatureGates) -> int | None:
     """How many units nodes take by their numbers of pods; None where a node or a unit has none."""
-    if any(unit_set.pod is None for unit_set in {id(one.unit_set): one.unit_set for one in queue}.values()):
+    if any(one.pod is None for one, _ in unit_runs(queue)):
         return None
     rooms = [None if room is None else room.get(PODS) for room in remaining_allocatable(cluster, gates).values()]
     return None if None in rooms else sum(max(0, room) for room in rooms if room is not None)
+
+
+UnitRuns: TypeAlias = Sequence[tuple[UnitSet, Sequence[int]]]
+"""Units as ``unit_runs`` yields them."""
+
+
+def _number(units: UnitRuns) -> int:
+    return sum(len(places) for _, places in units)
 
 
 class PlanTimeBudget:
@@ -144,22 +153,22 @@ class PlanTimeBudget:
         limit = max(0.0, self._limit)
         return self._begun + limit + 2 * (limit * LIMIT_TOLERANCE + LIMIT_TOLERANCE_SECONDS)
 
-    def affordable_share(self, units: Sequence[QueuedUnit], nodes: int) -> float:
+    def affordable_share(self, units: UnitRuns, nodes: int) -> float:
         """What part of these nodes and units can be planned and verified in the time that is left, from 0 to 1."""
         left, ends = self._steps_left(), self._share_of_rest(_LEAST_SEARCH_SHARE)
         if left is None or ends is None:
             return 1.0
         left = max(0.0, left - (ends - self._clock()) / self._step)
-        needed = nodes * _NODE_STEPS + len(units) * _BUILT_STEPS + self._placed_steps(units)
+        needed = nodes * _NODE_STEPS + _number(units) * _BUILT_STEPS + self._placed_steps(units)
         return 1.0 if needed <= left else left / needed
 
-    def affordable_units(self, units: Sequence[QueuedUnit]) -> int:
+    def affordable_units(self, units: UnitRuns) -> int:
         """How many of the units, placed in this order, can be assigned and verified in the time that is left."""
-        left = self._steps_left()
+        left, number = self._steps_left(), _number(units)
         if left is None:
-            return len(units)
+            return number
         needed = self._placed_steps(units)
-        return len(units) if needed <= left else int(len(units) * left / needed)
+        return number if needed <= left else int(number * left / needed)
 
     def coupling_ends(self) -> float | None:
         """When placing units that groups couple has to end."""
@@ -170,7 +179,7 @@ class PlanTimeBudget:
         left = self._steps_left()
         return None if left is None else self._clock() + left * self._step
 
-    def search_ends(self, units: Sequence[QueuedUnit], *, is_filled: bool = True) -> float | None:
+    def search_ends(self, units: UnitRuns, *, is_filled: bool = True) -> float | None:
         """When to stop searching, so that time remains for devices, reasons and verification if all are placed.
 
         ``is_filled``: first fit places what the search leaves, and needs time as well.
@@ -179,18 +188,18 @@ class PlanTimeBudget:
         if ends is None or least is None:
             return None
         now = self._clock()
-        estimated = max(_FIRST_FIT_SECONDS, len(units) * _FIRST_FIT_STEPS * self._step) if is_filled else 0.0
+        estimated = max(_FIRST_FIT_SECONDS, _number(units) * _FIRST_FIT_STEPS * self._step) if is_filled else 0.0
         first_fit = min((ends - now) * _FIRST_FIT_SHARE, estimated)
         return max(ends - max(0.0, first_fit), least)
 
-    def first_fit_ends(self, units: Sequence[QueuedUnit]) -> float | None:
+    def first_fit_ends(self, units: UnitRuns) -> float | None:
         """When the plan has to be there, so that time remains for devices, reasons and verification of all units."""
         if self.deadline is None or self._limit is None:
             return None
         later = (self._reread + self._placed_steps(units)) * self._step
         return self.deadline - later - min(self._limit * _REASONS_SHARE, _MOST_REASONS_SECONDS)
 
-    def last_first_fit(self, units: Sequence[QueuedUnit], nodes: int) -> float | None:
+    def last_first_fit(self, units: UnitRuns, nodes: int) -> float | None:
         """When it is too late to begin with first fit, which looks at all nodes before the first unit."""
         ends = self.first_fit_ends(units)
         if ends is None or self._limit is None:
@@ -199,7 +208,7 @@ class PlanTimeBudget:
         tolerance = (self._limit * LIMIT_TOLERANCE + LIMIT_TOLERANCE_SECONDS) / 2
         return ends + tolerance - nodes * _NODE_STEPS * self._step
 
-    def reasons_end(self, placed: Sequence[QueuedUnit]) -> float | None:
+    def reasons_end(self, placed: UnitRuns) -> float | None:
         """When to stop looking for reasons, so that time remains to verify what is placed."""
         if self.deadline is None:
             return None
@@ -230,26 +239,26 @@ class PlanTimeBudget:
         now = self._clock()
         return None if self.deadline is None else now + max(0.0, self.deadline - now) * share
 
-    def _placed_steps(self, units: Sequence[QueuedUnit]) -> float:
-        steps = len(units) * _ASSIGNED_STEPS + self._verified_steps(units)
-        return steps if self._most is None or self._most >= len(units) else steps * self._most / len(units)
+    def _placed_steps(self, units: UnitRuns) -> float:
+        number = _number(units)
+        steps = number * _ASSIGNED_STEPS + self._verified_steps(units)
+        return steps if self._most is None or self._most >= number else steps * self._most / number
 
-    def _verified_steps(self, units: Sequence[QueuedUnit]) -> float:
+    def _verified_steps(self, units: UnitRuns) -> float:
         known, total = self._steps_of, 0.0
-        for unit in units:
-            one = unit.unit_set
+        for one, places in units:
             steps = known.get(one.signature)
             if steps is None:
                 devices = requested_devices([one.shape])
                 steps = known[one.signature] = _VERIFIED_STEPS + _VERIFIED_DEVICE_STEPS * devices
-            total += steps
+            total += steps * len(places)
         return total
 
 
 def affordable_request(request: PlanRequest, time: PlanTimeBudget) -> PlanRequest:
     """Leave out nodes and units for which there is no time; the units of the highest priority stay, and whole gangs."""
     queue, nodes = request.queue, list(() if request.only_new else request.session.cluster.nodes)
-    share = time.affordable_share([queue[place] for place in request.open_positions], len(nodes))
+    share = time.affordable_share(list(unit_runs(queue, request.open_positions)), len(nodes))
     if share >= 1 or request.moves:
         return request
     members: dict[Gang | int, list[int]] = defaultdict(list)

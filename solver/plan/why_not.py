@@ -24,7 +24,7 @@ from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
-from ...models.workload.expansion import QueuedUnit
+from ...models.workload.expansion import QueuedUnit, unit_runs
 from ...models.workload.gangs import covered_amounts
 from ...models.workload.node_room import device_resources, remaining_after, remaining_allocatable
 from ...models.workload.requests import Requests, sum_requests
@@ -77,20 +77,24 @@ def unplaced_reasons(
     are constraints of all claims, beside their own.
     """
     classes: dict[bytes, list[int]] = defaultdict(list)
-    members: dict[Gang, list[QueuedUnit]] = defaultdict(list)
+    members: dict[Gang, list[int]] = defaultdict(list)
     gang_nodes: dict[Gang, list[str]] = defaultdict(list)
-    covered = covered_amounts((one.unit_set, place in assigned) for place, one in enumerate(queue))
-    for position, one in enumerate(queue):
-        gang = one.unit_set.gang
-        if position not in assigned and position not in known:
-            classes[one.unit_set.signature].append(position)
-        if gang is not None and position in assigned:
-            gang_nodes[gang].append(assigned[position][0].metadata.name)
-        elif gang is not None:
-            members[gang].append(one)
-    listed = sorted(classes.values(), key=lambda positions: (-len(positions), positions[0]))
-    found: dict[int, tuple[Reason, ...] | SharedReasons] = {}
-    asked = listed[:MOST_UNIT_CLASSES]
+    gangs = ((one, places) for one, places in unit_runs(queue) if one.gang is not None)
+    covered = covered_amounts((one, place in assigned) for one, places in gangs for place in places)
+    for one, places in unit_runs(queue):
+        left, gang = [place for place in places if place not in assigned and place not in known], one.gang
+        if left:
+            classes[one.signature] += left
+        if gang is not None:
+            gang_nodes[gang] += (assigned[place][0].metadata.name for place in places if place in assigned)
+            members[gang] += (place for place in places if place not in assigned)
+    listed = sorted(classes.items(), key=lambda item: (-len(item[1]), item[1][0]))
+    asked = [positions for _, positions in listed[:MOST_UNIT_CLASSES]]
+    late = Reason(UNEXPLAINED, "", "the time limit left no time to look for the reasons")
+    unknown = Reason(UNEXPLAINED, "", f"{len(listed)} kinds of units are left out, the largest are looked into")
+    found: list[tuple[Reason, ...] | SharedReasons] = [
+        (late if number < MOST_UNIT_CLASSES else unknown,) for number in range(len(listed))
+    ]
 
     def reasons() -> Iterator[tuple[Reason, ...]]:
         check_deadline(deadline)
@@ -100,7 +104,7 @@ def unplaced_reasons(
         subtract_placed(rooms, cluster, gates, queue, placed)
         explainer = UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence, deadline, given)
         ledger = None
-        if has_pod_rules(queue[positions[0]] for positions in asked):
+        if has_pod_rules(queue[positions[0]].unit_set for positions in asked):
             ledger = ledger_beside(
                 cluster, ((queue[place], node.metadata.name) for place, (node, _) in assigned.items())
             )
@@ -110,7 +114,7 @@ def unplaced_reasons(
             gang, others, waiting = first.unit_set.gang, list[Unit](), 0
             if gang is not None:
                 # Placed members count as running.
-                others, waiting = [one.unit for one in members[gang][:MOST_MEMBERS]], len(members[gang])
+                others, waiting = [queue[place].unit for place in members[gang][:MOST_MEMBERS]], len(members[gang])
                 there = tuple(sorted((*gang.running_nodes, *gang_nodes[gang])))
                 gang = replace(gang, running_nodes=there, served=covered.get(gang, gang.served))
             rules, forbidden = first.unit_set.shape.rules, dict[str, str]()
@@ -121,13 +125,9 @@ def unplaced_reasons(
             yield ask(first.unit, gang, allocated_state, rooms)
 
     with suppress(DeadlineExceededError):
-        for positions, own in zip(asked, reasons(), strict=False):
-            found.update(dict.fromkeys(positions, SharedReasons(own, queue[positions[0]].unit)))
-    unknown = Reason(UNEXPLAINED, "", f"{len(listed)} kinds of units are left out, the largest are looked into")
-    found.update((position, (unknown,)) for positions in listed[MOST_UNIT_CLASSES:] for position in positions)
-    late = Reason(UNEXPLAINED, "", "the time limit left no time to look for the reasons")
-    last: tuple[Reason, ...] = (late,)
-    return ReasonsByUnit(queue, {place: found.get(place, last) for positions in listed for place in positions})
+        for number, own in enumerate(reasons()):
+            found[number] = SharedReasons(own, queue[asked[number][0]].unit)
+    return ReasonsByUnit(queue, classes=dict(zip((signature for signature, _ in listed), found, strict=True)))
 
 
 def reasons_of_plan(

@@ -434,3 +434,19 @@ def _may_be(node: Node, offering: karpenter.Offering) -> bool:
 
 def _label(one: Node | karpenter.NodeClaim, label: str) -> str:
     return (one.metadata.labels or {}).get(label, "")
+
+
+def room_findings(
+    cluster: Cluster, gates: FeatureGates, placed: Iterable[tuple[str | None, Pod | None]]
+) -> Iterator[Finding]:
+    """Nodes of which planned units take more than running pods leave; ``placed`` are nodes with pods."""
+    pods: dict[str, list[Pod]] = {}
+    for name, pod in placed:
+        if name is not None and name in cluster.nodes and pod is not None:
+            pods.setdefault(name, []).append(pod)
+    if not pods:
+        return
+    loads = NodeLoads(cluster, gates)
+    for name, own in pods.items():
+        for resource, more in loads.excess(own, cluster.nodes[name]):
+            yield Finding("PLAN-ROOM", f"node {name}: planned units take {more} of {resource} more than is left")

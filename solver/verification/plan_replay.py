@@ -19,7 +19,7 @@ from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.workload.expansion import expand_units
+from ...models.workload.expansion import expand_units, single_units, unit_runs
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.requested import all_units
 from ...models.workload.units import ClaimRef, Unit
@@ -69,7 +69,7 @@ class PlacedUnit(Protocol):
 
 def placement_order(units: Sequence[PlacedUnit], order: Sequence[int] | None) -> list[int]:
     """Positions of the placed units: in the order given, each once, and then those that it leaves out."""
-    placed = [number for number, unit in enumerate(units) if unit.node is not None]
+    placed = [number for number, unit in single_units(units) if unit.node is not None]
     there = set(placed)
     return list(dict.fromkeys((*(number for number in order or () if number in there), *placed)))
 
@@ -226,11 +226,14 @@ class PlanVerifier:
         """Read all that can be read before the plan is there, and then the plan."""
         cluster, gates, cel_errors, caller_constraints = self.about
         replay = Replay(cluster, gates, cel_errors, caller_constraints, counts_rooms=False)
-        queue: dict[tuple[str, ...], dict[int, Unit]] = defaultdict(dict)
-        for one in expand_units(cluster, read_queue(cluster, gates=gates, **selection._asdict()), gates):
-            queue[one.unit_set.kind, one.unit_set.namespace, one.unit_set.name][one.number] = one.unit
-        units = (unit for own in queue.values() for unit in own.values())
-        claims = {id(ref.claim.spec): ref.claim for unit in units for ref in unit.claims if ref.claim}
+        queue = expand_units(cluster, read_queue(cluster, gates=gates, **selection._asdict()), gates)
+        found: dict[tuple[str, ...], dict[int, int]] = defaultdict(dict)
+        claims: dict[int, ResourceClaim] = {}
+        for own, places in unit_runs(queue):
+            first = queue[places[0]]
+            numbers = own.numbers if len(places) > 1 else (first.number,)
+            found[own.kind, own.namespace, own.name].update(zip(numbers, places, strict=True))
+            claims.update((id(ref.claim.spec), ref.claim) for ref in first.unit.claims if ref.claim)
         sequences = replay.expect(list(claims.values()))
         for node in cluster.nodes.values():
             # What is not read by then is read when it is needed.
@@ -238,7 +241,8 @@ class PlanVerifier:
                 break
             sequences.read(node)
         deadline, placed = _decode(there.recv_bytes())
-        placements = (one.on(cluster, queue[one.kind, one.namespace, one.name][one.replica]) for one in placed)
+        pairs = ((one, found[one.kind, one.namespace, one.name][one.replica]) for one in placed)
+        placements = (one.on(cluster, queue[place].unit) for one, place in pairs)
         try:
             return replay.violations(placements, deadline), None
         except VerificationTimeoutError as error:

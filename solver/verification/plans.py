@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from time import monotonic
 from types import MappingProxyType
 
@@ -21,14 +22,14 @@ from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.plan import PlanStage
-from ...models.workload.expansion import UnitExpander
+from ...models.workload.expansion import UnitExpander, UnplacedRun, single_units, unit_parts
 from ...models.workload.pod_sets import looking
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .gangs import gang_findings, tree_findings
-from .nodes import NodeLoads, purchase_findings
+from .nodes import purchase_findings, room_findings
 from .payments import value_findings
 from .plan_replay import PlacedUnit, PlanReplay, allocates_all, placement_order
 from .pod_rules import have_pod_rules, pod_rule_findings
@@ -155,17 +156,18 @@ def plan_violations(
 def _plan_findings(
     cluster: Cluster, units: Sequence[PlacedUnit], gates: FeatureGates, order: Sequence[int] | None, queue: Queue
 ) -> Iterator[Finding]:
-    for unit in units:
+    for _, unit in single_units(units):
         if unit.node is not None and unit.node not in cluster.nodes:
             yield Finding("PLAN-NODE", f"{unit_label(unit)} is on node {unit.node}, which is not there")
         if unit.allocations or unit.node is not None:
             yield from claim_findings(unit)
-    if order is not None and sorted(order) != [number for number, unit in enumerate(units) if unit.node is not None]:
+    there = [(number, unit) for number, unit in single_units(units) if unit.node is not None]
+    if order is not None and sorted(order) != [number for number, _ in there]:
         yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
     yield from room_findings(
         cluster, gates, ((unit.node, unit.unit.pod) for unit, _ in queue.known if unit.node is not None)
     )
-    placed = (unit.unit.pod for unit in units if unit.node is not None)
+    placed = (unit.unit.pod for _, unit in there)
     if have_pod_rules(cluster, (pod for pod in placed if pod is not None)):
         yield from pod_rule_findings(cluster, list(_placed_pods(cluster, units, order)))
     yield from purchase_findings(cluster)
@@ -205,6 +207,10 @@ def unit_label(unit: PlacedUnit) -> str:
     return f"{unit.kind} {unit.unit.namespace}/{unit.unit.name}"
 
 
+# The names of units depend on these, and on their numbers.
+_naming = attrgetter("name", "namespace", "name_prefix", "is_copied", "first", "name_numbers")
+
+
 class _RequestedUnits:
     """The units that are to be in the plan, as sets: of each unit a mark says whether it was seen."""
 
@@ -227,6 +233,19 @@ class _RequestedUnits:
                 seen[place] = 1
                 return one
         return None
+
+    def take_run(self, run: UnplacedRun[PlacedUnit]) -> bool:
+        """Whether all units of a run are in one set, under the same names, in no gang and not seen; now they are."""
+        own, numbers = run.unit_set, run.numbers
+        for one, places, seen in self._sets.get((own.kind, own.namespace, own.name), ()):
+            if isinstance(places, range) and numbers and numbers[0] in places:
+                first = places.index(numbers[0])
+                after = first + len(numbers)
+                is_known = places[first:after] == numbers and _naming(one) == _naming(own) and one.gang is None
+                if is_known and not any(seen[first:after]):
+                    seen[first:after] = b"\1" * len(numbers)
+                    return True
+        return False
 
     def missing(self) -> tuple[int, UnitSet | None, int]:
         """How many units were not seen, with the set and the number of the first of them."""
@@ -282,9 +301,8 @@ class Queue:
 
         Pods and claims are made and compared for placed units only: the others have nothing in the plan but a name.
         """
-        requested_units = self._requested
-        for unit in looking(units, self._look):
-            requested = requested_units.take(unit)
+        for unit in looking(self._single(units), self._look):
+            requested = self._requested.take(unit)
             if requested is None:
                 yield Finding("PLAN-ONCE", f"{unit_label(unit)} is not in the queue")
             elif isinstance(requested, str):
@@ -300,10 +318,18 @@ class Queue:
                     yield from _differences(unit, expected)
                 elif (unit.unit.namespace, unit.unit.name) != (unit.namespace, requested.unit_name(unit.replica)):
                     yield _another(unit)
-        missing, first, number = requested_units.missing()
+        missing, first, number = self._requested.missing()
         if first is not None:
             such = f"such as {first.namespace}/{first.unit_name(number)}"
             yield Finding("PLAN-ONCE", f"{missing} units of the queue are not in the plan, {such}")
+
+    def _single(self, units: Sequence[PlacedUnit]) -> Iterator[PlacedUnit]:
+        """The units that are to be compared one by one: all but those of runs that the queue has as they are."""
+        for part in unit_parts(units):
+            if not isinstance(part, UnplacedRun):
+                yield part
+            elif self.quota is not None or not self._requested.take_run(part):
+                yield from part
 
 
 def _differences(unit: PlacedUnit, requested: Unit) -> Iterator[Finding]:
@@ -326,22 +352,6 @@ def _same_claim(given: ClaimRef, requested: ClaimRef) -> bool:
     if given.name == requested.name or not given.generated or given.claim is None:
         return given.name == requested.name and given.claim == requested.claim
     return replace(given.claim, metadata=replace(given.claim.metadata, name=requested.name)) == requested.claim
-
-
-def room_findings(
-    cluster: Cluster, gates: FeatureGates, placed: Iterable[tuple[str | None, Pod | None]]
-) -> Iterator[Finding]:
-    """Nodes of which planned units take more than running pods leave; ``placed`` are nodes with pods."""
-    pods: dict[str, list[Pod]] = {}
-    for name, pod in placed:
-        if name is not None and name in cluster.nodes and pod is not None:
-            pods.setdefault(name, []).append(pod)
-    if not pods:
-        return
-    loads = NodeLoads(cluster, gates)
-    for name, own in pods.items():
-        for resource, more in loads.excess(own, cluster.nodes[name]):
-            yield Finding("PLAN-ROOM", f"node {name}: planned units take {more} of {resource} more than is left")
 
 
 def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:

@@ -20,10 +20,10 @@ from ...models.results.plan import PlanDocument, PlannedUnit
 from ...models.results.quota import QuotaDocument, QuotaPlacement, WorkloadPlacement, WorkloadQuota
 from ...models.workload.units import Unit
 from .documents import CheckQuestion, Lines, line
+from .nodes import room_findings
 from .plan_admissions import FlavoredPods, flavor_labels
 from .plan_documents import PlanCheck, UnitReading
 from .plan_figures import order_flaws
-from .plans import room_findings
 from .pod_rules import pod_rule_findings
 from .quota_objects import KueueObjects
 

@@ -6,6 +6,7 @@ ConstraintGroups couple (``groups``): they are placed before, and the instance s
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -14,7 +15,7 @@ from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.results.common import Reason
 from ....models.results.plan import DualKind
-from ....models.workload.expansion import QueuedUnit
+from ....models.workload.expansion import QueuedUnit, unit_runs
 from ....models.workload.node_resources import NodeResourcesOfDevices
 from ....models.workload.node_room import missing_resources, remaining_allocatable
 from ....models.workload.quota import QuotaQueue
@@ -52,8 +53,10 @@ from .shared_devices import SharedDevices, shared_devices
 from .units import (
     ColocatedUnits,
     SharedClaims,
+    SingleUnits,
     UnitClass,
     colocated_signature,
+    group_alone,
     group_by_shared_claims,
     group_unit_classes,
     omits_variants,
@@ -292,7 +295,10 @@ class _PlanInstanceBuilder:
         for node in nodes:
             if not node.template and not node.is_in_use and node.nodes[0].metadata.name in going:
                 prices[node.index] = going[node.nodes[0].metadata.name]
-        running = moves.homes if moves else {}
+        running, queued = moves.homes if moves else {}, Counter[UnitShape]()
+        for one, places in unit_runs(request.queue):
+            waiting = [place for place in places if place not in running] if running else places
+            queued.update({one.shape: len(waiting)} if waiting else {})
         return ObjectiveBuilder(
             objective,
             roles,
@@ -301,7 +307,7 @@ class _PlanInstanceBuilder:
             prices,
             sum((price for name, price in going.items() if name in self._busy), Fraction(0)),
             request.budget,
-            [planned.unit_set.shape for place, planned in enumerate(request.queue) if place not in running],
+            queued,
             [request.queue[place].unit_set.shape for place in request.earlier.assigned],
             len(request.earlier.nodes - self._busy),
             target_roles,
@@ -315,7 +321,7 @@ class _PlanInstanceBuilder:
             homes.departures.victim_priorities if homes and homes.departures else (),
             free.stage,
             self._wishes,
-            {planned.unit_set.gang for planned in request.queue},
+            {one.gang for one, _ in unit_runs(request.queue)},
         )
 
     def _measured(
@@ -344,9 +350,14 @@ class _PlanInstanceBuilder:
 
     def _units(self) -> tuple[list[UnitClass], Mapping[Gang, list[MemberAlternatives]]]:
         """Return the unit classes, and the members of gangs; all other units get roles one by one."""
-        single, sets = group_by_shared_claims(self._request.queue, self._request.open_positions)
-        # Units that are placed beside the plan have their claims with them.
         apart, quota = FRAGMENTATION not in self._request.objective, self._request.quota
+        queue, left, alone = self._request.queue, self._request.open_positions, dict[tuple[bytes, ...], SingleUnits]()
+        if quota is None and self._request.moves is None:
+            alone, left = group_alone(queue, left)
+        single, sets = group_by_shared_claims(queue, left)
+        # Of equal units the first stands for all.
+        single = sorted([*single, *(own[0] for own in alone.values())], key=lambda entry: entry.positions)
+        # Units that are placed beside the plan have their claims with them.
         # What a claim takes of its node each of its pods pays in full (NAR-8).
         apart &= self._request.relaxed or not NodeResourcesOfDevices(self._cluster, self._request.session.gates).devices
         charged = [quota is not None and any(map(quota.member, variants[0].units)) for variants in sets]
@@ -357,27 +368,28 @@ class _PlanInstanceBuilder:
         if quota:
             single, sets = self._without_charged(quota, single, sets)
         listed = [*single, *(entry for variants in sets for entry in variants)]
-        unit_classes = group_unit_classes([*listed, *(entry for one in self._entries for entry in one.units())])
+        unit_classes = group_unit_classes(
+            [*listed, *(entry for one in self._entries for entry in one.units())], alone=alone
+        )
         class_of = {colocated_signature(one.entries[0]): one for one in unit_classes}
-        found, free = GangMembership(), dict[UnitShape, list[ColocatedUnits]]()
+        found, ungrouped = GangMembership(), defaultdict[int, list[ColocatedUnits]](list)
         for entry in single:
             own = entry.units[0].unit_set
             if own.gang is not None:
                 found.add([(class_of[own.shape.signature,], entry)])
             else:
-                waiting = free.get(own.shape)
-                if waiting is None:
-                    waiting = free[own.shape] = self._roles.of(class_of[own.shape.signature,]).ungrouped
-                waiting.append(entry)
+                ungrouped[self._roles.of(class_of[own.shape.signature,]).index].append(entry)
         for variants in sets:
             self._narrowed |= omits_variants(variants)
             found.add([(class_of[colocated_signature(entry)], entry) for entry in variants])
         for choice in found.free:
             roles = [self._roles.of(unit_class) for unit_class, _ in choice]
             for role, (_, entry) in zip(roles, choice, strict=True):
-                role.ungrouped.append(entry)
+                ungrouped[role.index].append(entry)
             if len(choice) > 1:
                 self._rows.append(CouplingRow(Terms(units={role.index: 1 for role in roles}), upper=1))
+        for role in self._roles.all:
+            role.ungrouped = alone.get(colocated_signature(role.unit_class.entries[0]), ungrouped[role.index])
         self._narrowed |= found.is_narrowed or self._apart.is_narrowed
         shared = self._apart.unit_classes(len(unit_classes))
         for unit_class in shared:

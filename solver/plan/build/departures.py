@@ -21,6 +21,7 @@ from ....models.kubernetes.meta import DeviceId, ObjectKey
 from ....models.workload.evictions import MOVES_FREELY, DisruptionTerms
 from ....models.workload.requests import Requests
 from ....models.workload.units import ClaimRef
+from ....problem.shapes import group_equal
 from ..column_generation import Pricer
 from ..filling_graph import VectorNode
 from ..master_problem import (
@@ -144,13 +145,13 @@ class Departures:
                 continue
             waiting.ungrouped = [one for one in waiting.ungrouped if moves.homes.keys().isdisjoint(one.positions)]
             made._entries[unit_class.index] = own
-            for one in own:
-                terms = moves.homes[one.positions[0]].disruption
+            for entries in group_equal(own, lambda one: moves.homes[one.positions[0]].disruption):
+                terms = moves.homes[entries[0].positions[0]].disruption
                 key = unit_class.index, terms
-                made._number[key] = made._number.get(key, 0) + 1
+                made._number[key] = len(entries)
                 if terms.movable:
                     role = made._away[key] = roles.away(unit_class, terms)
-                    role.ungrouped.append(one)
+                    role.ungrouped = entries
         made._choices()
         return made
 

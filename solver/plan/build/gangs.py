@@ -371,7 +371,7 @@ class GangRole:
     index: int
     unit_class: UnitClass
     domain: Domain | None = None
-    ungrouped: list[ColocatedUnits] = field(default_factory=list)
+    ungrouped: Sequence[ColocatedUnits] = ()
     move_cost: int | None = None
     disruption: DisruptionTerms | None = None
     cell: Cell = ()

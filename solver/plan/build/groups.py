@@ -19,7 +19,7 @@ from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
 from ....models.results.common import Reason, Status
-from ....models.workload.expansion import QueuedUnit
+from ....models.workload.expansion import QueuedUnit, unit_runs
 from ....models.workload.node_room import missing_resources, room_misfit, subtract_requests
 from ....models.workload.requested import all_units
 from ....models.workload.requests import sum_requests
@@ -241,7 +241,7 @@ def place_daemons(
     session: Session, queue: Sequence[QueuedUnit], left: Sequence[int], found: EarlierPlacements, deadline: float | None
 ) -> None:
     """Place the pods of DaemonSets among these positions, and add them to what was ``found``."""
-    own = [place for place in left if queue[place].unit_set.node]
+    own = [place for one, places in unit_runs(queue, left) if one.node for place in places]
     if not own:
         return
     engine: Engine = ENGINES["auto"](session)

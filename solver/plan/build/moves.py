@@ -276,10 +276,9 @@ class HomeBuilder:
             unit = replace(self._plain_unit(role.index, role.unit_class, base, len(numbers)), limited=True)
             fixed = alike is None and bool(first.picks)
             units.append(replace(unit, problem=with_picks(unit.problem, first.picks)) if fixed else unit)
-            for own in homes:
-                places = [own[number].position for number in numbers]
-                self._positions[index, role.index].append(places)
-                role.ungrouped += [self._entries[place] for place in places]
+            own_places = [[own[number].position for number in numbers] for own in homes]
+            self._positions[index, role.index] += own_places
+            role.ungrouped = [*role.ungrouped, *(self._entries[place] for own in own_places for place in own)]
         listed = [one for one in base.nodes if one in nodes]
         view = self.compiler.views.of(listed[0], base.visible)
         self.nodes.append(replace(base, index=index, nodes=listed, view=view))

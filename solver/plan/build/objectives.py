@@ -195,7 +195,7 @@ class ObjectiveBuilder:
     prices: Mapping[int, Fraction]
     standing: Fraction
     budget_limit: Fraction | None
-    queued: Sequence[UnitShape]
+    queued: Counter[UnitShape]
     earlier: Sequence[UnitShape]
     opened: int
     target_roles: Sequence[GangRole]
@@ -235,7 +235,7 @@ class ObjectiveBuilder:
     def sizes(self) -> tuple[int, ...]:
         """By how much one more unit may raise each measure, roughly."""
         known = {
-            SPREAD.id: min(_MANY_UNITS_ON_NODE, 2 * len(self.queued)),
+            SPREAD.id: min(_MANY_UNITS_ON_NODE, 2 * self.queued.total()),
             SOFT: max((_soft_weight(role) for role in self.roles), default=0),
             COMPACT: _MANY_UNITS_ON_NODE,
             LEAST_CONSUMPTION: FULL_CONSUMPTION,
@@ -292,14 +292,14 @@ class ObjectiveBuilder:
             names.append("admitted")
             *goals, last = (goal for name in names for goal in self._made(name, first))
             # Nobody asked for it: where units are many, nearly as many as possible will do.
-            brief = len(self.queued) >= _MANY_QUEUED_UNITS
+            brief = self.queued.total() >= _MANY_QUEUED_UNITS
             return (*goals, replace(last, stage=replace(last.stage, brief=brief)))
         return tuple(goal for name in names for goal in self._made(name, first))
 
     def _weighs_nothing(self, name: str) -> bool:
         """Whether some unit of the queue counts nothing in a stage."""
         weigh = self._weight(name.partition("=")[2])
-        return any(not weigh(shape) for shape in Counter(self.queued))
+        return any(not weigh(shape) for shape in self.queued)
 
     def _weight(self, kind: str) -> WeightFunction:
         return parse_weight(kind or "count", self.capacities)[0]
@@ -396,7 +396,7 @@ class ObjectiveBuilder:
         }
         gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _gang_weight(*pair, worth))}
         stage = ObjectiveStage(name, Terms(units=units, gangs=gangs))
-        rounding = 0 if steps.exact else len(self.queued) + 1
+        rounding = 0 if steps.exact else self.queued.total() + 1
         limit = steps.number(everything) + (not steps.exact)
         return Goal(stage, steps.scale, steps.number(earlier) - steps.number(running), limit, weigh, rounding)
 
@@ -410,7 +410,7 @@ def _has_priority(priority: int, shape: UnitShape) -> Fraction:
     return Fraction(shape.priority == priority)
 
 
-def _total_weight(shapes: Sequence[UnitShape], weigh: Callable[[UnitShape], Fraction]) -> Fraction:
+def _total_weight(shapes: Iterable[UnitShape], weigh: Callable[[UnitShape], Fraction]) -> Fraction:
     return sum((weigh(shape) * number for shape, number in Counter(shapes).items()), Fraction(0))
 
 

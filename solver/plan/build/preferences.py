@@ -23,7 +23,7 @@ from itertools import combinations_with_replacement, pairwise
 from ....encoders.rows import Term
 from ....models.cluster.cluster import Cluster
 from ....models.kubernetes.core import HOSTNAME_LABEL, Node, NodeSelectorTerm
-from ....models.workload.expansion import QueuedUnit
+from ....models.workload.expansion import QueuedUnit, unit_runs
 from ....models.workload.pod_rules import PodTerm, SpreadRule
 from ....models.workload.preferences import HEAVIEST, SOFT_EFFECT, PodPreferences, PreferenceLedger, preference_score
 from ....problem.problem import InUse
@@ -271,7 +271,7 @@ class PreferencePlan:
     def limit(self) -> int:
         """No plan at all counts more."""
         ledger = PreferenceLedger(self.cluster)
-        numbers = Counter(_wishes(self.queue))
+        numbers = _wishes(self.queue)
         total = sum(max(0, ledger.most(one)) * number for one, number in numbers.items())
         keys = {term.topology_key for one in numbers for term, _ in one.terms}
         return total + sum(_most_of_pairs(_pair_worth(numbers, key), numbers) for key in sorted(keys))
@@ -372,13 +372,17 @@ def placed_pods(units: Iterable[tuple[QueuedUnit, str]]) -> Iterator[tuple[PodPr
             yield planned.unit_set.shape.preferences, node
 
 
-def soft_rules(queue: Iterable[QueuedUnit]) -> list[SpreadRule]:
+def soft_rules(queue: Sequence[QueuedUnit]) -> list[SpreadRule]:
     """The spread constraints that count: those of all pods of the queue, each once."""
-    return list(dict.fromkeys(rule for one in dict.fromkeys(_wishes(queue)) for rule in one.spread))
+    return list(dict.fromkeys(rule for one in _wishes(queue) for rule in one.spread))
 
 
-def _wishes(queue: Iterable[QueuedUnit]) -> Iterator[PodPreferences]:
-    yield from (wishes for wishes, _ in placed_pods((planned, "") for planned in queue))
+def _wishes(queue: Sequence[QueuedUnit]) -> Counter[PodPreferences]:
+    found: Counter[PodPreferences] = Counter()
+    for one, places in unit_runs(queue):
+        if one.shape.preferences is not None:
+            found[one.shape.preferences] += len(places)
+    return found
 
 
 def _pods_of(unit_class: UnitClass) -> Counter[PodPreferences]:

@@ -8,17 +8,19 @@ all units there that name it, and one node at most has it (``SharedClaims``).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from math import prod
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from ....models.kubernetes.claims import AllocationResult, ResourceClaim
 from ....models.kubernetes.core import PodSpec
 from ....models.kubernetes.meta import ObjectKey
-from ....models.workload.expansion import QueuedUnit
+from ....models.workload.expansion import QueuedUnit, unit_runs
 from ....models.workload.requests import Requests, sum_requests
 from ....models.workload.unit_classes import UnitShape
 from ....models.workload.units import ClaimRef
@@ -99,15 +101,58 @@ class UnitClass:
         return len(self.shapes)
 
 
-def group_unit_classes(entries: Iterable[ColocatedUnits], first: int = 0) -> list[UnitClass]:
-    """Group equal entries, in the order of the first of each class, and number the classes from ``first``."""
-    return [
-        UnitClass(index, own, tuple(planned.unit_set.shape for planned in own[0].units))
-        for index, own in enumerate(group_equal(entries, colocated_signature), first)
-    ]
+class SingleUnits(Sequence[ColocatedUnits]):
+    """Units of a queue, by their positions, each on its own; an entry is made when it is looked at."""
+
+    def __init__(self, queue: Sequence[QueuedUnit], positions: Sequence[int]) -> None:
+        self._queue, self._positions = queue, positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[one] for one in range(len(self))[number]]
+        place = self._positions[number]
+        return ColocatedUnits((place,), (self._queue[place],))
 
 
-def colocated_signature(entry: ColocatedUnits) -> tuple[bytes, ...]:
+EntrySignature: TypeAlias = tuple[bytes, ...]
+
+
+def group_unit_classes(
+    entries: Iterable[ColocatedUnits],
+    first: int = 0,
+    alone: Mapping[EntrySignature, SingleUnits] = MappingProxyType({}),
+) -> list[UnitClass]:
+    """Group equal entries, in the order of the first of each class, and number the classes from ``first``.
+
+    ``alone`` are more, by signature; the first of them are among the entries.
+    """
+    found: list[UnitClass] = []
+    for index, own in enumerate(group_equal(entries, colocated_signature), first):
+        more: Sequence[ColocatedUnits] = alone.get(colocated_signature(own[0]), ())
+        every = sorted([*own, *more[1:]], key=lambda entry: entry.positions) if more and len(own) > 1 else more or own
+        found.append(UnitClass(index, every, tuple(planned.unit_set.shape for planned in own[0].units)))
+    return found
+
+
+def group_alone(
+    queue: Sequence[QueuedUnit], left: Sequence[int]
+) -> tuple[dict[EntrySignature, SingleUnits], list[int]]:
+    """The units that are in no gang and share no claim, equal ones together by signature, and where the others are."""
+    alone: dict[EntrySignature, list[Sequence[int]]] = defaultdict(list)
+    others: list[int] = []
+    for one, places in unit_runs(queue, left):
+        if one.gang is None and all(claim.key is None or claim.allocated for claim in one.shape.claims):
+            alone[one.shape.signature,].append(places)
+        else:
+            others += places
+    joined = ((key, own[0] if len(own) == 1 else list(chain.from_iterable(own))) for key, own in alone.items())
+    return {key: SingleUnits(queue, places) for key, places in joined}, others
+
+
+def colocated_signature(entry: ColocatedUnits) -> EntrySignature:
     """Equal for equal entries."""
     return tuple(planned.unit_set.shape.signature for planned in entry.units)
 

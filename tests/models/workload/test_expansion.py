@@ -3,7 +3,7 @@
 import pytest
 from support.manifests import claim, cluster, entry, maker, pod, template
 
-from drasat.models.workload.expansion import UnitExpander, expand_units
+from drasat.models.workload.expansion import UnitExpander, UnitRanges, expand_units, unit_runs
 from drasat.models.workload.queue import read_queue
 from drasat.models.workload.requested import all_units
 
@@ -136,3 +136,37 @@ def test_claims_have_the_same_names_in_whatever_order_units_are_looked_at(object
         assert (unit.pod, unit.namespace, unit.name) == (made.pod, made.namespace, made.name)
     keys = [ref.key for unit in found for ref in unit.claims if ref.generated]
     assert len(set(keys)) == len(keys)
+
+
+def replicas(number):
+    built = cluster(maker("Deployment", "web", entry("gpu", template="t"), spec={"replicas": number}), template())
+    return expand_units(built, read_queue(built))
+
+
+def test_a_unit_of_a_range_is_made_when_it_is_looked_at_and_kept_by_its_place():
+    queue = replicas(1000)
+    assert isinstance(queue, UnitRanges)
+    assert (len(queue), queue[7].unit.name, queue[-1].unit.name) == (1000, "web-7", "web-999")
+    assert queue[7] is queue[7]
+    assert list(queue)[7] is queue[7]
+    assert queue.unkept(8).unit is not queue.unkept(8).unit
+    assert queue.unkept(8).unit.pod == queue[8].unit.pod
+    assert [one.number for one in queue[3:6]] == [3, 4, 5]
+    with pytest.raises(IndexError):
+        queue[1000]
+
+
+def test_places_of_one_set_that_follow_one_another_are_a_run():
+    built = cluster(
+        maker("Deployment", "a", spec={"replicas": 4}), pod("b"), maker("Deployment", "c", spec={"replicas": 7})
+    )
+    queue = expand_units(built, read_queue(built))
+    listed = list(queue)
+    for places in (range(12), range(3, 9), [0, 2, 4, 11], []):
+        runs = [(one.name, list(own)) for one, own in unit_runs(queue, places)]
+        assert [place for _, own in runs for place in own] == list(places)
+        assert all({listed[place].unit_set.name for place in own} == {name} for name, own in runs)
+        assert len({name for name, _ in runs}) == len(runs)
+        assert [(one.name, *own) for one, own in unit_runs(listed, places)] == [
+            (name, place) for name, own in runs for place in own
+        ]

@@ -7,7 +7,7 @@ from time import monotonic
 import pytest
 from support.plan_building import ALL, classes, cluster, entry, nodes, placed, planning, pod, reasons, to_buy, user
 
-from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.expansion import expand_units, unit_runs
 from drasat.models.workload.queue import read_queue
 from drasat.solver.plan.time_budget import PlanTimeBudget
 
@@ -24,7 +24,7 @@ class Hands:
 
 def queue_of(number):
     given = cluster(*classes(), *nodes("n1"), *(user(f"p{one:04d}") for one in range(number)))
-    return list(expand_units(given, read_queue(given, gates=ALL), ALL))
+    return list(unit_runs(expand_units(given, read_queue(given, gates=ALL), ALL)))
 
 
 def budget(limit, read=0.01, units=1000):

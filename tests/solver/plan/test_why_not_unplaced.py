@@ -20,9 +20,10 @@ def asked(plan, deadline=None):
     queue = list(expand_units(plan.cluster, read_queue(plan.cluster, gates=ALL), ALL))
     pairs = enumerate(plan.units)
     where = {place: (plan.cluster.node(one.node), one.allocations) for place, one in pairs if one.node}
-    found = unplaced_reasons(plan.cluster, queue, where, ALL, deadline=deadline)
-    assert sorted([*found, *where]) == list(range(len(queue)))
-    return {plan.units[place].unit.name: reasons for place, reasons in found.items()}
+    reasons = unplaced_reasons(plan.cluster, queue, where, ALL, deadline=deadline)
+    found = {one.unit.name: reasons.of(place, one) for place, one in enumerate(queue) if place not in where}
+    assert all(found.values())
+    return found
 
 
 def test_reasons_are_those_of_each_unit_alone():

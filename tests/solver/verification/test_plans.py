@@ -1,5 +1,6 @@
 """Whole plans: valid ones pass, and every way to break one is found."""
 
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -9,10 +10,12 @@ from support.manifests import allocated, claim, device_class
 from support.plan_scene import Plan, allocation, container, entry, maker, node, obj, pod, scene, template, user
 
 from drasat.models.kubernetes.extensions import ConstraintGroup
+from drasat.models.workload.expansion import UnplacedRun
 from drasat.solver.allocate.check import VerificationError
-from drasat.solver.plan.outcome import check_plan
+from drasat.solver.plan.outcome import PlannedUnits, check_plan
+from drasat.solver.plan.plan import plan as planned
 from drasat.solver.verification.plan_replay import PlanReplay, PlanVerifier, QueueSelection
-from drasat.solver.verification.plans import QueueTimeoutError
+from drasat.solver.verification.plans import QueueTimeoutError, _RequestedUnits, plan_violations
 from drasat.solver.verification.verify import VerificationTimeoutError, Violation
 
 SAME_ZONE = {"sameNodeLabel": "zone"}
@@ -487,3 +490,80 @@ def test_nodes_that_are_bought_are_nodes_like_others():
     plan.change("c", node="big-0", allocations=())
     plan.cluster = plan.cluster.with_nodes([bought])
     assert plan.rules() == ["SCHED-2"]
+
+
+# Runs of units that have no node
+
+
+def many(number=9, **annotations):
+    """The units of a plan with replicas of which few have a node, and the cluster."""
+    made = maker("Deployment", "web", entry("g", template="t"), spec={"replicas": number}, cpu="1", **annotations)
+    other = maker("Deployment", "other", entry("g", template="t"), spec={"replicas": number}, cpu="1", **annotations)
+    cluster = scene(made, other)
+    return planned(cluster, gap=0.0, time_limit=None).units, cluster
+
+
+def run_rules(parts, cluster):
+    return [str(one) for one in plan_violations(cluster, PlannedUnits(parts), ALL)]
+
+
+def changed_run(run, **fields):
+    made = copy(run)
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_units_without_a_node_are_compared_as_runs(monkeypatch):
+    units, cluster = many(1000)
+    placed = [unit.replica for unit in units if unit.node]
+    assert len(units.parts) <= 2 * len(placed) + 2
+    compared = []
+    take = _RequestedUnits.take
+    monkeypatch.setattr(_RequestedUnits, "take", lambda self, unit: compared.append(unit) or take(self, unit))
+    assert run_rules(units.parts, cluster) == []
+    assert sorted(unit.replica for unit in compared) == sorted(placed)
+
+
+def test_a_run_that_is_left_out_is_missed():
+    units, cluster = many()
+    *parts, last = units.parts
+    (told,) = run_rules(parts, cluster)
+    assert told.startswith(f"PLAN-ONCE: {len(last)} units of the queue are not in the plan, such as default/")
+    shorter = changed_run(last, numbers=last.numbers[1:])
+    first = last.unit_set.unit_name(last.numbers[0])
+    (told,) = run_rules([*parts, shorter], cluster)
+    assert told == f"PLAN-ONCE: 1 units of the queue are not in the plan, such as default/{first}"
+
+
+def test_a_run_that_is_there_twice_is_found():
+    units, cluster = many()
+    told = run_rules([*units.parts, units.parts[-1]], cluster)
+    assert len(told) == len(units.parts[-1])
+    assert all(one.endswith("is in the plan twice") for one in told)
+
+
+def test_a_run_with_a_unit_that_is_placed_is_found():
+    units, cluster = many(30)
+    placed = next(part for part in units.parts if not isinstance(part, UnplacedRun))
+    run = next(part for part in units.parts if isinstance(part, UnplacedRun) and part.unit_set.name == placed.name)
+    rest = [part for part in units.parts if part is not run]
+    assert placed.replica not in run.numbers
+    numbers = range(min(placed.replica, *run.numbers), max(placed.replica, *run.numbers) + 1)
+    told = run_rules([*rest, changed_run(run, numbers=numbers, _first=numbers[0])], cluster)
+    assert f"PLAN-ONCE: Deployment default/{placed.unit.name} is in the plan twice" in told
+
+
+@pytest.mark.parametrize("fields", [{"name": "no"}, {"name_prefix": "no"}, {"is_copied": False}, {"namespace": "no"}])
+def test_a_run_of_another_set_is_found(fields):
+    """Nor is a run taken for one of the queue whose units have other names."""
+    units, cluster = many()
+    *parts, last = units.parts
+    other = last.unit_set._replace(**fields)
+    assert run_rules([*parts, changed_run(last, unit_set=other)], cluster) != []
+
+
+def test_members_of_gangs_are_compared_one_by_one():
+    units, cluster = many(GANG="g")
+    assert all(unit.node is None for unit in units)
+    assert run_rules(units.parts, cluster) == []
