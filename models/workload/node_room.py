@@ -55,6 +55,11 @@ def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -
     nothing is known of the node, it takes anything. Without a number of pods it takes any number of them. Resources
     that device classes back are not counted for pods that got devices in their place.
     """
+    known = cluster.memo(("remaining allocatable", gates), lambda: _remaining_allocatable(cluster, gates))
+    return {name: None if free is None else free.copy() for name, free in known.items()}
+
+
+def _remaining_allocatable(cluster: Cluster, gates: FeatureGates | None) -> dict[str, Requests | None]:
     # Most nodes have the amounts of others.
     read: dict[tuple[tuple[str, QuantityText], ...], Requests] = {}
     free_by_node: dict[str, Requests | None] = {}

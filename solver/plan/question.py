@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.gc import gc_paused
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
@@ -64,6 +65,7 @@ class PlanQuestion:
     lifted: LiftedPods | None
     notices: tuple[str, ...]
 
+    @gc_paused()
     def read(self, deadline: float | None) -> PlanQueue:
         """Read the queue. Raises ``DeadlineExceededError`` after ``deadline``, and ``ValueError`` as ``plan`` says."""
         look = None if deadline is None else partial(check_deadline, deadline)

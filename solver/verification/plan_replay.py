@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from itertools import accumulate, chain
 from operator import is_
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeAlias
 
@@ -19,9 +20,10 @@ from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.workload.expansion import expand_units, single_units, unit_runs
+from ...models.workload.expansion import expand_units, single_units
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.requested import all_units
+from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .verify import Placement, Replay, VerificationTimeoutError, Violation, verify
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 # Plans on fewer nodes are verified soon without another process.
 _MANY_NODES = 2_000
+# So many units of a queue are made before a plan is there, for each node: most nodes take fewer.
+_UNITS_A_NODE = 16
 
 
 class PlacedUnit(Protocol):
@@ -197,10 +201,16 @@ class PlanVerifier:
         self.process.join()
 
     def send(self, units: Sequence[PlacedUnit], deadline: float | None) -> bool:
-        """Let it replay the placed units of a plan, in this order. False: it has ended, or they cannot be sent."""
+        """Let it replay the placed units of a plan, in this order. False: they cannot be sent, or it has not read all.
+
+        Then it has no processor of its own, and nobody waits for it.
+        """
         try:
+            if not self.connection.poll():
+                return False
+            self.connection.recv_bytes()
             self.connection.send_bytes(_encode((deadline, [_SentUnit.of(unit) for unit in units])))
-        except (OSError, TypeError, ValueError, OverflowError):
+        except (EOFError, OSError, TypeError, ValueError, OverflowError):
             return False
         return True
 
@@ -226,27 +236,43 @@ class PlanVerifier:
         """Read all that can be read before the plan is there, and then the plan."""
         cluster, gates, cel_errors, caller_constraints = self.about
         replay = Replay(cluster, gates, cel_errors, caller_constraints, counts_rooms=False)
-        queue = expand_units(cluster, read_queue(cluster, gates=gates, **selection._asdict()), gates)
-        found: dict[tuple[str, ...], dict[int, int]] = defaultdict(dict)
-        claims: dict[int, ResourceClaim] = {}
-        for own, places in unit_runs(queue):
-            first = queue[places[0]]
-            numbers = own.numbers if len(places) > 1 else (first.number,)
-            found[own.kind, own.namespace, own.name].update(zip(numbers, places, strict=True))
-            claims.update((id(ref.claim.spec), ref.claim) for ref in first.unit.claims if ref.claim)
-        sequences = replay.expect(list(claims.values()))
+        queue = _OwnedUnits(cluster, gates, read_queue(cluster, gates=gates, **selection._asdict()))
+        # Most of those that are placed are made beforehand.
+        sequences = replay.expect(queue.claims(len(cluster.nodes) * _UNITS_A_NODE))
         for node in cluster.nodes.values():
-            # What is not read by then is read when it is needed.
-            if there.poll():
-                break
             sequences.read(node)
+        there.send_bytes(b"all is read")
         deadline, placed = _decode(there.recv_bytes())
-        pairs = ((one, found[one.kind, one.namespace, one.name][one.replica]) for one in placed)
-        placements = (one.on(cluster, queue[place].unit) for one, place in pairs)
+        placements = (one.on(cluster, queue.unit(one)) for one in placed)
         try:
             return replay.violations(placements, deadline), None
         except VerificationTimeoutError as error:
             return [], error.verified
+
+
+class _OwnedUnits:
+    """The units of a queue by their owners and numbers."""
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates, sets: Iterable[UnitSet]) -> None:
+        listed = list(sets)
+        self._queue = expand_units(cluster, listed, gates)
+        self._sets: dict[tuple[str, ...], list[tuple[Sequence[int], int]]] = defaultdict(list)
+        for one, first in zip(listed, accumulate((one.replicas for one in listed), initial=0), strict=False):
+            self._sets[one.kind, one.namespace, one.name].append((one.numbers, first))
+
+    def claims(self, most: int) -> list[ResourceClaim]:
+        """Claims with all specs of the queue; so many units of it are made for good, and the first one of each set."""
+        firsts = (first for own in self._sets.values() for _, first in own)
+        made = (self._queue[place].unit for place in chain(firsts, range(min(most, len(self._queue)))))
+        found = {id(ref.claim.spec): ref.claim for unit in made for ref in unit.claims if ref.claim is not None}
+        return list(found.values())
+
+    def unit(self, sent: _SentUnit) -> Unit:
+        """What the queue says of a unit that is sent. Raises ``LookupError`` if it has none."""
+        for numbers, first in self._sets[sent.kind, sent.namespace, sent.name]:
+            if sent.replica in numbers:
+                return self._queue[first + numbers.index(sent.replica)].unit
+        raise LookupError(sent.name)
 
 
 class PlanReplay:

@@ -272,7 +272,8 @@ def test_processes_change_nothing():
 def test_a_process_that_verifies_changes_nothing(monkeypatch):
     alone, answers = told(), []
     monkeypatch.setattr("drasat.solver.verification.plan_replay._MANY_NODES", 0)
-    verdict = PlanVerifier.verdict
+    send, verdict = PlanVerifier.send, PlanVerifier.verdict
+    monkeypatch.setattr(PlanVerifier, "send", lambda own, *plan: own.connection.poll(60) and send(own, *plan))
     monkeypatch.setattr(PlanVerifier, "verdict", lambda own: answers.append(verdict(own)) or answers[-1])
     assert told() == alone
     assert answers == [([], None)]

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
+from time import sleep
 
 import pytest
 from msgspec.structs import replace as changed
@@ -133,6 +134,7 @@ def verifier():
     """A process that has read the everyday plan's cluster and queue, and the plan."""
     plan = everyday()
     with PlanVerifier((plan.cluster, ALL, "strict", ()), QueueSelection()) as process:
+        assert process.connection.poll(60)
         yield plan, process
 
 
@@ -165,6 +167,13 @@ def test_time_is_over_in_another_process(verifier):
     with pytest.raises(VerificationTimeoutError) as late:
         plan.violations(begun=sent(plan, process, deadline=0.0))
     assert late.value.verified == 0
+
+
+def test_nobody_waits_for_a_process_that_has_not_read_all(monkeypatch):
+    plan = everyday()
+    monkeypatch.setattr(PlanVerifier, "_answer", lambda own, selection, there: sleep(60))
+    with PlanVerifier((plan.cluster, ALL, "strict", ()), QueueSelection()) as process:
+        assert plan.violations(begun=sent(plan, process)) == []
 
 
 def test_a_plan_is_replayed_here_if_the_other_process_says_nothing(verifier):

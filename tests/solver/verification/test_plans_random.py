@@ -140,6 +140,7 @@ def found_by_a_verifier(plan):
     """The same where a process reads the queue for itself and is sent the placed units."""
     given, about = tuple(one for one in plan.units if one.node is not None), (plan.cluster, plan.gates, "strict", ())
     with PlanVerifier(about, QueueSelection()) as verifier:
+        assert verifier.connection.poll(60)
         return plan.violations(begun=PlanReplay(given, about, None, None, verifier))
 
 
