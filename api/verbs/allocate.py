@@ -21,6 +21,7 @@ from ..models.kubernetes.meta import ObjectKey
 from ..models.manifests.reader import Manifest
 from ..models.manifests.writer import RESOURCE_API, claim_manifest
 from ..models.results import common as records
+from ..models.workload.expansion import single_units
 from ..models.workload.requests import is_extended_claim
 from ..models.workload.units import ClaimRef
 from . import Interrupted, ResultWithManifests
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ..models.results.explanation import ExplanationDocument
     from ..reports.plots import MadeAllocation, PlotSource
     from ..solver.engines.outcome import AllocationOutcome, DemandTable, NodeClassFailure, UnitOutcome
-    from ..solver.plan.outcome import PlanOutcome
+    from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 
 
 class AllocationResult(ResultWithManifests[records.AllocationDocument]):
@@ -374,7 +375,8 @@ def _claim_as_made(ref: ClaimRef, allocation: ClaimAllocation) -> ClaimRef | Non
 
 def allocated_manifests(outcome: AllocationOutcome | PlanOutcome) -> Iterator[dict[str, Any]]:
     """The claims that were allocated, as read (or as made from a template) plus ``status.allocation``."""
-    pairs = ((_claim_as_made(ref, made), made) for unit in outcome.units for ref, made in unit.allocations)
+    units: Iterator[tuple[int, UnitOutcome | PlannedUnitOutcome]] = single_units(outcome.units)
+    pairs = ((_claim_as_made(ref, made), made) for _, unit in units for ref, made in unit.allocations)
     return (_allocated_manifest(ref, allocation) for ref, allocation in pairs if ref is not None)
 
 

@@ -12,7 +12,7 @@ from ..kubernetes.meta import KubernetesObject, ObjectMeta, OwnerReference, key_
 from ..kubernetes.workloads import PodTemplateSpec
 
 MOST_UNITS = 1_000_000
-"""More units than so many are not planned: each of them is an object, and a manifest may ask for any number."""
+"""More units than so many are not planned: a document names each of them, and a manifest may ask for any number."""
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 """Names the queue of Kueue in which an object waits for quota."""
