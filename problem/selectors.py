@@ -423,4 +423,4 @@ class NodeResourceClaims:
                 beside = "pods of DaemonSets" if one.unit_set.node else ""
                 refs = one.unit.claims
                 claims = tuple(self.refused(ref, one.unit, users[ref.key], beside) for ref in refs)
-                yield one._replace(unit=replace(one.unit, claims=claims))
+                yield QueuedUnit(one.unit_set, one.number, replace(one.unit, claims=claims))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import structs
 
@@ -30,14 +30,6 @@ from .unit_classes import UnitSet
 from .units import ClaimRef, PodClaims, Unit
 
 
-class QueuedUnit(NamedTuple):
-    """A replica of a set, and what it is."""
-
-    unit_set: UnitSet
-    number: int
-    unit: Unit
-
-
 class UnitMaker(Protocol):
     """Makes the units of sets."""
 
@@ -45,39 +37,23 @@ class UnitMaker(Protocol):
         """The unit of one replica."""
 
 
+class QueuedUnit:
+    """A replica of a set, and what it is: with a maker, its pod and claims are made when they are first looked at."""
+
+    __slots__ = ("_made", "number", "unit_set")
+
+    def __init__(self, unit_set: UnitSet, number: int, made: Unit | UnitMaker) -> None:
+        self.unit_set, self.number, self._made = unit_set, number, made
+
+    @property
+    def unit(self) -> Unit:
+        """The pod or the loose claim, with all claims."""
+        if not isinstance(self._made, Unit):
+            self._made = self._made.unit(self.unit_set, self.number)
+        return self._made
+
+
 T = TypeVar("T")
-# Units never change, but for what is made late.
-_set = object.__setattr__
-
-
-class UnmadeUnit(Unit):
-    """A unit of a set whose pod and claims are made when they are first looked at."""
-
-    __slots__ = ("_maker", "_number", "_planned")
-
-    @classmethod
-    def of(cls, maker: UnitMaker, planned: UnitSet, number: int) -> UnmadeUnit:
-        """The unit of one replica; ``maker`` is asked for it once."""
-        unit = cls.__new__(cls)
-        _set(unit, "_maker", maker)
-        _set(unit, "_planned", planned)
-        _set(unit, "_number", number)
-        return unit
-
-    def __getattr__(self, name: str) -> Any:
-        # Called for what is not there yet.
-        if name == "name":
-            return self._planned.unit_name(self._number)
-        if name == "namespace":
-            return self._planned.namespace
-        if name not in ("pod", "claims"):
-            raise AttributeError(name)
-        made = self._maker.unit(self._planned, self._number)
-        _set(self, "pod", made.pod)
-        _set(self, "claims", made.claims)
-        _set(self, "name", made.name)
-        _set(self, "namespace", made.namespace)
-        return getattr(self, name)
 
 
 class UnitRanges(Sequence[QueuedUnit]):
@@ -113,7 +89,7 @@ class UnitRanges(Sequence[QueuedUnit]):
 
     def unit(self, planned: UnitSet, number: int) -> QueuedUnit:
         """The unit of a set under a number, made for this call."""
-        return QueuedUnit(planned, number, UnmadeUnit.of(self._maker, planned, number))
+        return QueuedUnit(planned, number, self._maker)
 
     def runs(self, places: Sequence[int]) -> Iterator[tuple[UnitSet, Sequence[int]]]:
         """As ``unit_runs``."""
@@ -145,9 +121,9 @@ def expand_units(
     apart = units.claims.names_are_apart = _have_own_names(cluster, listed)
     if apart and sum(one.replicas for one in listed) > _UNITS_OF_RANGES * len(listed):
         return UnitRanges(units, listed)
-    make = partial(UnmadeUnit.of, units) if apart else units.unit
     pairs = ((one, number) for one in listed for number in one.numbers)
-    return [QueuedUnit(one, number, make(one, number)) for one, number in looking(pairs, look)]
+    listed_units = looking(pairs, look)
+    return [QueuedUnit(one, number, units if apart else units.unit(one, number)) for one, number in listed_units]
 
 
 class UnplacedRun(Sequence[T]):

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec.structs import replace as replace_fields
 
 from ..kubernetes.core import PodSpec, Toleration
-from .expansion import QueuedUnit, UnmadeUnit
+from .expansion import QueuedUnit
 from .unit_classes import Gang, UnitSet, UnitShape, signature_of
 from .units import Unit
 
@@ -375,7 +375,7 @@ class UnitRestriction:
             return planned
         maker = _RestrictedUnitMaker(planned.unit, self._spec(pod.spec, choice))
         own = self._set(planned.unit_set, choice)
-        return QueuedUnit(own, planned.number, UnmadeUnit.of(maker, own, planned.number))
+        return QueuedUnit(own, planned.number, maker)
 
     def _set(self, one: UnitSet, choice: FlavorOption) -> UnitSet:
         key = id(one), id(choice)

@@ -249,7 +249,7 @@ class _PreemptingScheduler:
     def _place(self, arriving: Sequence[QueuedUnit], members: Sequence[QueuedUnit]) -> None:
         """Place units by first fit; without what a PodGroup needs at least of its members none of these stays."""
         # Kube-scheduler knows PodGroups alone; what other gangs lack is seen in the end.
-        self._scheduler.run([unit._replace(unit_set=unit.unit_set._replace(gang=None)) for unit in arriving])
+        self._scheduler.run([QueuedUnit(one.unit_set._replace(gang=None), one.number, one.unit) for one in arriving])
         gang = arriving[0].unit_set.gang if arriving and self._pod_group(arriving[0]) is not None else None
         if gang is not None and not self._is_whole(gang, members, len(members)):
             self._scheduler.withdraw([unit for unit in arriving if self._scheduler.is_placed(unit)])

@@ -107,7 +107,7 @@ class UnplacedUnits(UnplacedRun[PlannedUnitOutcome]):
         self._queue, self._first, self._why = queue, first, why
 
     def __getitem__(self, index: Any) -> Any:
-        queue, number, place = self._queue, self.numbers[index], self._first + index
+        queue, number, place = self._queue, self.numbers[index], self._first + range(len(self))[index]
         planned = queue.unit(self.unit_set, number) if isinstance(queue, UnitRanges) else queue[place]
         return PlannedUnitOutcome.of(planned, None, self._why.of(place, planned), ())
 

@@ -125,7 +125,7 @@ class PlanTimeBudget:
     def measure_pace(self, units: int, nodes: int = 0, most: int | None = None, runs: int | None = None) -> None:
         """Take the time since the beginning for that of reading so many units; verification reads all nodes, too.
 
-        No more than ``most`` units can be placed; None: that is not known. Units are read in ``runs``; None: each alone.
+        No more than ``most`` units can be placed; None: that is not known. They are read in ``runs``; None: each alone.
         """
         pace = (self._clock() - self._begun) / max(1, units) / _QUEUE_STEPS
         self._pace = self._step = min(max(pace, _FASTEST_STEP), _SLOWEST_STEP)

@@ -6,7 +6,7 @@ ConstraintGroups couple (``groups``): they are placed before, and the instance s
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,7 +20,7 @@ from ....models.workload.node_resources import NodeResourcesOfDevices
 from ....models.workload.node_room import missing_resources, remaining_allocatable
 from ....models.workload.quota import QuotaQueue
 from ....models.workload.requests import Requests
-from ....models.workload.unit_classes import Gang, UnitShape
+from ....models.workload.unit_classes import Gang
 from ....models.workload.units import ClaimRef
 from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeContextBuilder
 from ....problem.requests import VisibleAttributes
@@ -53,13 +53,12 @@ from .shared_devices import SharedDevices, shared_devices
 from .units import (
     ColocatedUnits,
     SharedClaims,
-    SingleUnits,
     UnitClass,
     colocated_signature,
-    group_alone,
-    group_by_shared_claims,
     group_unit_classes,
+    group_units,
     omits_variants,
+    waiting_shapes,
 )
 from .weights import DeviceCapacities
 
@@ -295,10 +294,7 @@ class _PlanInstanceBuilder:
         for node in nodes:
             if not node.template and not node.is_in_use and node.nodes[0].metadata.name in going:
                 prices[node.index] = going[node.nodes[0].metadata.name]
-        running, queued = moves.homes if moves else {}, Counter[UnitShape]()
-        for one, places in unit_runs(request.queue):
-            waiting = [place for place in places if place not in running] if running else places
-            queued.update({one.shape: len(waiting)} if waiting else {})
+        running = moves.homes if moves else {}
         return ObjectiveBuilder(
             objective,
             roles,
@@ -307,7 +303,7 @@ class _PlanInstanceBuilder:
             prices,
             sum((price for name, price in going.items() if name in self._busy), Fraction(0)),
             request.budget,
-            queued,
+            waiting_shapes(request.queue, running),
             [request.queue[place].unit_set.shape for place in request.earlier.assigned],
             len(request.earlier.nodes - self._busy),
             target_roles,
@@ -351,12 +347,8 @@ class _PlanInstanceBuilder:
     def _units(self) -> tuple[list[UnitClass], Mapping[Gang, list[MemberAlternatives]]]:
         """Return the unit classes, and the members of gangs; all other units get roles one by one."""
         apart, quota = FRAGMENTATION not in self._request.objective, self._request.quota
-        queue, left, alone = self._request.queue, self._request.open_positions, dict[tuple[bytes, ...], SingleUnits]()
-        if quota is None and self._request.moves is None:
-            alone, left = group_alone(queue, left)
-        single, sets = group_by_shared_claims(queue, left)
-        # Of equal units the first stands for all.
-        single = sorted([*single, *(own[0] for own in alone.values())], key=lambda entry: entry.positions)
+        may_wait = quota is None and self._request.moves is None
+        alone, single, sets = group_units(self._request.queue, self._request.open_positions, may_wait=may_wait)
         # Units that are placed beside the plan have their claims with them.
         # What a claim takes of its node each of its pods pays in full (NAR-8).
         apart &= self._request.relaxed or not NodeResourcesOfDevices(self._cluster, self._request.session.gates).devices

@@ -9,7 +9,7 @@ all units there that name it, and one node at most has it (``SharedClaims``).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, product
@@ -137,19 +137,34 @@ def group_unit_classes(
     return found
 
 
-def group_alone(
-    queue: Sequence[QueuedUnit], left: Sequence[int]
-) -> tuple[dict[EntrySignature, SingleUnits], list[int]]:
-    """The units that are in no gang and share no claim, equal ones together by signature, and where the others are."""
-    alone: dict[EntrySignature, list[Sequence[int]]] = defaultdict(list)
+def group_units(
+    queue: Sequence[QueuedUnit], left: Sequence[int], *, may_wait: bool
+) -> tuple[dict[EntrySignature, SingleUnits], list[ColocatedUnits], list[list[ColocatedUnits]]]:
+    """Return equal units by signature, entries that stand alone, and the variants of each set that shares claims.
+
+    With ``may_wait`` entries of units in no gang that share no claim are made when they are looked at; of equal ones
+    the first is among the entries that stand alone.
+    """
+    runs: dict[EntrySignature, list[Sequence[int]]] = defaultdict(list)
     others: list[int] = []
     for one, places in unit_runs(queue, left):
-        if one.gang is None and all(claim.key is None or claim.allocated for claim in one.shape.claims):
-            alone[one.shape.signature,].append(places)
+        if may_wait and one.gang is None and all(claim.key is None or claim.allocated for claim in one.shape.claims):
+            runs[one.shape.signature,].append(places)
         else:
             others += places
-    joined = ((key, own[0] if len(own) == 1 else list(chain.from_iterable(own))) for key, own in alone.items())
-    return {key: SingleUnits(queue, places) for key, places in joined}, others
+    joined = ((key, own[0] if len(own) == 1 else list(chain.from_iterable(own))) for key, own in runs.items())
+    alone = {key: SingleUnits(queue, places) for key, places in joined}
+    single, sets = group_by_shared_claims(queue, others)
+    return alone, sorted([*single, *(own[0] for own in alone.values())], key=lambda entry: entry.positions), sets
+
+
+def waiting_shapes(queue: Sequence[QueuedUnit], running: Collection[int]) -> Counter[UnitShape]:
+    """The shapes of the units of a queue but for those at some places, with numbers."""
+    found: Counter[UnitShape] = Counter()
+    for one, places in unit_runs(queue):
+        waiting = [place for place in places if place not in running] if running else places
+        found.update({one.shape: len(waiting)} if waiting else {})
+    return found
 
 
 def colocated_signature(entry: ColocatedUnits) -> EntrySignature:

@@ -527,6 +527,9 @@ def test_units_without_a_node_are_compared_as_runs(monkeypatch):
     units, cluster = many(1000)
     placed = [unit.replica for unit in units if unit.node]
     assert len(units.parts) <= 2 * len(placed) + 2
+    told = [(one.unit.name, one.node, one.reasons) for one in units]
+    assert [(one.unit.name, one.node, one.reasons) for one in map(units.__getitem__, range(len(units)))] == told
+    assert all(node is not None or reasons for _, node, reasons in told)
     compared = []
     take = _RequestedUnits.take
     monkeypatch.setattr(_RequestedUnits, "take", lambda self, unit: compared.append(unit) or take(self, unit))
