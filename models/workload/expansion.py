@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 class UnitRanges(Sequence[QueuedUnit]):
-    """The units of sets, in order. A unit is made when it is looked at, and kept if its place was asked for."""
+    """The units of sets, in order. A unit is made when its place is asked for, and kept."""
 
     def __init__(self, maker: UnitMaker, sets: Sequence[UnitSet]) -> None:
         self._maker, self._sets = maker, sets
@@ -73,19 +73,10 @@ class UnitRanges(Sequence[QueuedUnit]):
         kept = self._kept.get(place)
         if kept is None:
             place = range(len(self))[place]
-            kept = self._kept[place] = self.unkept(place)
+            index = bisect_right(self._ends, place)
+            kept = self.unit(self._sets[index], self._sets[index].numbers[place - self._ends[index]])
+            self._kept[place] = kept
         return kept
-
-    def __iter__(self) -> Iterator[QueuedUnit]:
-        return map(self.unkept, range(len(self)))
-
-    def unkept(self, place: int) -> QueuedUnit:
-        """The unit at a place, which is made again if nobody asked for it by its place."""
-        kept = self._kept.get(place)
-        if kept is not None:
-            return kept
-        index = bisect_right(self._ends, place)
-        return self.unit(self._sets[index], self._sets[index].numbers[place - self._ends[index]])
 
     def unit(self, planned: UnitSet, number: int) -> QueuedUnit:
         """The unit of a set under a number, made for this call."""

@@ -143,14 +143,14 @@ def replicas(number):
     return expand_units(built, read_queue(built))
 
 
-def test_a_unit_of_a_range_is_made_when_it_is_looked_at_and_kept_by_its_place():
+def test_a_unit_of_a_range_is_made_when_its_place_is_asked_for_and_kept():
     queue = replicas(1000)
     assert isinstance(queue, UnitRanges)
     assert (len(queue), queue[7].unit.name, queue[-1].unit.name) == (1000, "web-7", "web-999")
     assert queue[7] is queue[7]
     assert list(queue)[7] is queue[7]
-    assert queue.unkept(8).unit is not queue.unkept(8).unit
-    assert queue.unkept(8).unit.pod == queue[8].unit.pod
+    assert queue.unit(queue[8].unit_set, 8).unit is not queue[8].unit
+    assert queue.unit(queue[8].unit_set, 8).unit.pod == queue[8].unit.pod
     assert [one.number for one in queue[3:6]] == [3, 4, 5]
     with pytest.raises(IndexError):
         queue[1000]
