@@ -106,7 +106,7 @@ class UnplacedUnits(UnplacedRun[PlannedUnitOutcome]):
         self.unit_set, self.numbers = unit_set, numbers
         self._queue, self._first, self._why = queue, first, why
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int) -> PlannedUnitOutcome:
         queue, number, place = self._queue, self.numbers[index], self._first + index
         planned = queue.unit(self.unit_set, number) if isinstance(queue, UnitRanges) else queue[place]
         return PlannedUnitOutcome.of(planned, None, self._why.of(place, planned), ())
