@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import structs
 
@@ -117,14 +117,23 @@ def expand_units(
     return [QueuedUnit(one, number, units if apart else units.unit(one, number)) for one, number in listed_units]
 
 
-class UnplacedRun(Sequence[T]):
-    """Units of one set that follow one another in a plan and have no node; each is made of its number in the set."""
+class UnplacedRun(Generic[T]):
+    """Units of one set that follow one another in a plan and have no node; each is made of its number in the set.
+
+    It is no ``Sequence``: whether something is one takes five times as long to tell.
+    """
 
     unit_set: UnitSet
     numbers: Sequence[int]
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def __getitem__(self, index: int) -> T:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self.__getitem__, range(len(self)))
 
 
 def unit_parts(units: Sequence[T]) -> Sequence[T | UnplacedRun[T]]:

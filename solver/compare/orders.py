@@ -24,7 +24,7 @@ from ...models.kubernetes.claims import DeviceRequest, ResourceClaim, ResourceCl
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.kubernetes.slices import Device, ResourceSlice
-from ..verification.equal_claims import is_plain
+from ..verification.equal_devices import is_plain
 
 OrderKind: TypeAlias = Literal["devices", "slices", "alternatives"]
 ORDER_KINDS: tuple[OrderKind, ...] = ("devices", "slices", "alternatives")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from itertools import accumulate, chain
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ParamSpec
 
 from msgspec.structs import replace as replace_fields
 
@@ -18,7 +17,6 @@ from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import ProofKind, Reason
@@ -37,8 +35,7 @@ from ...models.results.plan import (
 )
 from ...models.workload.expansion import QueuedUnit, UnitRanges, UnplacedRun, single_units, unit_parts, unit_runs
 from ...models.workload.gangs import covered_amounts
-from ...models.workload.queue import GroupSelection
-from ...models.workload.quota import Admissions, QuotaProblem
+from ...models.workload.quota import Admissions
 from ...models.workload.running import RunningPod
 from ...models.workload.unit_classes import OwnerKind, UnitSet
 from ...models.workload.units import ClaimRef, Unit
@@ -46,8 +43,8 @@ from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
 from ..engines.outcome import claim_answers
 from ..verification.payments import cannot_be_better
-from ..verification.plan_replay import PlanReplay
 from ..verification.plans import plan_violations
+from ..verification.verify import Violation
 
 OPTIMAL = "Optimal"
 FEASIBLE = "Feasible"
@@ -106,7 +103,7 @@ class UnplacedUnits(UnplacedRun[PlannedUnitOutcome]):
         self.unit_set, self.numbers = unit_set, numbers
         self._queue, self._first, self._why = queue, first, why
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int) -> PlannedUnitOutcome:
         queue, number, place = self._queue, self.numbers[index], self._first + range(len(self))[index]
         planned = queue.unit(self.unit_set, number) if isinstance(queue, UnitRanges) else queue[place]
         return PlannedUnitOutcome.of(planned, None, self._why.of(place, planned), ())
@@ -378,47 +375,21 @@ def _held_devices(cluster: Cluster, made: Iterable[AllocationResult]) -> Mapping
     return found
 
 
-def check_plan(
-    cluster: Cluster,
-    units: Sequence[PlannedUnitOutcome],
-    gates: FeatureGates,
-    cel_errors: str,
-    *,
-    order: Sequence[int] | None = None,
-    namespace: str | None = None,
-    selector: str = "",
-    given: Sequence[CallerConstraint] = (),
-    natural_gangs: bool = False,
-    group: GroupSelection | None = None,
-    replay: bool = True,
-    quota: QuotaProblem | None = None,
-    admissions: Admissions | None = None,
-    stages: Sequence[PlanStage] = (),
-    moved: Collection[ObjectKey] = (),
-    deadline: float | None = None,
-    queue_deadline: float | None = None,
-    begun: PlanReplay | None = None,
-) -> None:
-    """Check a plan as a whole, see ``plan_violations``, whose timeouts it raises. Raises ``VerificationError``."""
-    check = partial(plan_violations, cluster, units, gates, cel_errors=cel_errors, order=order)
-    with gc_paused():
-        violations = check(
-            namespace=namespace,
-            selector=selector,
-            caller_constraints=given,
-            natural_gangs=natural_gangs,
-            group=group,
-            replay=replay,
-            quota=quota,
-            admissions=admissions,
-            stages=stages,
-            moved=moved,
-            deadline=deadline,
-            queue_deadline=queue_deadline,
-            begun=begun,
-        )
-    if violations:
-        raise VerificationError(violations)
+P = ParamSpec("P")
+
+
+def _raising(find: Callable[P, list[Violation]]) -> Callable[P, None]:
+    @gc_paused()
+    def check(*given: P.args, **named: P.kwargs) -> None:
+        violations = find(*given, **named)
+        if violations:
+            raise VerificationError(violations)
+
+    return check
+
+
+check_plan = _raising(plan_violations)
+"""Check a plan as a whole, see ``plan_violations``, whose timeouts it raises. Raises ``VerificationError``."""
 
 
 def planned_units(found: PlanOutcome) -> tuple[PlannedUnit, ...]:

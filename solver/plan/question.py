@@ -113,7 +113,7 @@ class PlanQuestion:
             cel_errors=self.policy,
             namespace=self.namespace,
             selector=self.selector,
-            given=self.given,
+            caller_constraints=self.given,
             natural_gangs=self.natural_gangs,
             group=self.group,
             quota=self.quota,

@@ -24,14 +24,13 @@ from ...models.kubernetes.claims import (
     RequestSpec,
     ResourceClaim,
 )
-from ...models.kubernetes.core import Node, NodeSelector, Pod
+from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.kubernetes.workloads import PodGroup
 from .constraints import ConstraintRules, covers
 from .devices import ClaimContext, ResultDevice, ResultDeviceRules, VerificationContext
-from .equal_claims import ClaimClass, EqualClaims
-from .published import Finding, PoolView, PublishedDevice, published_devices, reaches
+from .published import Finding, PoolView, PublishedDevice, published_devices
 from .requests import (
     ClaimReading,
     ClaimReadings,
@@ -57,9 +56,6 @@ class ClaimRules:
         self._taking = ResultDeviceRules(context)
         self._entries = EntryRules(context)
         self._views: dict[tuple[str, str, str], PoolView | None] = {}
-        self._equal = EqualClaims(context.classes, sharing=context.gates.consumable_capacity)
-        # The latest node, and what the node selector of an allocation to its own devices is.
-        self._selector: tuple[Node | None, NodeSelector | None] = None, None
 
     def findings(
         self,
@@ -74,80 +70,6 @@ class ClaimRules:
         """
         results = allocation.devices.results or ()
         reading = self._readings.of(claim)
-        alike = None if costs is not None else self._class_of(claim, reading, results, context)
-        if alike is None:
-            yield from self._all_findings(claim, reading, allocation, context, costs)
-            return
-        members, own_class = alike
-        if self._equal.is_faultless(own_class) and self._is_in_place(reading, members, allocation, context):
-            for member in members:
-                context.usage.take(member, context.number, shared=False)
-            return
-        told = list(self._all_findings(claim, reading, allocation, context, costs))
-        if not told:
-            self._equal.add_faultless(own_class)
-        yield from told
-
-    def _class_of(
-        self,
-        claim: ResourceClaim,
-        reading: ClaimReading,
-        results: Sequence[DeviceRequestAllocationResult],
-        context: ClaimContext,
-    ) -> tuple[Sequence[PublishedDevice], ClaimClass] | None:
-        """The devices of an allocation, and the class of the claim; None where one is not there or nothing is known."""
-        if self._caller_constraints:
-            return None
-        entries: list[PublishedDevice] = []
-        view: PoolView | None = None
-        for result in results:
-            if view is None or result.pool != view.id[1] or result.driver != view.id[0]:
-                view = self._view(result, context.node)
-            entry = view.devices.get(result.device) if view is not None and view.trouble is None else None
-            if entry is None:
-                return None
-            entries.append(entry)
-        found = self._equal.class_of(claim, reading, results, entries)
-        return None if found is None else (entries, found)
-
-    def _is_in_place(
-        self,
-        reading: ClaimReading,
-        entries: Sequence[PublishedDevice],
-        allocation: AllocationResult,
-        context: ClaimContext,
-    ) -> bool:
-        """Whether devices that a faultless class may have are free, for this node, and recorded as they should be."""
-        node, found = context.node, allocation.node_selector
-        used = tuple([result.request for result in allocation.devices.results or ()])
-        if len(entries) > 1 and len({entry.id for entry in entries}) < len(entries):
-            return False
-        if not self._taking.are_free(entries, context):
-            return False
-        if any(config_findings(reading.answer(used).configs, allocation)):
-            return False
-        name = node.metadata.name
-        if any(entry.place.node_name != name for entry in entries):
-            there = all(reaches(entry.place, node) for entry in entries)
-            return there and not any(node_selector_findings(entries, node, found, self._context.gates))
-        # Of devices of one node it is the same.
-        latest, selector = self._selector
-        if latest is not node or (selector is not found and selector != found):
-            if any(node_selector_findings(entries, node, found, self._context.gates)):
-                return False
-            self._selector = node, found
-        return True
-
-    def _all_findings(
-        self,
-        claim: ResourceClaim,
-        reading: ClaimReading,
-        allocation: AllocationResult,
-        context: ClaimContext,
-        costs: Sequence[int] | None,
-    ) -> Iterator[Finding]:
-        """Judge a claim by every rule."""
-        results = allocation.devices.results or ()
         answer = reading.answer(tuple([result.request for result in results]))
         yield from reading.unsupported
         yield from answer.misshapen

@@ -27,7 +27,7 @@ from ...models.kubernetes.slices import (
     DeviceCapacity,
     DeviceCounterConsumption,
 )
-from .equal_claims import EqualDevices
+from .equal_devices import EqualDevices
 from .published import CounterKey, Finding, Inventory, PoolView, PublishedDevice, PublishedGeneration, nano, reaches
 from .requests import copied_field_findings, has_copied_fields, is_admin
 from .state import HeldDevices, UnitUsage, VerifierExpressions
@@ -201,21 +201,6 @@ class ResultDeviceRules:
         if self._context.held_devices.dedicates(device.entry.id):
             return Finding("DEV-1", "the device is in use")
         return Finding("DEV-1", "the device is taken twice") if takers else None
-
-    def are_free(self, entries: Sequence[PublishedDevice], context: ClaimContext) -> bool:
-        """Whether devices that cannot be shared are surely left for a unit (DEV-1, DEV-8); False says nothing."""
-        usage, holds = context.usage, self._context.held_devices.holds
-        for entry in entries:
-            if entry.id in usage.picked or entry.id in usage.shared or holds(entry.id):
-                return False
-        drawing = [entry for entry in entries if entry.device.consumes_counters] if self._partitioning else ()
-        if not drawing:
-            return True
-        views = (self._context.inventory.view(entry.pool_id, context.node) for entry in drawing)
-        # What one of them draws counts for the next.
-        return len(drawing) < 2 and not any(
-            view is None or any(self._counters(entry, view, usage)) for entry, view in zip(drawing, views, strict=True)
-        )
 
     def _counters(self, entry: PublishedDevice, view: PoolView, usage: UnitUsage) -> Iterator[Finding]:
         """DEV-8; another share of a device is free (CTR-3, GRP-4)."""

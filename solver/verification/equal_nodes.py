@@ -18,7 +18,7 @@ from ...models.kubernetes.core import Node, NodeSelector
 from ...models.kubernetes.extensions import CONSTRAINTS_ANNOTATION
 from ...models.kubernetes.meta import PoolId
 from .devices import VerificationContext
-from .equal_claims import equal_to_claims, is_plain_result
+from .equal_devices import equal_to_claims, is_plain_result
 from .nodes import is_extended_claim
 from .offers import NodeOffers
 from .published import PoolView, PublishedDevice

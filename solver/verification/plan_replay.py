@@ -25,6 +25,7 @@ from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import ClaimRef, Unit
+from .nodes import room_findings
 from .verify import Placement, Replay, VerificationTimeoutError, Violation, verify
 
 if TYPE_CHECKING:
@@ -243,11 +244,13 @@ class PlanVerifier:
             sequences.read(node)
         there.send_bytes(b"all is read")
         deadline, placed = _decode(there.recv_bytes())
-        placements = (one.on(cluster, queue.unit(one)) for one in placed)
+        placements = [one.on(cluster, queue.unit(one)) for one in placed]
         try:
-            return replay.violations(placements, deadline), None
+            found = replay.violations(placements, deadline)
         except VerificationTimeoutError as error:
             return [], error.verified
+        rooms = room_findings(cluster, gates, ((one.node.metadata.name, one.pod) for one in placements))
+        return found + [Violation(one.rule, "", one.message) for one in rooms], None
 
 
 class _OwnedUnits:
@@ -295,13 +298,22 @@ class PlanReplay:
         is_sent = verifier is not None and verifier.send(self._units, deadline)
         self._verifier = verifier if is_sent else None
 
+    @property
+    def has_rooms(self) -> bool:
+        """Whether the result is that of another process, which judges rooms of nodes as well (PLAN-ROOM)."""
+        return self._verifier is not None
+
     def result(self) -> list[Violation]:
-        """Return what is wrong with the placements; raises as ``verify`` does."""
+        """Return what is wrong with the placements; raises as ``verify`` does.
+
+        What another process finds to be wrong is found again here.
+        """
         told = self._verifier.verdict() if self._verifier else None
-        if told is not None and not told[0]:
-            if told[1] is not None:
-                raise VerificationTimeoutError(told[1])
+        if told == ([], None):
             return []
+        self._verifier = None
+        if told is not None and told[1] is not None:
+            raise VerificationTimeoutError(told[1])
         cluster, gates, cel_errors, caller_constraints = self._about
         try:
             return verify(

@@ -43,8 +43,8 @@ def plan_violations(
     cluster: Cluster,
     units: Sequence[PlacedUnit],
     gates: FeatureGates,
-    *,
     cel_errors: str = "strict",
+    *,
     order: Sequence[int] | None = None,
     namespace: str | None = None,
     selector: str = "",
@@ -125,13 +125,19 @@ def plan_violations(
     ]
     found += value_findings(cluster, gates, placed, stages)
     found += _preference_findings(cluster, units, stages)
-    told = [Violation(finding.rule, "", finding.message) for finding in found]
+    wrong: list[Violation] = []
+    late: VerificationTimeoutError | None = None
     try:
-        return told + (replayed.result() if replay and replayed.has_work else [])
-    except VerificationTimeoutError:
-        if told:
-            return told
-        raise
+        wrong = replayed.result() if replay and replayed.has_work else []
+    except VerificationTimeoutError as error:
+        late = error
+    if not replayed.has_rooms:
+        pairs = ((unit.node, unit.unit.pod) for unit, _ in queue.known if unit.node is not None)
+        found += room_findings(cluster, gates, pairs)
+    told = [*(Violation(finding.rule, "", finding.message) for finding in found), *wrong]
+    if late is not None and not told:
+        raise late
+    return told
 
 
 def _plan_findings(
@@ -145,9 +151,6 @@ def _plan_findings(
     there = [(number, unit) for number, unit in single_units(units) if unit.node is not None]
     if order is not None and sorted(order) != [number for number, _ in there]:
         yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
-    yield from room_findings(
-        cluster, gates, ((unit.node, unit.unit.pod) for unit, _ in queue.known if unit.node is not None)
-    )
     placed = (unit.unit.pod for _, unit in there)
     if have_pod_rules(cluster, (pod for pod in placed if pod is not None)):
         yield from pod_rule_findings(cluster, list(_placed_pods(cluster, units, order)))

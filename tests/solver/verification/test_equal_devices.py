@@ -9,7 +9,7 @@ from drasat.cel.devices import prepare_device
 from drasat.cel.selector import Selector
 from drasat.models.formats.decode import Model
 from drasat.models.kubernetes.slices import DeviceAttribute, ResourceSlice
-from drasat.solver.verification.equal_claims import EqualDevices, attributes_read
+from drasat.solver.verification.equal_devices import EqualDevices, attributes_read
 from drasat.solver.verification.published import PublishedDevice
 
 MODEL = 'device.attributes["d.x"].model'

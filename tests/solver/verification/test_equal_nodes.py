@@ -1,6 +1,6 @@
-"""Claims of a class in which one was judged are judged by what is their own: nearly equal ones are told apart.
+"""Placements on nodes of a class, of which one was judged: what is nearly equal is told apart.
 
-The same goes for placements on nodes of a class.
+Each test is about placements that are judged one by one, too.
 """
 
 from importlib import import_module
@@ -32,9 +32,9 @@ from drasat.solver.verification.payments import SharedPrices
 from drasat.solver.verification.verify import Replay
 
 
-@pytest.fixture(autouse=True, params=[10**6, 0], ids=["claims", "nodes"])
-def judged_by_classes(request, monkeypatch):
-    """Of claims alone, or of nodes, too: that is worth it for many placements, and here for few."""
+@pytest.fixture(autouse=True, params=[10**6, 0], ids=["one by one", "by classes"])
+def how_nodes_are_judged(request, monkeypatch):
+    """Classes are worth it for many placements, and here they are told for few."""
     monkeypatch.setattr(import_module("drasat.solver.verification.verify"), "_FEW_PLACEMENTS", request.param)
 
 
@@ -189,7 +189,7 @@ def elsewhere(scene):
         way("a slice of another node", elsewhere, "POOL-1"),
     ],
 )
-def test_a_claim_that_is_nearly_equal_to_faultless_ones_is_told_apart(edit, rules):
+def test_a_node_that_is_nearly_equal_to_faultless_ones_is_told_apart(edit, rules):
     assert twins().rules() == set()
     scene = twins()
     edit(scene)

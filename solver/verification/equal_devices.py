@@ -1,16 +1,10 @@
-"""Devices and allocated claims that the rules cannot tell apart: what is found of one of them goes for all.
+"""Devices that the rules cannot tell apart: what is found of one of them goes for all.
 
 Published devices differ in names and serial numbers, which hardly any selector reads. What a selector reads is taken
 from its text, and only where the text leaves no doubt: all that it says of ``device`` are its driver, whether it may be
 shared, and single attributes and capacities with constant names. Every other selector is asked about each device. An
 attribute that is not read counts nevertheless, unless it is a plain number, text or truth value: others may be
 unreadable, which fails every expression (CEL-3).
-
-The rules of one claim read its spec, fields of results, and of devices what selectors, constraints and sizes read. Two
-claims that agree in all of this get the same findings, but for rules about what is in use and where devices are. A
-claim of a class in which one was judged and found faultless is judged by those rules alone. A claim is in no class, and
-judged by all rules, where the text of its spec does not tell what is read of devices, or where what a rule says depends
-on more: requests for all devices, admin access, shared devices, derived attributes.
 """
 
 from __future__ import annotations
@@ -22,10 +16,9 @@ from typing import TypeAlias
 import msgspec
 
 from ...models.kubernetes.claims import DeviceClass, DeviceRequestAllocationResult, RequestSpec, ResourceClaim
-from ...models.kubernetes.extensions import CONSTRAINTS_ANNOTATION
 from ...models.kubernetes.slices import Device, DeviceAttribute
 from .published import PublishedDevice
-from .requests import ClaimReading, all_requested, is_admin
+from .requests import all_requested, is_admin
 
 # A name with an opening bracket behind it is a function. Domains have no character that could end a text.
 _READ = re.compile(
@@ -92,70 +85,6 @@ def is_plain(value: DeviceAttribute) -> bool:
 def _seen_content(device: Device, values: Sequence[DeviceAttribute]) -> bytes:
     """Written down, amounts of different spelling differ."""
     return _encode((values, device.capacity, device.allow_multiple_allocations, device.binding_conditions))
-
-
-ClaimClass: TypeAlias = tuple[Hashable, ...]
-"""Equal for claims of one reading that differ in names of devices, pools and nodes alone."""
-
-
-class EqualClaims:
-    """Tells the classes of claims, and keeps those in which a claim was found to be faultless."""
-
-    def __init__(self, classes: Mapping[str, DeviceClass], *, sharing: bool) -> None:
-        self._classes = classes
-        self._sharing = sharing
-        # By the identity of a reading, which is kept with it.
-        self._devices: dict[int, tuple[ClaimReading, EqualDevices | None]] = {}
-        self._kinds: dict[Hashable, int] = {}
-        self._faultless: set[ClaimClass] = set()
-
-    def class_of(
-        self,
-        claim: ResourceClaim,
-        reading: ClaimReading,
-        results: Sequence[DeviceRequestAllocationResult],
-        entries: Sequence[PublishedDevice],
-    ) -> ClaimClass | None:
-        """The class of a claim whose results name these published devices; None where nothing is known."""
-        annotations = claim.metadata.annotations
-        if annotations and CONSTRAINTS_ANNOTATION in annotations:
-            return None
-        known = self._devices.get(id(reading))
-        if known is None:
-            equal = None if reading.for_all else equal_to_claims([claim], self._classes)
-            known = self._devices[id(reading)] = reading, equal
-        equal = known[1]
-        if equal is None:
-            return None
-        found: list[Hashable] = [id(reading)]
-        for result, entry in zip(results, entries, strict=True):
-            kind = self._kind(entry, equal) if is_plain_result(result) else None
-            if kind is None:
-                return None
-            found.append(result.request)
-            found.append(kind)
-        return tuple(found)
-
-    def _kind(self, entry: PublishedDevice, equal: EqualDevices) -> int | None:
-        """A number for all that rules of one claim read of a device, its place and what is in use apart."""
-        device = entry.device
-        if entry.slice.spec.skip_node_operations or (self._sharing and device.allow_multiple_allocations):
-            return None
-        key: Hashable = equal.key(entry)
-        if key is None:
-            return None
-        if device.taints or device.binding_failure_conditions or device.consumes_counters:
-            more = _encode((device.taints, device.binding_failure_conditions))
-            key = key, more, bool(device.consumes_counters)
-        return self._kinds.setdefault(key, len(self._kinds))
-
-    def is_faultless(self, claims: ClaimClass) -> bool:
-        """Whether a claim of the class was found to be faultless."""
-        return claims in self._faultless
-
-    def add_faultless(self, claims: ClaimClass) -> None:
-        """Say that a claim of the class breaks no rule."""
-        self._faultless.add(claims)
 
 
 def equal_to_claims(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> EqualDevices | None:
