@@ -141,6 +141,9 @@ class PlannedUnits(Sequence[PlannedUnitOutcome]):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
     def __iter__(self) -> Iterator[PlannedUnitOutcome]:
         return chain.from_iterable(one if isinstance(one, UnplacedUnits) else (one,) for one in self.parts)
 
