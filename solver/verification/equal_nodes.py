@@ -9,7 +9,7 @@ known by their positions, claims by their specs.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,9 +23,6 @@ from .nodes import is_extended_claim
 from .offers import NodeOffers
 from .published import PoolView, PublishedDevice
 from .requests import ClaimReadings, node_selector_findings
-
-if TYPE_CHECKING:
-    from .verify import Placement
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -121,18 +118,23 @@ class FaultlessSequences:
         own = self._nodes[name] = None if found is None else _OwnPools(node, pools)
         return own
 
-    def step(self, placement: Placement) -> PlacementStep | None:
-        """What a placement is on its node; None where not all is known. The node has no sequence until it follows."""
-        own = self.read(placement.node)
-        name = placement.node.metadata.name
+    def step(
+        self, node: Node, claims: Sequence[tuple[ResourceClaim, AllocationResult]], *, has_costs: bool = False
+    ) -> PlacementStep | None:
+        """What the placement of some claims is on their node; None where not all is known, as with costs of entries.
+
+        The node has no sequence until the placement follows what is there, or is added.
+        """
+        own = self.read(node)
+        name = node.metadata.name
         before, self._ends[name] = self._ends[name], None
-        if own is None or before is None:
+        if own is None or before is None or has_costs:
             return None
         placed: list[Hashable] = []
-        for claim, allocation in placement.claims:
+        for claim, allocation in claims:
             reading = id(self._readings.of(claim))
             placed.append(reading)
-            if reading not in self._known or placement.costs or is_extended_claim(claim):
+            if reading not in self._known or is_extended_claim(claim):
                 return None
             if not self._place(allocation, own, placed):
                 return None

@@ -251,13 +251,14 @@ class Replay:
         for claim, _ in placement.claims:
             if self.allocation(key_of(claim.metadata)) is not None:
                 yield Violation("SCHED-2", "/".join(key_of(claim.metadata)), "the claim is allocated already")
-        step = self._sequences.step(placement) if self._sequences else None
-        if step is None or self._sequences is None:
+        known, node = self._sequences, placement.node
+        step = known.step(node, placement.claims, has_costs=bool(placement.costs)) if known else None
+        if step is None or known is None:
             yield from self._claim_violations(placement)
-        elif not self._sequences.follows(step):
+        elif not known.follows(step):
             found = list(self._claim_violations(placement))
             if not found:
-                self._sequences.add(step)
+                known.add(step)
             yield from found
         self._hold(placement)
 
