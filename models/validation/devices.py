@@ -106,26 +106,19 @@ def are_plain(published: Sequence[Mapping[str, DeviceAttribute | DeviceCapacity]
 
 def _is_plain(value: DeviceAttribute | DeviceCapacity) -> bool:
     """Whether it is a scalar, or an amount without a policy, that breaks no rule."""
-    if value in _PLAIN_VALUES:
-        return True
     if isinstance(value, DeviceAttribute):
-        plain = _values_fit(astuple(value))
+        number, flag, text, version, *_ = values = astuple(value)
+        if values.count(None) != _UNSET:
+            plain = False
+        elif text is not None:
+            plain = (len(text) if text.isascii() else byte_length(text)) <= ATTRIBUTE_VALUE_MAX
+        else:
+            plain = _version_fits(version) if version is not None else number is not None or flag is not None
     else:
         plain = value.request_policy is None and parse_nano(value.value) is not None
     if plain and len(_PLAIN_VALUES) < _PLAIN_MAX:
         _PLAIN_VALUES.add(value)
     return plain
-
-
-def _values_fit(values: tuple[Any, ...]) -> bool:
-    if values.count(None) != _UNSET:
-        return False
-    number, flag, text, version = values[:4]
-    if text is not None:
-        return byte_length(text) <= ATTRIBUTE_VALUE_MAX
-    if version is not None:
-        return _version_fits(version)
-    return number is not None or flag is not None
 
 
 def has_list(attributes: Attributes | None) -> bool:
@@ -161,7 +154,7 @@ def check_attributes(findings: Findings, path: Path, attributes: Attributes, dri
     check_names(findings, path, tuple(attributes), driver)
     lists = []
     for name, attribute in attributes.items():
-        if not _is_plain(attribute):
+        if attribute not in _PLAIN_VALUES and not _is_plain(attribute):
             check_attribute(findings, (*path, MapKey(name)), attribute)
             lists += _list_values(attribute)
     total = len(attributes) + sum(map(len, lists)) - len(lists)
