@@ -75,17 +75,12 @@ class JsonItems:
         self._shortcut = shortcut
 
     def __iter__(self) -> Iterator[Any]:
-        offset, known = self._offset, 0
-        for number, raw in enumerate(self._parts):
+        offset = self._offset
+        for raw in self._parts:
             part = bytes(raw)
-            value = read_json(part, 0, part, self._shortcut)
-            if isinstance(value, Unreadable):
-                # Places are looked for only where something is wrong.
-                for before in self._parts[known:number]:
-                    offset = _next_value(self._whole, offset) + len(memoryview(before))
-                known = number
-                value = read_json(self._whole, _next_value(self._whole, offset), part)
-            yield value
+            offset = _next_value(self._whole, offset)
+            yield read_json(self._whole, offset, part, self._shortcut)
+            offset += len(part)
 
 
 def _next_value(whole: bytes, offset: int) -> int:

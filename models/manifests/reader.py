@@ -12,9 +12,10 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
+from msgspec import structs
 
 from ..formats.decode import DecodeProblem, to_builtins, to_object, unknown_fields
 from ..formats.errors import InputProblem, Severity, Source, Unreadable, child_path
@@ -42,6 +43,8 @@ from .kueue import configuration_in, to_v1beta2
 from .sources import Input, InputSource, open_sources
 
 _LIST_KIND = "List"
+_API_VERSIONS = {known.model: known.api_versions() for known in KINDS.values()}
+_OWN_KINDS = extensions.ConstraintGroup, extensions.DeviceTopology, NodeTemplate
 # To the version that the models have, by API group.
 _CONVERSIONS = {RESOURCE_GROUP: to_v1, KUEUE_GROUP: to_v1beta2, CONFIGURATION_GROUP: to_v1beta2}
 
@@ -123,17 +126,6 @@ def _read_good_slice(text: bytes) -> _SliceText | None:
     return None if dropped or not read.metadata.name else read
 
 
-class _Unchecked(NamedTuple):
-    """An object whose fields have not been compared with the published ones, and the place of what is unknown."""
-
-    place: int
-    known: Kind
-    api_version: str
-    read: ApiObject | None
-    mapping: dict[str, Any]
-    source: Source
-
-
 class _Reader:
     """Collects manifests and problems over all inputs."""
 
@@ -142,10 +134,11 @@ class _Reader:
         self.problems: list[InputProblem] = []
         self._unknown: Severity = unknown
         self._unknown_left = _MOST_UNKNOWN
-        self._unchecked: list[_Unchecked] = []
+        # What is not compared with the published fields yet, and how many problems there were before.
+        self._unchecked: list[tuple[int, Kind, Manifest]] = []
         self._repeats = 0
         self._first: dict[tuple[type, str, str], Manifest] = {}
-        self._shared = ValueInterner()
+        self._shared: dict[Any, Any] = {}
         self._names = GeneratedNames()
 
     def read(self, read: Input) -> None:
@@ -183,7 +176,7 @@ class _Reader:
         elif isinstance(document, _SliceText):
             metadata = msgspec.convert(document.metadata, ObjectMeta, from_attributes=True)
             read = ResourceSlice(metadata=metadata, spec=document.spec)
-            self._shared.share(read)
+            _share_values(read, self._shared)
             self._keep(Manifest("ResourceSlice", document.api_version, read, None, source))
         elif not isinstance(document, dict):
             self._refuse(source, "", f"must be an object, not {_TYPE_WORDS.get(type(document), 'a single value')}")
@@ -215,7 +208,8 @@ class _Reader:
     def _object(self, kind: str, api_version: str, mapping: dict[str, Any], source: Source) -> None:
         # The same few texts on all objects: one of each is less memory, and quick to compare.
         kind, api_version = sys.intern(kind), sys.intern(api_version)
-        known, is_read = _find_kind(kind, api_version)
+        known = KINDS.get(GroupKind(group_of(api_version), kind))
+        is_read = known is not None and api_version in _API_VERSIONS[known.model]
         if kind == "ConfigMap" and (configuration := configuration_in(mapping)) is not None:
             self._configuration(configuration, kind, api_version, mapping, source)
         elif known is None or (known.is_custom and not is_read):
@@ -264,36 +258,33 @@ class _Reader:
             self._refuse(source, field, message, kind, _manifest_name(mapping))
         if read is not None:
             read = read if isinstance(read, ResourceSlice) else with_defaults(read, version)
-            raw = None if isinstance(read, ResourceSlice) else mapping
-            if not self._keep(Manifest(kind, api_version, read, raw, source)):
-                return
-        self._unchecked.append(_Unchecked(len(self.problems), known, api_version, read, mapping, source))
-        if len(self._unchecked) == _CHECKED_TOGETHER:
-            self.report_unknown_fields()
+        whole = Manifest(kind, api_version, read, mapping, source)
+        kept = structs.replace(whole, raw=None) if isinstance(read, ResourceSlice) else whole
+        if read is None or self._keep(kept):
+            self._unchecked.append((len(self.problems), known, whole))
+            if len(self._unchecked) == _CHECKED_TOGETHER:
+                self.report_unknown_fields()
 
     def report_unknown_fields(self) -> None:
         """Compare the fields of what was read last, objects of one kind together, and report unknown ones in order."""
         unchecked, self._unchecked = self._unchecked, []
-        alike: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-        for one in unchecked:
-            alike[one.known.name, one.api_version].append(one.mapping)
+        alike: dict[tuple[str, str], list[Any]] = defaultdict(list)
+        for _, _, one in unchecked:
+            alike[one.kind, one.api_version].append(one.raw)
         good = {key for key, mappings in alike.items() if has_known_fields_only(*key, mappings)}
-        start = unchecked[0].place if unchecked else 0
+        start = unchecked[0][0] if unchecked else 0
         others, done = self.problems[start:], 0
         del self.problems[start:]
-        for one in unchecked:
-            self.problems += others[done : (done := one.place - start)]
-            for unknown in self._unknown_fields(one, (one.known.name, one.api_version) in good):
-                self._report_unknown(unknown, one)
+        for place, known, one in unchecked:
+            self.problems += others[done : (done := place - start)]
+            if (one.kind, one.api_version) not in good and self._unknown_left > 0:
+                for unknown in unknown_fields_of(one.kind, one.api_version, one.raw or {}):
+                    self._report_unknown(unknown, one)
+            for path, part in parts_of(one.object) if known.is_custom else ():
+                if isinstance(part, PodTemplateSpec):
+                    for unknown in unknown_fields_of_template(raw_part(one.raw, path), _path_text(path)):
+                        self._report_unknown(unknown, one)
         self.problems += others[done:]
-
-    def _unknown_fields(self, one: _Unchecked, good: bool) -> Iterator[UnknownField]:
-        """Yield the unknown fields of an object, and those in its templates of pods if its kind has others."""
-        if not good and self._unknown_left > 0:
-            yield from unknown_fields_of(one.known.name, one.api_version, one.mapping)
-        for path, part in parts_of(one.read) if one.known.is_custom else ():
-            if isinstance(part, PodTemplateSpec):
-                yield from unknown_fields_of_template(raw_part(one.mapping, path), _path_text(path))
 
     def _keep(self, manifest: Manifest) -> bool:
         """Keep a manifest, unless this very object has been read before; says whether it has not."""
@@ -311,16 +302,16 @@ class _Reader:
             self.manifests.append(manifest)
         return not repeated
 
-    def _report_unknown(self, unknown: UnknownField, one: _Unchecked) -> None:
+    def _report_unknown(self, unknown: UnknownField, one: Manifest) -> None:
         """Report a field that is no field; always an error where a claim would ask for nothing without it."""
         severity, message = self._unknown, f'unknown field "{unknown.path}"'
         if unknown.meant:
             message += f": did you mean {unknown.meant}?"
-        if unknown.meant.rpartition(".")[2] in _CLAIM_FIELDS and _asks_for_nothing(one.read):
+        if unknown.meant.rpartition(".")[2] in _CLAIM_FIELDS and _asks_for_nothing(one.object):
             severity, message = "error", f"{message} Without it the claim asks for no devices"
-        meta = one.read.metadata if one.read is not None else None
-        name = "/".join(filter(None, (meta.namespace, meta.name))) if meta else _manifest_name(one.mapping)
-        self.problems.append(InputProblem(one.source, unknown.path, message, severity, one.known.name, name))
+        meta = one.object.metadata if one.object is not None else None
+        name = "/".join(filter(None, (meta.namespace, meta.name))) if meta else _manifest_name(one.raw or {})
+        self.problems.append(InputProblem(one.source, unknown.path, message, severity, one.kind, name))
         self._unknown_left -= 1
         if self._unknown_left == 0:
             message = f"unknown fields are not looked for after {_MOST_UNKNOWN} of them"
@@ -338,24 +329,13 @@ class _Reader:
     def _typed(self, known: Kind, mapping: dict[str, Any]) -> tuple[ApiObject | None, list[DecodeProblem]]:
         """The typed object; a slice with attributes without value is looked at again, for lists spelled otherwise."""
         read, found = to_object(mapping, known.model)
-        if self._share(read) and VALUELESS in self._shared and (flat := with_flat_lists(mapping)) is not mapping:
-            read, found = to_object(flat, known.model)
-            self._share(read)
+        if isinstance(read, ResourceSlice):
+            _share_values(read, self._shared)
+            if VALUELESS in self._shared and (flat := with_flat_lists(mapping)) is not mapping:
+                read, found = to_object(flat, ResourceSlice)
+                if read is not None:
+                    _share_values(read, self._shared)
         return read, found
-
-    def _share(self, read: ApiObject | None) -> bool:
-        """Share the values of a slice; says whether it is one."""
-        if not isinstance(read, ResourceSlice):
-            return False
-        self._shared.share(read)
-        return True
-
-
-@lru_cache(1024)
-def _find_kind(kind: str, api_version: str) -> tuple[Kind | None, bool]:
-    """The kind that is meant, None for one that is ignored; and whether this version of it is read."""
-    known = KINDS.get(GroupKind(group_of(api_version), kind))
-    return known, known is not None and api_version in known.api_versions()
 
 
 def is_told_as_ignored(kind: str, api_version: str, problems: Iterable[InputProblem]) -> bool:
@@ -429,16 +409,13 @@ def _is_near_group(group: str, known: str) -> bool:
     return group.endswith(extension) == known.endswith(extension) and likeness >= _NEAR_GROUP
 
 
-def _manifest_name(mapping: dict[str, Any]) -> str:
+def _manifest_name(mapping: Mapping[str, Any]) -> str:
     """Name an object that may be malformed, as well as it can be."""
     metadata = mapping.get("metadata")
     if not isinstance(metadata, dict):
         return ""
     parts = [metadata.get("namespace"), metadata.get("name") or metadata.get("generateName")]
     return "/".join(part for part in parts if isinstance(part, str) and part)
-
-
-_OWN_KINDS = extensions.ConstraintGroup, extensions.DeviceTopology, NodeTemplate
 
 
 def extension_problems(read: ApiObject, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
@@ -453,27 +430,10 @@ def extension_problems(read: ApiObject, mapping: Mapping[str, Any]) -> Iterator[
         yield from unknown_fields(mapping.get("spec"), type(read.spec), "spec")
 
 
-class ValueInterner:
-    """Replaces attribute and capacity values by equal ones seen before.
-
-    Beside the memory, readers gain a quick test: values that are one object are equal.
-    """
-
-    def __init__(self) -> None:
-        self._seen: dict[Any, Any] = {}
-
-    def share(self, read: ResourceSlice) -> None:
-        """Share the values of a slice's devices, which no other code may hold yet."""
-        for device in read.spec.devices or ():
-            for values in (device.attributes, device.capacity):
-                if values:
-                    self._replace(values)
-
-    def __contains__(self, value: object) -> bool:
-        """Whether such a value has been seen."""
-        return value in self._seen
-
-    def _replace(self, values: dict[str, Any]) -> None:
-        seen = self._seen
-        for key, value in values.items():
-            values[key] = seen.setdefault(value, value)
+def _share_values(read: ResourceSlice, seen: dict[Any, Any]) -> None:
+    """Replace values of a slice's devices by equal ones seen before: beside the memory, readers gain a quick test."""
+    for device in read.spec.devices or ():
+        for values in (device.attributes, device.capacity):
+            if values:
+                for key, value in values.items():
+                    values[key] = seen.setdefault(value, value)

@@ -55,11 +55,11 @@ def _check_devices(findings: Findings, path: Path, spec: ResourceSliceSpec, frac
     findings.unique(path, names, ("name",))
     attributes = [device.attributes for device in published if device.attributes]
     capacities = [device.capacity for device in published if device.capacity]
-    plain = devices.are_plain(attributes, spec.driver), devices.are_plain(capacities, spec.driver)
+    plain = [devices.are_plain(values, spec.driver) for values in (attributes, capacities)]
     entries = max(map(len, attributes), default=0) + max(map(len, capacities), default=0)
     is_large = entries > devices.ENTRIES_PER_DEVICE or spec.per_device_node_selection
     usual = all(plain) and not is_large and not devices.bad_labels(names)
-    # A list, for every device must be looked at that may have something wrong.
+    # A list, for all devices must be looked at that may have something wrong.
     halved = [
         _check_device(findings, (*path, index), device, spec, fractional, plain)
         for index, device in enumerate(published)
@@ -69,7 +69,7 @@ def _check_devices(findings: Findings, path: Path, spec: ResourceSliceSpec, frac
 
 
 def _check_device(
-    findings: Findings, path: Path, device: Device, spec: ResourceSliceSpec, fractional: bool, plain: tuple[bool, bool]
+    findings: Findings, path: Path, device: Device, spec: ResourceSliceSpec, fractional: bool, plain: list[bool]
 ) -> bool:
     """Check one device; ``fractional`` as in ``check_policy``. Return whether it halves the size of its slice (SLC-2).
 
