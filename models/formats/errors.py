@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
+import msgspec
+
 Severity = Literal["error", "warning"]
 # A kind, a namespace and a name as the API allows them are shorter.
 _LONGEST_NAME = 400
@@ -21,8 +23,7 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Source:
+class Source(msgspec.Struct, frozen=True, order=True, gc=False):
     """Where an object was read: a document of a file, counted from 1; 0 means the file as a whole.
 
     ``items`` leads into a ``kind: List``, also counted from 1.

@@ -159,6 +159,12 @@ def groups_of_kind(kind: str) -> list[str]:
     return _table().kinds.get(kind, [])
 
 
+def has_known_fields_only(kind: str, api_version: str, mappings: list[dict[str, Any]]) -> bool:
+    """Whether all these objects of a kind have only fields of it; False may also mean that some value is misplaced."""
+    root = _root(kind, api_version)
+    return root is None or _all_known(mappings, root)
+
+
 def unknown_fields_of(kind: str, api_version: str, mapping: Mapping[str, Any]) -> list[UnknownField]:
     """The fields of an object that its kind does not have, at most ``MOST_UNKNOWN``; none for a kind without table."""
     found = _unknown_fields(_root(kind, api_version), mapping)

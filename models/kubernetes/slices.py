@@ -11,7 +11,7 @@ from .meta import KubernetesObject
 from .quantity import Quantity
 
 
-class DeviceAttribute(Model):
+class DeviceAttribute(Model, cache_hash=True):
     """The value of an attribute: one field is set, scalar or list (ATTR-2)."""
 
     int_value: Int64 | None = None
@@ -49,14 +49,14 @@ class CapacityRequestPolicy(Model):
     valid_range: CapacityRange | None = None
 
 
-class DeviceCapacity(Model):
+class DeviceCapacity(Model, cache_hash=True):
     """One capacity of a device: the total, and how it may be shared."""
 
     value: QuantityText = "0"
     request_policy: CapacityRequestPolicy | None = None
 
 
-class Counter(Model):
+class Counter(Model, cache_hash=True):
     """A counter's value, in a set or as consumed by a device."""
 
     value: QuantityText = "0"

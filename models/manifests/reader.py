@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
+from msgspec import structs
 
 from ..formats.decode import DecodeProblem, to_builtins, to_object, unknown_fields
 from ..formats.errors import InputProblem, Severity, Source, Unreadable, child_path
 from ..formats.gc import gc_paused
-from ..formats.json import read_documents
+from ..formats.json import may_drop_keys, read_documents
 from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.kinds import KIND_NAMES, KINDS, RESOURCE_GROUP, ApiObject, GroupKind, Kind, group_of
@@ -29,23 +31,25 @@ from ..kubernetes.node_templates import NodeTemplate
 from ..kubernetes.published_fields import (
     UnknownField,
     groups_of_kind,
+    has_known_fields_only,
     nearest,
     unknown_fields_of,
     unknown_fields_of_template,
 )
-from ..kubernetes.slices import ResourceSlice
+from ..kubernetes.slices import ResourceSlice, ResourceSliceSpec
 from ..kubernetes.workloads import FieldPath, PodTemplateSpec, find_raw_pod_spec, parts_of, raw_part
 from .conversion import VALUELESS, ConversionError, GeneratedNames, to_v1, with_defaults, with_flat_lists
 from .kueue import configuration_in, to_v1beta2
 from .sources import Input, InputSource, open_sources
 
 _LIST_KIND = "List"
+_API_VERSIONS = {known.model: known.api_versions() for known in KINDS.values()}
+_OWN_KINDS = extensions.ConstraintGroup, extensions.DeviceTopology, NodeTemplate
 # To the version that the models have, by API group.
 _CONVERSIONS = {RESOURCE_GROUP: to_v1, KUEUE_GROUP: to_v1beta2, CONFIGURATION_GROUP: to_v1beta2}
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(msgspec.Struct, frozen=True, gc=False):
     """An object as read.
 
     ``object`` is in v1 shape with the API's defaults (CLM-1), None for a kind that is ignored.
@@ -76,6 +80,7 @@ def read_manifests(
     with gc_paused():
         for read in open_sources(sources, recursive, max_input_size):
             reader.read(read)
+        reader.report_unknown_fields()
     reader.report_misspelt_kinds()
     # With the version for a kind of ours in another API: it may be misspelt.
     ignored = Counter(
@@ -86,6 +91,41 @@ def read_manifests(
     return reader.manifests, reader.problems, ignored
 
 
+class _SliceMetadata(ObjectMeta, forbid_unknown_fields=True):
+    """With what the API server adds; what else it publishes is rare."""
+
+    resource_version: str | None = None
+
+
+class _SliceText(
+    msgspec.Struct, tag_field="kind", tag="ResourceSlice", rename="camel", forbid_unknown_fields=True, gc=False
+):
+    """A slice of a version that has the fields of the model."""
+
+    api_version: Literal["resource.k8s.io/v1", "resource.k8s.io/v1beta2"]
+    metadata: _SliceMetadata
+    spec: ResourceSliceSpec
+
+
+_decode_slice = msgspec.json.Decoder(_SliceText).decode
+_encode_slice = msgspec.json.Encoder().encode
+_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+# Numbers that do not fit into 64 bits have so many digits; they are read as floats elsewhere.
+_MANY_DIGITS = b"0" * 19
+
+
+def _read_good_slice(text: bytes) -> _SliceText | None:
+    """A slice with a name, without the way over plain data; None for others, and for what may have something wrong."""
+    if b'"ResourceSlice"' not in text:
+        return None
+    try:
+        read = _decode_slice(text)
+    except (ValueError, RecursionError):
+        return None
+    dropped = may_drop_keys(text, _encode_slice(read)) or _MANY_DIGITS in text.translate(_AS_ZEROS)
+    return None if dropped or not read.metadata.name else read
+
+
 class _Reader:
     """Collects manifests and problems over all inputs."""
 
@@ -94,9 +134,11 @@ class _Reader:
         self.problems: list[InputProblem] = []
         self._unknown: Severity = unknown
         self._unknown_left = _MOST_UNKNOWN
+        # What is not compared with the published fields yet, and how many problems there were before.
+        self._unchecked: list[tuple[int, Kind, Manifest]] = []
         self._repeats = 0
         self._first: dict[tuple[type, str, str], Manifest] = {}
-        self._shared = ValueInterner()
+        self._shared: dict[Any, Any] = {}
         self._names = GeneratedNames()
 
     def read(self, read: Input) -> None:
@@ -108,7 +150,9 @@ class _Reader:
             self._refuse(whole, "", "is empty")
         else:
             objects = read.objects
-            documents = read_documents(read.data, read.name) if objects is None else map(to_builtins, objects)
+            documents = (
+                read_documents(read.data, read.name, _read_good_slice) if objects is None else map(to_builtins, objects)
+            )
             found = self._count()
             for number, document in enumerate(documents, 1):
                 self._document(document, Source(read.name, number))
@@ -129,6 +173,11 @@ class _Reader:
         if isinstance(document, Unreadable):
             for field, message in document.reasons:
                 self._refuse(source, field, message)
+        elif isinstance(document, _SliceText):
+            metadata = msgspec.convert(document.metadata, ObjectMeta, from_attributes=True)
+            read = ResourceSlice(metadata=metadata, spec=document.spec)
+            _share_values(read, self._shared)
+            self._keep(Manifest("ResourceSlice", document.api_version, read, None, source))
         elif not isinstance(document, dict):
             self._refuse(source, "", f"must be an object, not {_TYPE_WORDS.get(type(document), 'a single value')}")
         else:
@@ -136,10 +185,10 @@ class _Reader:
 
     def _mapping(self, mapping: dict[str, Any], source: Source, listed: tuple[str, str]) -> None:
         kind, api_version = mapping.get("kind") or listed[0], mapping.get("apiVersion") or listed[1]
-        for field, value in (("kind", kind), ("apiVersion", api_version)):
-            if not isinstance(value, str) or not value:
-                self._refuse(source, field, "Required value" if not value else "Invalid value: must be a string")
-                return
+        if not (kind and api_version and isinstance(kind, str) and isinstance(api_version, str)):
+            field, value = ("apiVersion", api_version) if kind and isinstance(kind, str) else ("kind", kind)
+            self._refuse(source, field, "Invalid value: must be a string" if value else "Required value")
+            return
         if kind.endswith(_LIST_KIND) and "items" in mapping:
             self._list(mapping["items"], source, kind, api_version)
         else:
@@ -160,15 +209,16 @@ class _Reader:
         # The same few texts on all objects: one of each is less memory, and quick to compare.
         kind, api_version = sys.intern(kind), sys.intern(api_version)
         known = KINDS.get(GroupKind(group_of(api_version), kind))
+        is_read = known is not None and api_version in _API_VERSIONS[known.model]
         if kind == "ConfigMap" and (configuration := configuration_in(mapping)) is not None:
             self._configuration(configuration, kind, api_version, mapping, source)
-        elif known is None or (known.is_custom and api_version not in known.api_versions()):
+        elif known is None or (known.is_custom and not is_read):
             self.manifests.append(Manifest(kind, api_version, None, mapping, source))
             # A misspelt kind is reported as such.
             if (path := find_raw_pod_spec(mapping)) and not _meant_kind(kind, api_version):
                 message = f"looks like the spec of a pod, but {_not_read(kind, api_version)}: no pods are planned"
                 self._warn(source, path, message, kind, mapping)
-        elif api_version not in known.api_versions():
+        elif not is_read:
             supported = ", ".join(f'"{version}"' for version in known.api_versions())
             message = f'Unsupported value: "{api_version}": supported values: {supported}'
             self._refuse(source, "apiVersion", message, kind, _manifest_name(mapping))
@@ -208,46 +258,64 @@ class _Reader:
             self._refuse(source, field, message, kind, _manifest_name(mapping))
         if read is not None:
             read = read if isinstance(read, ResourceSlice) else with_defaults(read, version)
-            raw = None if isinstance(read, ResourceSlice) else mapping
-            manifest = Manifest(kind, api_version, read, raw, source)
-            if self._is_repeated(manifest):
-                self._repeats += 1
-                return
-            self.manifests.append(manifest)
-        for unknown in unknown_fields_of(kind, api_version, mapping) if self._unknown_left > 0 else ():
-            self._report_unknown(unknown, read, kind, mapping, source)
-        for path, part in parts_of(read) if known.is_custom else ():
-            if isinstance(part, PodTemplateSpec):
-                for unknown in unknown_fields_of_template(raw_part(mapping, path), _path_text(path)):
-                    self._report_unknown(unknown, read, kind, mapping, source)
+        whole = Manifest(kind, api_version, read, mapping, source)
+        kept = structs.replace(whole, raw=None) if isinstance(read, ResourceSlice) else whole
+        if read is None or self._keep(kept):
+            self._unchecked.append((len(self.problems), known, whole))
+            if len(self._unchecked) == _CHECKED_TOGETHER:
+                self.report_unknown_fields()
 
-    def _is_repeated(self, manifest: Manifest) -> bool:
-        """Whether this very object has been read before."""
+    def report_unknown_fields(self) -> None:
+        """Compare the fields of what was read last, objects of one kind together, and report unknown ones in order."""
+        unchecked, self._unchecked = self._unchecked, []
+        alike: dict[tuple[str, str], list[Any]] = defaultdict(list)
+        for _, _, one in unchecked:
+            alike[one.kind, one.api_version].append(one.raw)
+        good = {key for key, mappings in alike.items() if has_known_fields_only(*key, mappings)}
+        start = unchecked[0][0] if unchecked else 0
+        others, done = self.problems[start:], 0
+        del self.problems[start:]
+        for place, known, one in unchecked:
+            self.problems += others[done : (done := place - start)]
+            if (one.kind, one.api_version) not in good and self._unknown_left > 0:
+                for unknown in unknown_fields_of(one.kind, one.api_version, one.raw or {}):
+                    self._report_unknown(unknown, one)
+            for path, part in parts_of(one.object) if known.is_custom else ():
+                if isinstance(part, PodTemplateSpec):
+                    for unknown in unknown_fields_of_template(raw_part(one.raw, path), _path_text(path)):
+                        self._report_unknown(unknown, one)
+        self.problems += others[done:]
+
+    def _keep(self, manifest: Manifest) -> bool:
+        """Keep a manifest, unless this very object has been read before; says whether it has not."""
         meta = manifest.object.metadata if manifest.object else ObjectMeta()
         first = self._first.setdefault((type(manifest.object), meta.namespace, meta.name), manifest)
-        return (
+        repeated = (
             first is not manifest
             and meta.name != ""
             and first.object == manifest.object
             and _body(first.raw) == _body(manifest.raw)
         )
+        if repeated:
+            self._repeats += 1
+        else:
+            self.manifests.append(manifest)
+        return not repeated
 
-    def _report_unknown(
-        self, unknown: UnknownField, read: ApiObject | None, kind: str, mapping: dict[str, Any], source: Source
-    ) -> None:
+    def _report_unknown(self, unknown: UnknownField, one: Manifest) -> None:
         """Report a field that is no field; always an error where a claim would ask for nothing without it."""
         severity, message = self._unknown, f'unknown field "{unknown.path}"'
         if unknown.meant:
             message += f": did you mean {unknown.meant}?"
-        if unknown.meant.rpartition(".")[2] in _CLAIM_FIELDS and _asks_for_nothing(read):
+        if unknown.meant.rpartition(".")[2] in _CLAIM_FIELDS and _asks_for_nothing(one.object):
             severity, message = "error", f"{message} Without it the claim asks for no devices"
-        meta = read.metadata if read is not None else None
-        name = "/".join(filter(None, (meta.namespace, meta.name))) if meta else _manifest_name(mapping)
-        self.problems.append(InputProblem(source, unknown.path, message, severity, kind, name))
+        meta = one.object.metadata if one.object is not None else None
+        name = "/".join(filter(None, (meta.namespace, meta.name))) if meta else _manifest_name(one.raw or {})
+        self.problems.append(InputProblem(one.source, unknown.path, message, severity, one.kind, name))
         self._unknown_left -= 1
         if self._unknown_left == 0:
             message = f"unknown fields are not looked for after {_MOST_UNKNOWN} of them"
-            self.problems.append(InputProblem(source, "", message, self._unknown))
+            self.problems.append(InputProblem(one.source, "", message, self._unknown))
 
     def report_misspelt_kinds(self) -> None:
         """Report each kind that is ignored though it is probably meant to be another one, where it is read first."""
@@ -261,17 +329,13 @@ class _Reader:
     def _typed(self, known: Kind, mapping: dict[str, Any]) -> tuple[ApiObject | None, list[DecodeProblem]]:
         """The typed object; a slice with attributes without value is looked at again, for lists spelled otherwise."""
         read, found = to_object(mapping, known.model)
-        if self._share(read) and VALUELESS in self._shared and (flat := with_flat_lists(mapping)) is not mapping:
-            read, found = to_object(flat, known.model)
-            self._share(read)
+        if isinstance(read, ResourceSlice):
+            _share_values(read, self._shared)
+            if VALUELESS in self._shared and (flat := with_flat_lists(mapping)) is not mapping:
+                read, found = to_object(flat, ResourceSlice)
+                if read is not None:
+                    _share_values(read, self._shared)
         return read, found
-
-    def _share(self, read: ApiObject | None) -> bool:
-        """Share the values of a slice; says whether it is one."""
-        if not isinstance(read, ResourceSlice):
-            return False
-        self._shared.share(read)
-        return True
 
 
 def is_told_as_ignored(kind: str, api_version: str, problems: Iterable[InputProblem]) -> bool:
@@ -293,6 +357,8 @@ def _path_text(path: FieldPath) -> str:
 
 
 _DEEPEST_LIST = 4
+# Objects whose fields are compared with the published ones at once.
+_CHECKED_TOGETHER = 32
 # Unknown fields, and kinds that may be misspelt: to find what is meant takes up to 0.5 ms.
 _MOST_UNKNOWN, _MOST_MISSPELT = 10_000, 1_000
 _TYPE_WORDS: dict[type, str] = {list: "a list", str: "a string", type(None): "null"}
@@ -343,7 +409,7 @@ def _is_near_group(group: str, known: str) -> bool:
     return group.endswith(extension) == known.endswith(extension) and likeness >= _NEAR_GROUP
 
 
-def _manifest_name(mapping: dict[str, Any]) -> str:
+def _manifest_name(mapping: Mapping[str, Any]) -> str:
     """Name an object that may be malformed, as well as it can be."""
     metadata = mapping.get("metadata")
     if not isinstance(metadata, dict):
@@ -360,31 +426,14 @@ def extension_problems(read: ApiObject, mapping: Mapping[str, Any]) -> Iterator[
         yield from extensions.entry_problems(read.metadata, "metadata")
         if read.spec.metadata is not None:
             yield from extensions.entry_problems(read.spec.metadata, "spec.metadata")
-    elif isinstance(read, extensions.ConstraintGroup | extensions.DeviceTopology | NodeTemplate):
+    elif isinstance(read, _OWN_KINDS):
         yield from unknown_fields(mapping.get("spec"), type(read.spec), "spec")
 
 
-class ValueInterner:
-    """Replaces attribute and capacity values by equal ones seen before.
-
-    Beside the memory, readers gain a quick test: values that are one object are equal.
-    """
-
-    def __init__(self) -> None:
-        self._seen: dict[Any, Any] = {}
-
-    def share(self, read: ResourceSlice) -> None:
-        """Share the values of a slice's devices, which no other code may hold yet."""
-        for device in read.spec.devices or ():
-            for values in (device.attributes, device.capacity):
-                if values:
-                    self._replace(values)
-
-    def __contains__(self, value: object) -> bool:
-        """Whether such a value has been seen."""
-        return value in self._seen
-
-    def _replace(self, values: dict[str, Any]) -> None:
-        seen = self._seen
-        for key, value in values.items():
-            values[key] = seen.setdefault(value, value)
+def _share_values(read: ResourceSlice, seen: dict[Any, Any]) -> None:
+    """Replace values of a slice's devices by equal ones seen before: beside the memory, readers gain a quick test."""
+    for device in read.spec.devices or ():
+        for values in (device.attributes, device.capacity):
+            if values:
+                for key, value in values.items():
+                    values[key] = seen.setdefault(value, value)

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -15,6 +14,7 @@ from typing import Any
 import msgspec
 import orjson
 import yaml
+from msgspec.structs import replace
 
 from ..formats.decode import Model
 from ..formats.errors import Source

@@ -5,8 +5,10 @@ Request policies of capacities are checked in exact arithmetic (POL-1 to POL-3).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
+from operator import methodcaller
 from typing import Any
 
 import msgspec
@@ -16,7 +18,7 @@ from ..formats.decode import INT64_MAX, QuantityText
 from ..kubernetes import slices
 from ..kubernetes.meta import byte_length, label_complaints
 from ..kubernetes.semver import Version
-from ..kubernetes.slices import CapacityRange, DeviceAttribute
+from ..kubernetes.slices import CapacityRange, DeviceAttribute, DeviceCapacity
 from .findings import STRUCTURE, FieldProblem, Findings, MapKey, Path, parse_nano
 
 ATTRIBUTE_VALUE_MAX = 64
@@ -85,29 +87,38 @@ def _version_fits(text: str) -> bool:
     return _is_version(text) and len(text) <= ATTRIBUTE_VALUE_MAX
 
 
-# Scalars known to break no rule. Most values are on many devices; the rest would only fill the memory.
-_PLAIN_ATTRIBUTES: set[DeviceAttribute] = set()
+# Values known to break no rule. Most are on many devices; the rest would only fill the memory.
+_PLAIN_VALUES: set[DeviceAttribute | DeviceCapacity] = set()
 _PLAIN_MAX = 16384
+_VALUES = methodcaller("values")
 
 
-def _is_plain(attribute: DeviceAttribute) -> bool:
-    """Whether the attribute is a scalar that breaks no rule."""
-    plain = _values_fit(astuple(attribute))
-    if plain and len(_PLAIN_ATTRIBUTES) < _PLAIN_MAX:
-        _PLAIN_ATTRIBUTES.add(attribute)
+def are_plain(published: Sequence[Mapping[str, DeviceAttribute | DeviceCapacity]], driver: str) -> bool:
+    """Whether devices of ``driver`` publish nothing but scalars, or amounts without a policy, that break no rule.
+
+    They are attributes or capacities by name, of all devices of a slice together: most names and values are repeated.
+    """
+    for names in {tuple(of_device) for of_device in published}:
+        if len(names) > VALUES_PER_DEVICE or _name_problems(names, driver):
+            return False
+    return all(map(_is_plain, {*chain.from_iterable(map(_VALUES, published))} - _PLAIN_VALUES))
+
+
+def _is_plain(value: DeviceAttribute | DeviceCapacity) -> bool:
+    """Whether it is a scalar, or an amount without a policy, that breaks no rule."""
+    if isinstance(value, DeviceAttribute):
+        number, flag, text, version, *_ = values = astuple(value)
+        if values.count(None) != _UNSET:
+            plain = False
+        elif text is not None:
+            plain = (len(text) if text.isascii() else byte_length(text)) <= ATTRIBUTE_VALUE_MAX
+        else:
+            plain = _version_fits(version) if version is not None else number is not None or flag is not None
+    else:
+        plain = value.request_policy is None and parse_nano(value.value) is not None
+    if plain and len(_PLAIN_VALUES) < _PLAIN_MAX:
+        _PLAIN_VALUES.add(value)
     return plain
-
-
-def _values_fit(values: tuple[Any, ...]) -> bool:
-    if values.count(None) != _UNSET:
-        return False
-    number, flag, text, version = values[:4]
-    if text is not None:
-        # A character takes at most four bytes.
-        return len(text) * 4 <= ATTRIBUTE_VALUE_MAX or byte_length(text) <= ATTRIBUTE_VALUE_MAX
-    if version is not None:
-        return _version_fits(version)
-    return number is not None or flag is not None
 
 
 def has_list(attributes: Attributes | None) -> bool:
@@ -141,24 +152,15 @@ def check_names(findings: Findings, path: Path, names: tuple[str, ...], driver: 
 def check_attributes(findings: Findings, path: Path, attributes: Attributes, driver: str) -> bool:
     """Check all attributes of a device of ``driver``; says whether some value is a list (SLC-2)."""
     check_names(findings, path, tuple(attributes), driver)
-    lists = (
-        [] if _PLAIN_ATTRIBUTES.issuperset(attributes.values()) else _check_attribute_values(findings, path, attributes)
-    )
+    lists = []
+    for name, attribute in attributes.items():
+        if attribute not in _PLAIN_VALUES and not _is_plain(attribute):
+            check_attribute(findings, (*path, MapKey(name)), attribute)
+            lists += _list_values(attribute)
     total = len(attributes) + sum(map(len, lists)) - len(lists)
     if total > VALUES_PER_DEVICE:
         findings.invalid(path, total, f"the total number of attribute values must not exceed {VALUES_PER_DEVICE}")
     return bool(lists)
-
-
-def _check_attribute_values(findings: Findings, path: Path, attributes: Attributes) -> list[Sequence[Any]]:
-    """Check the values one by one; returns those that are lists."""
-    lists = []
-    for name, attribute in attributes.items():
-        if attribute in _PLAIN_ATTRIBUTES or _is_plain(attribute):
-            continue
-        check_attribute(findings, (*path, MapKey(name)), attribute)
-        lists += _list_values(attribute)
-    return lists
 
 
 SETS_MAX = 8
@@ -170,8 +172,9 @@ _KNOWN_COUNTERS_MAX = 16384
 
 
 @lru_cache(maxsize=4096)
-def _bad_names(counters: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in counters if label_complaints(name))
+def bad_labels(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that are no labels. Those of counters, and of the devices of a slice, are often the same."""
+    return tuple(name for name in names if label_complaints(name))
 
 
 def _check_counters(findings: Findings, path: Path, counters: dict[str, slices.Counter] | None) -> None:
@@ -180,7 +183,7 @@ def _check_counters(findings: Findings, path: Path, counters: dict[str, slices.C
         return
     if len(counters) > COUNTERS_MAX:
         findings.too_many(path, len(counters), COUNTERS_MAX)
-    for name in _bad_names(tuple(counters)):
+    for name in bad_labels(tuple(counters)):
         findings.each_invalid((*path, MapKey(name)), name, label_complaints(name))
     if _KNOWN_COUNTERS.issuperset(counters.values()):
         return

@@ -279,7 +279,9 @@ class Findings:
         """Labels and annotations, as objects and templates carry them."""
         if meta.labels:
             self.check_label_map((*path, "labels"), meta.labels)
-        path, annotations = (*path, "annotations"), meta.annotations or {}
+        if not (annotations := meta.annotations):
+            return
+        path = (*path, "annotations")
         for key in annotations:
             self.each_invalid(path, key, object_meta.label_key_complaints(key.lower()))
         if (

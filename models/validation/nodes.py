@@ -145,7 +145,9 @@ def _check_claims_of_containers(findings: Findings, path: Path, spec: core.PodSp
     known = sorted({one.name for one in spec.resource_claims or ()})
     for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
         for index, container in enumerate(containers or ()):
-            used = (container.resources.claims if container.resources else None) or ()
+            used = container.resources.claims if container.resources else None
+            if not used:
+                continue
             where = (*path, field, index, "resources", "claims")
             findings.unique(where, (f"{one.name}/{one.request}" if one.request else one.name for one in used))
             for number, one in enumerate(used):
@@ -173,24 +175,24 @@ def _check_containers(findings: Findings, path: Path, containers: Iterable[core.
 
 def _check_resources(findings: Findings, path: Path, resources: core.ResourceRequirements) -> None:
     for field, amounts in (("requests", resources.requests), ("limits", resources.limits)):
+        if not amounts:
+            continue
         check_amounts(findings, (*path, field), amounts)
-        for name, text in (amounts or {}).items():
+        for name, text in amounts.items():
             if not extended_resource_complaints(name) and (parse_nano(text) or 0) % NANO:
                 findings.invalid((*path, field, MapKey(name)), text, "must be an integer")
 
 
 def _check_pod_claim(findings: Findings, path: Path, claim: core.PodResourceClaim) -> None:
     findings.check_label((*path, "name"), claim.name)
-    ways = {
-        "resourceClaimName": claim.resource_claim_name,
-        "resourceClaimTemplateName": claim.resource_claim_template_name,
-    }
-    given = {field: name for field, name in ways.items() if name is not None}
-    if len(given) != 1:
+    claimed, made_from = claim.resource_claim_name, claim.resource_claim_template_name
+    if (claimed is None) == (made_from is None):
         detail = "must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"
         findings.invalid(path, claim.name, detail, STRUCTURE)
-    for field, name in given.items():
-        findings.check_subdomain((*path, field), name)
+    if claimed is not None:
+        findings.check_subdomain((*path, "resourceClaimName"), claimed)
+    if made_from is not None:
+        findings.check_subdomain((*path, "resourceClaimTemplateName"), made_from)
 
 
 _SPEC_PATH: Path = ("spec",)

@@ -61,9 +61,12 @@ def cross_checks(
     ``unreadable`` are problems of objects that could not be read, which are in the input all the same.
     """
     typed = [manifest for manifest in manifests if manifest.object is not None]
-    known = _KnownObjects.of(typed)
+    keys = [*map(identify, typed)]
+    known = _KnownObjects.of(typed, keys)
     known.unreadable = {(problem.kind, problem.name) for problem in unreadable if problem.severity == "error"}
-    found = [problem for manifest in typed for problem in _object_problems(manifest, known)]
+    found = [
+        problem for manifest, key in zip(typed, keys, strict=True) for problem in _object_problems(manifest, key, known)
+    ]
     return [
         cross.problem
         for cross in found
@@ -85,10 +88,10 @@ class _KnownObjects:
     members: dict[tuple[str, str, str], tuple[str, Source]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, manifests: list[Manifest]) -> _KnownObjects:
+    def of(cls, manifests: list[Manifest], keys: list[ObjectId]) -> _KnownObjects:
         known = cls()
-        for manifest in manifests:
-            known.objects[identify(manifest)].append(manifest)
+        for manifest, key in zip(manifests, keys, strict=True):
+            known.objects[key].append(manifest)
             if isinstance(manifest.object, ComputeDomain) and (made := channel_template(manifest.object)):
                 known.made.add(
                     (ResourceClaimTemplate, made.metadata.namespace or DEFAULT_NAMESPACE, made.metadata.name)
@@ -121,8 +124,7 @@ def _results(claim: ResourceClaim) -> Iterable[Any]:
     return (allocation.devices.results or ()) if allocation else ()
 
 
-def _object_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
-    key = identify(manifest)
+def _object_problems(manifest: Manifest, key: ObjectId, known: _KnownObjects) -> Iterator[CrossProblem]:
     first = known.objects[key][0]
     # The second and later objects of one name; a generated name is not known yet.
     if first is not manifest and key[2]:
@@ -203,7 +205,10 @@ def _member_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[Cross
     made = _typed_object(manifest)
     if isinstance(made, Pod) and made.status is not None and made.status.phase in FINISHED_PHASES:
         return
-    namespace, own = identify(manifest)[1], made.metadata.annotations or {}
+    own = made.metadata.annotations or {}
+    if not own and isinstance(made, Pod):
+        return
+    namespace = identify(manifest)[1]
     marked = [(at, one.metadata.annotations or {}) for at, one in parts_of(made) if isinstance(one, PodTemplateSpec)]
     for path, marks in marked or [((), own)]:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import astuple
+
 from ..formats.decode import QuantityText, api_name
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import label_complaints
@@ -13,6 +15,9 @@ from .nodes import check_device_nodes, check_device_taints, check_node_operation
 DEVICES_MAX = 128
 COMPLEX_DEVICES_MAX = 64
 CONDITIONS_MAX = 4
+# Fields of a device beside its name, attributes and capacities, of which most have none.
+_PUBLISHED = 3
+_NOTHING_ELSE = astuple(Device())[_PUBLISHED:]
 
 
 def check_slice(findings: Findings, resource_slice: ResourceSlice, gates: FeatureGates) -> None:
@@ -46,26 +51,38 @@ def check_published(findings: Findings, path: Path, spec: ResourceSliceSpec, gat
 
 def _check_devices(findings: Findings, path: Path, spec: ResourceSliceSpec, fractional: bool) -> None:
     published = spec.devices or ()
-    findings.unique(path, (device.name for device in published), ("name",))
-    # A list, for every device must be looked at.
+    names = tuple([device.name for device in published])
+    findings.unique(path, names, ("name",))
+    attributes = [device.attributes for device in published if device.attributes]
+    capacities = [device.capacity for device in published if device.capacity]
+    plain = [devices.are_plain(values, spec.driver) for values in (attributes, capacities)]
+    entries = max(map(len, attributes), default=0) + max(map(len, capacities), default=0)
+    is_large = entries > devices.ENTRIES_PER_DEVICE or spec.per_device_node_selection
+    usual = all(plain) and not is_large and not devices.bad_labels(names)
+    # A list, for all devices must be looked at that may have something wrong.
     halved = [
-        _check_device(findings, (*path, index), device, spec, fractional) for index, device in enumerate(published)
+        _check_device(findings, (*path, index), device, spec, fractional, plain)
+        for index, device in enumerate(published)
+        if not usual or astuple(device)[_PUBLISHED:] != _NOTHING_ELSE
     ]
     findings.at_most(path, published, COMPLEX_DEVICES_MAX if any(halved) else DEVICES_MAX)
 
 
-def _check_device(findings: Findings, path: Path, device: Device, spec: ResourceSliceSpec, fractional: bool) -> bool:
+def _check_device(
+    findings: Findings, path: Path, device: Device, spec: ResourceSliceSpec, fractional: bool, plain: list[bool]
+) -> bool:
     """Check one device; ``fractional`` as in ``check_policy``. Return whether it halves the size of its slice (SLC-2).
 
-    Runs for every device of a cluster, so paths are extended only where something is looked at.
+    ``plain`` says whether there is nothing wrong with its attributes, and with its capacities. Paths are extended only
+    where something is looked at, for a cluster has very many devices.
     """
     if not device.name or label_complaints(device.name):
         findings.check_label((*path, "name"), device.name)
     attributes, capacity = device.attributes, device.capacity
     lists = False
-    if attributes:
+    if attributes and not plain[0]:
         lists = devices.check_attributes(findings, (*path, "attributes"), attributes, spec.driver)
-    if capacity:
+    if capacity and not plain[1]:
         shared = bool(device.allow_multiple_allocations)
         _check_capacities(findings, (*path, "capacity"), capacity, spec.driver, shared, fractional)
     entries = len(attributes or ()) + len(capacity or ())

@@ -120,7 +120,8 @@ def validate_manifests(
     typed = [manifest for manifest in manifests if manifest.object is not None]
     own: list[InputProblem] = []
     for manifest in typed:
-        own += _version_problems(manifest)
+        if manifest.api_version == _OLDEST_API:
+            own += _version_problems(manifest)
         for problem in _object_problems(manifest, gates):
             if not skip_validation or problem.severity == "warning" or problem.category == STRUCTURE:
                 own.append(input_problem(manifest, problem.path, problem.message, problem.severity))
@@ -129,8 +130,6 @@ def validate_manifests(
 
 def _version_problems(manifest: Manifest) -> Iterator[InputProblem]:
     """Warnings about v1alpha3: kinds it lost in Kubernetes 1.33, and criteria dropped in 1.35."""
-    if manifest.api_version != _OLDEST_API:
-        return
     if manifest.kind != "DeviceTaintRule":
         message = f"Kubernetes 1.33 removed {manifest.kind} from v1alpha3"
         yield input_problem(manifest, "apiVersion", message, "warning")
@@ -217,8 +216,7 @@ _GATED_FIELD_FINDERS: dict[type[Any], Callable[[Any], Iterator[_Use]]] = {
 def _check_gates(findings: Findings, obj: Any, gates: FeatureGates) -> None:
     """Warn of each gated field in use while its gate is off, once for all devices or requests."""
     finder = _GATED_FIELD_FINDERS.get(type(obj))
-    off = _KNOWN_GATES - gates.enabled
-    if not off or finder is None:
+    if finder is None or not (off := _KNOWN_GATES - gates.enabled):
         return
     places: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for path, gate in finder(obj):

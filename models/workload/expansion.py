@@ -10,7 +10,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, Generic, Protocol, TypeVar
@@ -270,10 +269,10 @@ def _rename_claim_ref(ref: ClaimRef, name: str) -> ClaimRef:
 def _copy_manifest(manifest: Manifest, claim: ResourceClaim | None, name: str) -> Manifest:
     """The manifest of a copy: what was written, under its own name and without the number of copies."""
     if manifest.raw is None:
-        return replace(manifest, object=claim)
+        return structs.replace(manifest, object=claim)
     metadata: Mapping[str, Any] = manifest.raw.get("metadata") or {}
     annotations = {key: text for key, text in (metadata.get("annotations") or {}).items() if key != REPLICAS_ANNOTATION}
     kept = {key: value for key, value in metadata.items() if key not in ("annotations", "uid", "generateName")}
     written = {**kept, "name": name, **({"annotations": annotations} if annotations else {})}
     raw = {key: value for key, value in manifest.raw.items() if key != "status"}
-    return replace(manifest, object=claim, raw={**raw, "metadata": written})
+    return structs.replace(manifest, object=claim, raw={**raw, "metadata": written})

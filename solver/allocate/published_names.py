@@ -7,8 +7,8 @@ enough for a request that nothing can satisfy.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
 from typing import NamedTuple
@@ -137,14 +137,12 @@ def _names_read(selector: DeviceSelector) -> Iterator[tuple[str, str]]:
             yield section, f"{domain}/{identifier}"
 
 
-@dataclass(slots=True)
-class _SimilarDevices:
-    """Devices of a driver that publish the same names: how many, and some of them."""
+class _SimilarDevices(NamedTuple):
+    """Devices of a driver that publish the same names: some of them, one more than are tried if there are more."""
 
     driver: str
     names: dict[str, tuple[str, ...]]
-    count: int = 0
-    some: list[Device] = field(default_factory=list)
+    some: list[Device]
 
 
 class _ClassNames:
@@ -188,16 +186,16 @@ class _PublishedNames:
     """What devices publish, by class."""
 
     def __init__(self, slices: Iterable[ResourceSlice]) -> None:
-        groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], _SimilarDevices] = {}
+        some: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[Device]] = defaultdict(list)
         for slice_, device in newest_published_devices(list(slices)):
-            key = slice_.spec.driver, tuple(device.attributes or ()), tuple(device.capacity or ())
-            group = groups.get(key)
-            if group is None:
-                group = groups[key] = _SimilarDevices(key[0], {ATTRIBUTES: key[1], CAPACITY: key[2]})
-            group.count += 1
-            if group.count <= _TRIED:
-                group.some.append(device)
-        self._groups = list(groups.values()) if len(groups) <= _GROUPS else []
+            key = slice_.spec.driver, (*(device.attributes or ()),), (*(device.capacity or ()),)
+            if len(alike := some[key]) <= _TRIED:
+                alike.append(device)
+        groups = [
+            _SimilarDevices(driver, {ATTRIBUTES: attributes, CAPACITY: capacity}, alike)
+            for (driver, attributes, capacity), alike in some.items()
+        ]
+        self._groups = groups if len(groups) <= _GROUPS else []
         self._of_class: dict[str, _ClassNames] = {}
         self._deadline = monotonic() + _SELECTOR_SECONDS
 
@@ -211,11 +209,11 @@ class _PublishedNames:
     def _may_have(self, device_class: DeviceClass, group: _SimilarDevices) -> bool:
         """Whether the class may have some of these devices; in doubt it may."""
         texts = [selector.cel.expression for selector in device_class.spec.selectors or () if selector.cel]
-        for device in group.some:
+        for device in group.some[:_TRIED]:
             try:
                 prepared = prepare_device(device, group.driver)
                 if all(compile_selector(text).matches(prepared, deadline=self._deadline) for text in texts):
                     return True
             except CelError:
                 return True
-        return group.count > len(group.some)
+        return len(group.some) > _TRIED

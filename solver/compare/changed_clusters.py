@@ -294,7 +294,9 @@ def _renamed(manifest: Manifest, number: int, **changes: str) -> Manifest:
         "owner_references": owners and tuple(structs.replace(one, uid=f"{one.uid}-x{number}") for one in owners),
     }
     raw = manifest.raw and {**manifest.raw, "metadata": {**(manifest.raw.get("metadata") or {}), **changes}}
-    return replace(manifest, object=structs.replace(made, metadata=structs.replace(made.metadata, **fields)), raw=raw)
+    return structs.replace(
+        manifest, object=structs.replace(made, metadata=structs.replace(made.metadata, **fields)), raw=raw
+    )
 
 
 def _without_others(cluster: Cluster, roots: _OwnerTree, spaces: _Spaces) -> Cluster:
