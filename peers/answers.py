@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias, TypeVar
 import msgspec
 
 from ..models.formats.decode import Model, QuantityText
+from ..models.formats.errors import PeerError
 from ..models.kubernetes.claims import AllocationResult
 from ..models.kubernetes.karpenter import FlexibleRequirement
-from .errors import PeerError
 from .requests import PeerDeviceName
 
 PeerOutcome: TypeAlias = Literal["allocated", "unallocatable", "error", "timeout"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
+from ..models.formats.errors import PeerError
 from .answers import (
     AllocateAnswer,
     AnswerT,
@@ -22,7 +23,6 @@ from .answers import (
     decode_answer,
     decode_handshake,
 )
-from .errors import PeerError
 from .process import PeerLimits, PeerProcess
 from .programs import KARPENTER, KUBE_SCHEDULER, PROGRAMS, find_go, find_program, needed_go, require_program
 from .requests import (

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Self
 
-from .errors import PeerError
+from ..models.formats.errors import PeerError
 
 _CHUNK = 1 << 20
 _COMPLAINT_BYTES = 64 << 10

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 
-from .errors import PeerError
+from ..models.formats.errors import PeerError
 
 KUBE_SCHEDULER, KARPENTER = "kube-scheduler", "karpenter"
 PROGRAMS = (KUBE_SCHEDULER, KARPENTER)

@@ -253,36 +253,6 @@ class LinearPolicy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LinearFirstFit:
-    """The first node in order, and there the fullest device."""
-
-    name: str = "first fit"
-
-    def score(self, unit: int, before: LinearNodeState, after: LinearNodeState) -> Score:
-        """The node's class, so that nodes are filled in order of classes, fuller ones first."""
-        return (before.node_class, *sorted(before.free), *before.left, *sorted(after.free))
-
-
-class LinearBestFit:
-    """The node on which least is left, as a weighted sum of all resources (devices and node-wide ones).
-
-    Each resource counts in parts of the largest that any node has of it.
-    """
-
-    name = "best fit"
-
-    def __init__(self, nodes: Sequence[OpenNode]) -> None:
-        resources = range(len(nodes[0].left)) if nodes else range(0)
-        self._largest = [max(1, *(node.left[resource] for node in nodes)) for resource in resources]
-        self._devices = max([1, *(sum(node.free) for node in nodes)])
-
-    def score(self, unit: int, before: LinearNodeState, after: LinearNodeState) -> Score:
-        """What is left of the node; among its devices, the fullest one that has room."""
-        rest = sum(left / largest for left, largest in zip(after.left, self._largest, strict=True))
-        return (rest + sum(after.free) / self._devices, *sorted(after.free))
-
-
 class FragmentationGradient:
     """Fragmentation gradient descent (FGD; Weng and others, USENIX ATC 2023).
 

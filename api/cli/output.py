@@ -185,8 +185,7 @@ def run_verb(verb: Callable[[], ResultT]) -> tuple[ResultT, bool]:
 
 
 def _report_error(error: Exception) -> int:
-    from ..models.formats.errors import InputError
-    from ..peers.errors import PeerError
+    from ..models.formats.errors import InputError, PeerError
 
     if isinstance(error, InputError):
         print_problems(*map(str, error.problems))

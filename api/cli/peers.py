@@ -47,7 +47,7 @@ def build_command(
     force: Annotated[bool, typer.Option("--force", help="Compile the programs again.")] = False,
 ) -> None:
     """Compile the programs into the user's cache folder; this needs Go and downloads Go modules."""
-    from ..peers.errors import PeerError
+    from ..models.formats.errors import PeerError
     from ..peers.programs import PROGRAMS, build_program
 
     if unknown := [name for name in names or () if name not in PROGRAMS]:

@@ -28,11 +28,10 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import Model
-from ..models.formats.errors import InputError, one_line
+from ..models.formats.errors import InputError, PeerError, one_line
 from ..models.manifests.writer import write_whole
 from ..models.results.plan import plain_number
 from ..models.results.study import Figure
-from ..peers.errors import PeerError
 from .study_variants import Variant, verb_function
 
 Figures: TypeAlias = dict[str, Figure]

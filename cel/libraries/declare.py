@@ -109,11 +109,6 @@ def free_call() -> CostRule:
     return {"cost": lambda args, result: 0}
 
 
-def sized_result(result: ResultSize) -> CostRule:
-    """A call of cost 1 that knows the size of its result."""
-    return {"estimate": lambda operands: Estimate(ONE_RANGE, result(operands))}
-
-
 def cost_per_length(
     factor: float = STRING_FACTOR,
     index: int = 0,

@@ -22,7 +22,7 @@ from typing import Any
 from msgspec import structs
 
 from ...models.cluster.cluster import Cluster
-from ...models.formats.errors import plural
+from ...models.formats.errors import PeerError, plural
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.karpenter import CAPACITY_TYPE_LABEL, ZONE_LABEL
@@ -32,7 +32,6 @@ from ...models.results.purchases import PurchasePlanner
 from ...models.workload.expansion import QueuedUnit
 from ...peers.answers import ProvisionAnswer
 from ...peers.clients import Karpenter
-from ...peers.errors import PeerError
 from ...peers.requests import PeerInstanceType, PeerOffering, ProvisionRequest
 from ...problem.messages import DeadlineExceededError
 from ...solver.compare.figures import scheduling_input

@@ -84,6 +84,13 @@ def merge_warnings(problems: Iterable[InputProblem]) -> list[InputProblem]:
 _INDEX = re.compile(r"\[[0-9]+\]")
 
 
+class PeerError(RuntimeError):
+    """A peer is missing or cannot be trusted: it crashed, hung, ran out of memory or talked nonsense. One line.
+
+    Never means that something cannot be allocated: such an answer is a verdict.
+    """
+
+
 class InputError(Exception):
     """The input cannot be used; ``problems`` holds everything that was found, in reading order."""
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace as replace_struct
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import apply_taint_rules, per_device
-from ...models.formats.errors import plural
+from ...models.formats.errors import PeerError, plural
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates, gates_of
@@ -35,7 +35,6 @@ from ...models.workload.requests import is_extended_claim
 from ...models.workload.units import ClaimRef, Unit
 from ...peers.answers import PodVerdict
 from ...peers.clients import KubeScheduler
-from ...peers.errors import PeerError
 from ...peers.requests import PodRequest, ScheduleRequest, features_of_gates
 from ..allocate.allocate import TIME_LIMIT, allocate, units_to_place
 from ..allocate.check import check_allocations, verification_ends, verified_outcomes

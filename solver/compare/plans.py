@@ -8,6 +8,7 @@ from functools import partial
 from time import monotonic
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import PeerError
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.results.comparison import PreemptionAnswer, QuotaComparison
@@ -15,7 +16,6 @@ from ...models.results.plan import PlanStage
 from ...models.workload.controllers import read_controllers
 from ...models.workload.evictions import leaving_pods
 from ...models.workload.node_room import unknown_room_notices
-from ...peers.errors import PeerError
 from ...problem.messages import KUBE, check_policy
 from ..allocate.check import verification_ends
 from ..allocate.unsupported import check_engine_support, check_planner_support, ignored_soft_entries

@@ -12,6 +12,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import ReachIndex, SelectorError
 from ...models.cluster.usage import Usage
 from ...models.formats.decode import QuantityText
+from ...models.formats.errors import PeerError
 from ...models.kubernetes.claims import (
     AllocationResult,
     DeviceAllocationResult,
@@ -29,7 +30,6 @@ from ...models.workload.node_room import DeviceBudget, plugin_classes
 from ...models.workload.requests import without_plugin_requests
 from ...peers.answers import AllocatorVerdict
 from ...peers.clients import KubeScheduler
-from ...peers.errors import PeerError
 from ...peers.requests import AllocateRequest, features_of_gates
 from ...problem.messages import KUBE
 from ...problem.node_state import AllocatedState

@@ -6,12 +6,17 @@ are sent to it: owners, numbers, nodes and allocations.
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import sys
+import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import accumulate, chain
 from operator import is_
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeAlias
+from signal import SIG_IGN, SIGINT, signal
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -107,18 +112,6 @@ Verdict: TypeAlias = tuple[list[Violation], int | None]
 """What is wrong with placements, and how many of them were verified when time was over, if it was."""
 
 
-def _is_safe_to_fork() -> bool:
-    """Whether a process can be forked, and has a processor of its own."""
-    import multiprocessing
-    import os
-    import sys
-    import threading
-
-    if sys.platform != "linux" or threading.active_count() > 1 or multiprocessing.parent_process() is not None:
-        return False
-    return len(os.sched_getaffinity(0)) > 1
-
-
 PlanRules: TypeAlias = tuple[Cluster, FeatureGates, str, Sequence[CallerConstraint]]
 """By what a plan is judged: the cluster and the features, what errors of expressions do, and entries of all claims."""
 
@@ -132,12 +125,43 @@ class QueueSelection(NamedTuple):
     group: GroupSelection | None = None
 
 
-def verifier_of_plans(about: PlanRules, selection: QueueSelection) -> AbstractContextManager[PlanVerifier | None]:
-    """A context in which a process is there that verifies a plan; None where one process is enough, or can be had."""
+@contextmanager
+def verifier_of_plans(about: PlanRules, selection: QueueSelection) -> Iterator[PlanVerifier | None]:
+    """Yield a process that verifies a plan, and is gone at the end; None where none is needed, or can be had.
+
+    It is a fork of this one: it sees what was read by now.
+    """
     cluster = about[0]
-    if len(cluster.nodes) < _MANY_NODES or cluster.constraint_groups or cluster.pod_groups:
-        return nullcontext()
-    return PlanVerifier(about, selection) if _is_safe_to_fork() else nullcontext()
+    if len(cluster.nodes) < _MANY_NODES or cluster.constraint_groups or cluster.pod_groups or not _is_safe_to_fork():
+        yield None
+        return
+    forks = multiprocessing.get_context("fork")
+    here, there = forks.Pipe()
+
+    def serve() -> None:
+        # Who waits for the answer is told of Ctrl-C.
+        signal(SIGINT, SIG_IGN)
+        here.close()
+        # Where nothing is answered the plan is replayed there, and what is wrong with the input is told there.
+        with gc_paused(), suppress(Exception):
+            there.send(_verdict_on_sent_plan(about, selection, there))
+
+    process = forks.Process(target=serve, daemon=True)
+    process.start()
+    there.close()
+    try:
+        yield PlanVerifier(about, here)
+    finally:
+        here.close()
+        process.kill()
+        process.join()
+
+
+def _is_safe_to_fork() -> bool:
+    """Whether a process can be forked, and has a processor of its own: not beside threads, and not in workers."""
+    if sys.platform != "linux" or threading.active_count() > 1 or multiprocessing.parent_process() is not None:
+        return False
+    return len(os.sched_getaffinity(0)) > 1
 
 
 # The position of a claim that is not the unit's.
@@ -180,26 +204,11 @@ _decode = msgspec.msgpack.Decoder(tuple[float | None, list[_SentUnit]]).decode
 class PlanVerifier:
     """A process that reads a cluster and its queue for itself while a plan is made, and replays the plan then.
 
-    It begins at once and is a context, after which it is gone. Groups are not among what it can judge.
+    Groups are not among what it can judge.
     """
 
-    def __init__(self, about: PlanRules, selection: QueueSelection) -> None:
-        from multiprocessing import get_context
-
-        self.about = about
-        forks = get_context("fork")
-        self.connection, there = forks.Pipe()
-        self.process = forks.Process(target=self._serve, args=(selection, there), daemon=True)
-        self.process.start()
-        there.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.connection.close()
-        self.process.kill()
-        self.process.join()
+    def __init__(self, about: PlanRules, connection: Connection) -> None:
+        self.about, self.connection = about, connection
 
     def send(self, units: Sequence[PlacedUnit], deadline: float | None) -> bool:
         """Let it replay the placed units of a plan, in this order. False: they cannot be sent, or it has not read all.
@@ -223,34 +232,25 @@ class PlanVerifier:
             return None
         return told
 
-    def _serve(self, selection: QueueSelection, there: Connection) -> None:
-        from signal import SIG_IGN, SIGINT, signal
 
-        # Who waits for the answer is told of Ctrl-C, and ends this process.
-        signal(SIGINT, SIG_IGN)
-        self.connection.close()
-        # Who asks replays it himself where nothing is answered, and tells what is wrong with the input.
-        with gc_paused(), suppress(Exception):
-            there.send(self._answer(selection, there))
-
-    def _answer(self, selection: QueueSelection, there: Connection) -> Verdict:
-        """Read all that can be read before the plan is there, and then the plan."""
-        cluster, gates, cel_errors, caller_constraints = self.about
-        replay = Replay(cluster, gates, cel_errors, caller_constraints, counts_rooms=False)
-        queue = _OwnedUnits(cluster, gates, read_queue(cluster, gates=gates, **selection._asdict()))
-        # Most of those that are placed are made beforehand.
-        sequences = replay.expect(queue.claims(len(cluster.nodes) * _UNITS_A_NODE))
-        for node in cluster.nodes.values():
-            sequences.read(node)
-        there.send_bytes(b"all is read")
-        deadline, placed = _decode(there.recv_bytes())
-        placements = [one.on(cluster, queue.unit(one)) for one in placed]
-        try:
-            found = replay.violations(placements, deadline)
-        except VerificationTimeoutError as error:
-            return [], error.verified
-        rooms = room_findings(cluster, gates, ((one.node.metadata.name, one.pod) for one in placements))
-        return found + [Violation(one.rule, "", one.message) for one in rooms], None
+def _verdict_on_sent_plan(about: PlanRules, selection: QueueSelection, there: Connection) -> Verdict:
+    """Read all that can be read before the plan is there, and then the plan."""
+    cluster, gates, cel_errors, caller_constraints = about
+    replay = Replay(cluster, gates, cel_errors, caller_constraints, counts_rooms=False)
+    queue = _OwnedUnits(cluster, gates, read_queue(cluster, gates=gates, **selection._asdict()))
+    # Most of those that are placed are made beforehand.
+    sequences = replay.expect(queue.claims(len(cluster.nodes) * _UNITS_A_NODE))
+    for node in cluster.nodes.values():
+        sequences.read(node)
+    there.send_bytes(b"all is read")
+    deadline, placed = _decode(there.recv_bytes())
+    placements = [one.on(cluster, queue.unit(one)) for one in placed]
+    try:
+        found = replay.violations(placements, deadline)
+    except VerificationTimeoutError as error:
+        return [], error.verified
+    rooms = room_findings(cluster, gates, ((one.node.metadata.name, one.pod) for one in placements))
+    return found + [Violation(one.rule, "", one.message) for one in rooms], None
 
 
 class _OwnedUnits:

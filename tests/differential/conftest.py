@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from drasat.models.formats.errors import PeerError
 from drasat.peers.clients import Karpenter, KubeScheduler
-from drasat.peers.errors import PeerError
 from drasat.peers.programs import build_program, find_program, require_program
 
 

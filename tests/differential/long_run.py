@@ -12,8 +12,8 @@ from support.differential.members import Comparison, compare
 from support.differential.shrinking import story
 from support.differential.sources import gates_of, named, objects_of
 
+from drasat.models.formats.errors import PeerError
 from drasat.peers.clients import KubeScheduler
-from drasat.peers.errors import PeerError
 
 _EVERY = 500
 

@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
+from drasat.models.formats.errors import PeerError
 from drasat.peers.clients import KubeScheduler
-from drasat.peers.errors import PeerError
 from drasat.peers.programs import KUBE_SCHEDULER, build_program, find_program, require_program
 
 # What a fake peer's script may use: hello() introduces it, requests() yields what it is asked, say() answers.

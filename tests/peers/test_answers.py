@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from drasat.models.formats.errors import PeerError
 from drasat.peers.answers import AllocateAnswer, Handshake, ScheduleAnswer, decode_answer, decode_handshake
-from drasat.peers.errors import PeerError
 
 HELLO = {"peer": "kube-scheduler", "protocol": 1, "module": "m", "version": "v0.37.2", "go": "go1.26.8"}
 VERDICT = {"outcome": "unallocatable", "fatal": False, "allocations": None, "seconds": 0.5, "steps": 16}

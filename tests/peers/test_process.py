@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from drasat.peers.errors import PeerError
+from drasat.models.formats.errors import PeerError
 from drasat.peers.process import PeerLimits, PeerProcess
 
 ECHO = "hello()\nfor request in requests(): say(request)"

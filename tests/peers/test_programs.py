@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.fake_go import GO, executable, install_go
 
+from drasat.models.formats.errors import PeerError
 from drasat.peers import programs
-from drasat.peers.errors import PeerError
 from drasat.peers.programs import (
     KARPENTER,
     KUBE_SCHEDULER,

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from drasat.models.formats.errors import PeerError
 from drasat.models.kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.slices import ResourceSlice
-from drasat.peers.errors import PeerError
 from drasat.peers.programs import KUBE_SCHEDULER, require_program
 from drasat.peers.requests import (
     AllocateRequest,

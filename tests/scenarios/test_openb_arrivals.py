@@ -1,16 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from openb import LinearBestFit, LinearFirstFit
 from support.planning import optimum, random_scene
 
-from drasat.scenarios.openb import (
-    Arrivals,
-    FragmentationGradient,
-    LinearBestFit,
-    LinearFirstFit,
-    in_random_order,
-    initial_state,
-)
+from drasat.scenarios.openb import Arrivals, FragmentationGradient, in_random_order, initial_state
 from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 
 HALF, MOST, WHOLE = LinearUnit(share=5, needs=(1,)), LinearUnit(share=8, needs=(1,)), LinearUnit(devices=1, needs=(1,))

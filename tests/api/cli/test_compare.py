@@ -8,8 +8,8 @@ import pytest
 import yaml
 from support.engines import changed
 
+from drasat.models.formats.errors import PeerError
 from drasat.models.results.common import Status
-from drasat.peers.errors import PeerError
 from drasat.peers.programs import KUBE_SCHEDULER, require_program
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.load import load

@@ -7,12 +7,12 @@ from support.objects import allocated, claim, device, device_class, pod, pool, w
 from support.peers import allocation, result
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.formats.errors import PeerError
 from drasat.models.kubernetes.claims import DeviceClass
 from drasat.models.kubernetes.core import Container, Node, NodeSpec, NodeStatus, ResourceRequirements, Taint
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.workload.requested import requested_units
 from drasat.peers.answers import PodVerdict, ScheduleAnswer
-from drasat.peers.errors import PeerError
 from drasat.solver.allocate.allocate import with_joined_loose_claims
 from drasat.solver.compare.engines import UnitList, is_listable
 

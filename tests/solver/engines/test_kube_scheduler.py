@@ -8,12 +8,12 @@ from support.objects import allocated, claim, device, device_class, devices, eit
 from support.peers import FakePeer, allocation, answer, result
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.formats.errors import PeerError
 from drasat.models.kubernetes.claims import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec
 from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.results.common import Status
-from drasat.peers.errors import PeerError
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import kube_scheduler

@@ -193,5 +193,5 @@ def test_statistics_count_units_and_nodes_with_their_classes():
 
 def test_an_empty_cluster_is_told_as_it_is():
     found = planning()
-    assert (found.units, found.asked, found.placed, found.bought) == ((), 0, 0, {})
+    assert (list(found.units), found.asked, found.placed, found.bought) == ([], 0, 0, {})
     assert found.statistics.units == 0

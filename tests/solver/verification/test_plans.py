@@ -1,5 +1,6 @@
 """Whole plans: valid ones pass, and every way to break one is found."""
 
+import os
 from copy import copy
 from dataclasses import replace
 from time import sleep
@@ -15,7 +16,7 @@ from drasat.models.workload.expansion import UnplacedRun
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.plan.outcome import PlannedUnits, check_plan
 from drasat.solver.plan.plan import plan as planned
-from drasat.solver.verification.plan_replay import PlanReplay, PlanVerifier, QueueSelection
+from drasat.solver.verification.plan_replay import PlanReplay, QueueSelection, verifier_of_plans
 from drasat.solver.verification.plans import QueueTimeoutError, _RequestedUnits, plan_violations
 from drasat.solver.verification.verify import VerificationTimeoutError, Violation
 
@@ -130,10 +131,11 @@ def test_a_replay_of_other_units_does_not_count(names):
 
 
 @pytest.fixture
-def verifier():
+def verifier(monkeypatch):
     """A process that has read the everyday plan's cluster and queue, and the plan."""
+    monkeypatch.setattr("drasat.solver.verification.plan_replay._MANY_NODES", 0)
     plan = everyday()
-    with PlanVerifier((plan.cluster, ALL, "strict", ()), QueueSelection()) as process:
+    with verifier_of_plans((plan.cluster, ALL, "strict", ()), QueueSelection()) as process:
         assert process.connection.poll(60)
         yield plan, process
 
@@ -169,21 +171,18 @@ def test_time_is_over_in_another_process(verifier):
     assert late.value.verified == 0
 
 
-def test_nobody_waits_for_a_process_that_has_not_read_all(monkeypatch):
+@pytest.mark.parametrize(
+    "answer", [lambda *_: sleep(60), lambda *given: given[-1].send_bytes(b"all is read") or os._exit(1)]
+)
+def test_a_plan_is_replayed_here_if_the_other_process_is_late_or_says_nothing(monkeypatch, answer):
+    monkeypatch.setattr("drasat.solver.verification.plan_replay._MANY_NODES", 0)
+    monkeypatch.setattr("drasat.solver.verification.plan_replay._verdict_on_sent_plan", answer)
     plan = everyday()
-    monkeypatch.setattr(PlanVerifier, "_answer", lambda own, selection, there: sleep(60))
-    with PlanVerifier((plan.cluster, ALL, "strict", ()), QueueSelection()) as process:
+    with verifier_of_plans((plan.cluster, ALL, "strict", ()), QueueSelection()) as process:
+        process.connection.poll(0.5)
         assert plan.violations(begun=sent(plan, process)) == []
-
-
-def test_a_plan_is_replayed_here_if_the_other_process_says_nothing(verifier):
-    plan, process = verifier
-    broken = plan.change("b", node="n2")
-    replay = sent(broken, process)
-    process.process.kill()
-    process.process.join()
-    assert broken.violations(begun=replay) == broken.violations() != []
-    assert broken.violations(begun=sent(broken, process)) == broken.violations()
+        broken = plan.change("b", node="n2")
+        assert broken.violations(begun=sent(broken, process)) == broken.violations() != []
 
 
 def test_units_are_those_of_the_queue():
