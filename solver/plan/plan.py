@@ -244,6 +244,7 @@ class _Planning:
         self.time.lap("fill")
         return replace(searched, solution=solution), assignment
 
+    @gc_paused()
     def answer(
         self, searched: _Searched, assignment: PlanAssignment, *, may_be_unread: bool
     ) -> tuple[PlanOutcome, Cluster]:
