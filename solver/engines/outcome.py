@@ -452,9 +452,13 @@ Item = TypeVar("Item")
 def deletion_filter(blocks: Iterable[Sequence[Item]], is_enough: Callable[[list[Item]], bool]) -> list[Item]:
     """Leave items out as long as the rest is enough, so that a minimal set is left (Chinneck and Dravnieks, 1991).
 
-    ``blocks``: all items, in the order in which they are tried. A block is tried as a whole first, and then by halves:
-    few of many items are ever needed. ``is_enough``: tells whether so many items are enough. More items must be enough
-    whenever fewer are.
+    Parameters
+    ----------
+    blocks
+        All items, in the order in which they are tried. A block is tried as a whole first, and then by halves: few of
+        many items are ever needed.
+    is_enough
+        Tells whether so many items are enough. More items must be enough whenever fewer are.
 
     Returns
     -------

@@ -78,11 +78,20 @@ def first_fit(
     Each unit goes to the first node by name that suits it, has room and has the devices, beside all that came before,
     by the rules of ``allocate``. A gang that is not whole, or not in one domain, is removed again.
 
-    ``session``: the cluster, with the nodes that are to be bought, and the rules. ``queue``, ``arriving``: the units,
-    and the positions of those to be placed. They must have all that they refer to, or they are refused. ``deadline``: a
-    reading of ``time.monotonic``: what was not tried by then is not placed. ``placed``: what is placed already, in
-    order; it is kept. ``usable``: names of the nodes that may be used; None: all. ``shuffle``: puts the nodes into a
-    random order; None: they are by name.
+    Parameters
+    ----------
+    session
+        The cluster, with the nodes that are to be bought, and the rules.
+    queue, arriving
+        The units, and the positions of those to be placed. They must have all that they refer to, or they are refused.
+    deadline
+        A reading of ``time.monotonic``: what was not tried by then is not placed.
+    placed
+        What is placed already, in order; it is kept.
+    usable
+        Names of the nodes that may be used; None: all.
+    shuffle
+        Puts the nodes into a random order; None: they are by name.
 
     """
     before, units = dict(placed or {}), [queue[position] for position in arriving]

@@ -212,11 +212,19 @@ class UnplacedExplainer:
         - ``relaxation``: a change with which one such unit fits beside the plan; it was tried;
         - ``unexplained``: the deadline ended the search for reasons.
 
-        ``unit``, ``gang``: the unit, and its gang if it is in one. ``allocated_state``, ``room_by_node``: what is in
-        use when the plan is carried out, and what is left of each node. ``members``, ``waiting``: the members of the
-        gang that are to be placed, ``unit`` among them, or the first ``MOST_MEMBERS``, which are tried; and how many
-        they are in all, where that is more. ``made``: what the plan allocates, for units that share claims with others.
-        ``forbidden``: nodes that rules of pods about one another forbid beside the plan, with the id of the rule.
+        Parameters
+        ----------
+        unit, gang
+            The unit, and its gang if it is in one.
+        allocated_state, room_by_node
+            What is in use when the plan is carried out, and what is left of each node.
+        members, waiting
+            The members of the gang that are to be placed, ``unit`` among them, or the first ``MOST_MEMBERS``, which
+            are tried; and how many they are in all, where that is more.
+        made
+            What the plan allocates, for units that share claims with others.
+        forbidden
+            Nodes that rules of pods about one another forbid beside the plan, with the id of the rule.
 
         """
         refused = tuple(missing_reference_reasons(unit, self._cluster.classes))
