@@ -8,7 +8,7 @@ known by their positions, claims by their specs.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -34,8 +34,7 @@ class EqualNodes:
     """
 
     def __init__(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> None:
-        annotated = any(CONSTRAINTS_ANNOTATION in (one.metadata.annotations or {}) for one in claims)
-        self._equal = None if annotated else equal_to_claims(claims, classes)
+        self._equal = None if any(map(_has_own_entries, claims)) else equal_to_claims(claims, classes)
         self._kinds: dict[Hashable, int] = {}
 
     def class_of(self, offers: NodeOffers) -> Hashable | None:
@@ -67,6 +66,10 @@ class EqualNodes:
         return self._kinds.setdefault(key, len(self._kinds))
 
 
+def _has_own_entries(claim: ResourceClaim) -> bool:
+    return CONSTRAINTS_ANNOTATION in (claim.metadata.annotations or {})
+
+
 class PlacementStep(NamedTuple):
     """A placement on a node: the sequence that is there before, and all that rules of allocation read but for names."""
 
@@ -88,11 +91,13 @@ class FaultlessSequences:
     A node has none from its first placement on that breaks a rule, or of which not all is known that rules read.
     """
 
-    def __init__(self, context: VerificationContext, claims: Sequence[ResourceClaim]) -> None:
+    def __init__(self, context: VerificationContext, claims: Iterable[ResourceClaim]) -> None:
         self._context = context
-        self._equal = EqualNodes(claims, context.classes)
+        # Copies share their spec.
+        different = list({id(claim.spec): claim for claim in claims}.values())
+        self._equal = EqualNodes(different, context.classes)
         self._readings = ClaimReadings(context.classes, context.gates)
-        self._known = {id(self._readings.of(claim)) for claim in claims}
+        self._known = {id(self._readings.of(claim)) for claim in different}
         self._positions: dict[tuple[str, ...], Mapping[str, int]] = {}
         self._nodes: dict[str, _OwnPools | None] = {}
         self._ends: dict[str, int | None] = {}
@@ -134,7 +139,7 @@ class FaultlessSequences:
         for claim, allocation in claims:
             reading = id(self._readings.of(claim))
             placed.append(reading)
-            if reading not in self._known or is_extended_claim(claim):
+            if reading not in self._known or is_extended_claim(claim) or _has_own_entries(claim):
                 return None
             if not self._place(allocation, own, placed):
                 return None

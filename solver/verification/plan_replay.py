@@ -23,6 +23,7 @@ import msgspec
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
+from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.workload.expansion import expand_units, single_units
@@ -92,20 +93,23 @@ def plan_placements(
 
 
 def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:
-    pairs = tuple([(ref.claim, allocation) for ref, allocation in unit.allocations if ref.claim is not None])
+    return _placement(cluster.node(unit.node or ""), unit.unit, unit.allocations)
+
+
+def _placement(node: Node, unit: Unit, made: Sequence[tuple[ClaimRef, AllocationResult]]) -> Placement:
+    pairs = tuple([(ref.claim, allocation) for ref, allocation in made if ref.claim is not None])
     earlier: tuple[ResourceClaim, ...] = ()
-    if not allocates_all(unit):
-        new = {ref.key for ref, _ in unit.allocations}
-        earlier = tuple(ref.claim for ref in unit.unit.claims if ref.claim is not None and ref.key not in new)
-    return Placement(cluster.node(unit.node or ""), pairs, unit.unit.pod, earlier)
+    if not allocates_all(unit, made):
+        new = {ref.key for ref, _ in made}
+        earlier = tuple(ref.claim for ref in unit.claims if ref.claim is not None and ref.key not in new)
+    return Placement(node, pairs, unit.pod, earlier)
 
 
-def allocates_all(unit: PlacedUnit) -> bool:
-    """Whether the plan surely allocates each claim of a unit once."""
-    own, given = unit.unit.claims, unit.allocations
-    if len(own) != 1 or len(given) != 1:
-        return not own and not given
-    return own[0] is given[0][0]
+def allocates_all(unit: Unit, made: Sequence[tuple[ClaimRef, AllocationResult]]) -> bool:
+    """Whether these allocations are surely of each claim of a unit, once."""
+    if len(unit.claims) != 1 or len(made) != 1:
+        return not unit.claims and not made
+    return unit.claims[0] is made[0][0]
 
 
 Verdict: TypeAlias = tuple[list[Violation], int | None]
@@ -127,7 +131,7 @@ class QueueSelection(NamedTuple):
 
 @contextmanager
 def verifier_of_plans(about: PlanRules, selection: QueueSelection) -> Iterator[PlanVerifier | None]:
-    """Yield a process that verifies a plan, and is gone at the end; None where none is needed, or can be had.
+    """Yield a process that verifies a plan, and is gone at the end; None where none is needed, or none can be had.
 
     It is a fork of this one: it sees what was read by now.
     """
@@ -181,7 +185,7 @@ class _SentUnit(NamedTuple):
     @staticmethod
     def of(unit: PlacedUnit) -> _SentUnit:
         """Write down a unit."""
-        if allocates_all(unit):
+        if allocates_all(unit.unit, unit.allocations):
             made = tuple([(0, allocation) for _, allocation in unit.allocations])
         else:
             places = {id(ref): place for place, ref in enumerate(unit.unit.claims)}
@@ -190,11 +194,8 @@ class _SentUnit(NamedTuple):
 
     def on(self, cluster: Cluster, unit: Unit) -> Placement:
         """What the verifier replays of it; ``unit`` is what the queue says. Raises ``LookupError`` for other claims."""
-        pairs = [(unit.claims[place].claim, allocation) for place, allocation in self.made]
-        new = {place for place, _ in self.made}
-        earlier = tuple([ref.claim for place, ref in enumerate(unit.claims) if ref.claim and place not in new])
-        made = tuple([(claim, allocation) for claim, allocation in pairs if claim is not None])
-        return Placement(cluster.node(self.node), made, unit.pod, earlier)
+        made = [(unit.claims[place], allocation) for place, allocation in self.made]
+        return _placement(cluster.node(self.node), unit, made)
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -240,8 +241,9 @@ def _verdict_on_sent_plan(about: PlanRules, selection: QueueSelection, there: Co
     queue = _OwnedUnits(cluster, gates, read_queue(cluster, gates=gates, **selection._asdict()))
     # Most of those that are placed are made beforehand.
     sequences = replay.expect(queue.claims(len(cluster.nodes) * _UNITS_A_NODE))
-    for node in cluster.nodes.values():
-        sequences.read(node)
+    if sequences is not None:
+        for node in cluster.nodes.values():
+            sequences.read(node)
     there.send_bytes(b"all is read")
     deadline, placed = _decode(there.recv_bytes())
     placements = [one.on(cluster, queue.unit(one)) for one in placed]
@@ -263,12 +265,11 @@ class _OwnedUnits:
         for one, first in zip(listed, accumulate((one.replicas for one in listed), initial=0), strict=False):
             self._sets[one.kind, one.namespace, one.name].append((one.numbers, first))
 
-    def claims(self, most: int) -> list[ResourceClaim]:
+    def claims(self, most: int) -> Iterator[ResourceClaim]:
         """Claims with all specs of the queue; so many units of it are made for good, and the first one of each set."""
         firsts = (first for own in self._sets.values() for _, first in own)
         made = (self._queue[place].unit for place in chain(firsts, range(min(most, len(self._queue)))))
-        found = {id(ref.claim.spec): ref.claim for unit in made for ref in unit.claims if ref.claim is not None}
-        return list(found.values())
+        return (ref.claim for unit in made for ref in unit.claims if ref.claim is not None)
 
     def unit(self, sent: _SentUnit) -> Unit:
         """What the queue says of a unit that is sent. Raises ``LookupError`` if it has none."""

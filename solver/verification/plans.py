@@ -84,16 +84,35 @@ def plan_violations(
       pod set or as many as it needs at least (4.5).
     - PLAN-VALUE: stages that count units, money or nodes have the value that the plan has.
 
-    ``cluster``: what was read, with the nodes that are to be bought. ``units``: all units of the queue, placed or not.
-    ``gates``, ``cel_errors``, ``caller_constraints``: as for ``verify``. ``order``: the order in which units were
-    placed, as positions in ``units``; None: in their own. A claim that units share is allocated for the first of them.
-    ``namespace``, ``selector``: what the queue was narrowed to. ``natural_gangs``, ``group``: as for ``read_queue``.
-    ``replay``: whether allocations are checked; False for the first units of a plan that were checked before.
-    ``quota``, ``admissions``: the quota that there is, and what the plan admits. ``stages``: what the plan says that
-    its stages come to. ``moved``: running pods that move: units of the plan that no stage about units counts.
-    ``deadline``: when to give up, as a reading of ``time.monotonic``. ``queue_deadline``: when to give up reading the
-    queue and comparing it with the plan; that of a few units is always read. ``begun``: a replay that has begun; it
-    counts if it is of this very plan, and has a deadline of its own.
+    Parameters
+    ----------
+    cluster
+        What was read, with the nodes that are to be bought.
+    units
+        All units of the queue, placed or not.
+    gates, cel_errors, caller_constraints
+        As for ``verify``.
+    order
+        The order in which units were placed, as positions in ``units``; None: in their own. A claim that units share
+        is allocated for the first of them.
+    namespace, selector
+        What the queue was narrowed to.
+    natural_gangs, group
+        As for ``read_queue``.
+    replay
+        Whether allocations are checked; False for the first units of a plan that were checked before.
+    quota, admissions
+        The quota that there is, and what the plan admits.
+    stages
+        What the plan says that its stages come to.
+    moved
+        Running pods that move: units of the plan that no stage about units counts.
+    deadline
+        When to give up, as a reading of ``time.monotonic``.
+    queue_deadline
+        When to give up reading the queue and comparing it with the plan; that of a few units is always read.
+    begun
+        A replay that has begun; it counts if it is of this very plan, and has a deadline of its own.
 
     Returns
     -------
@@ -340,7 +359,11 @@ def _same_claim(given: ClaimRef, requested: ClaimRef) -> bool:
 
 def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:
     """Claims that are allocated without reason, or twice, and placed units with claims that cannot be had."""
-    if unit.node is not None and allocates_all(unit) and not any(ref.problem for ref in unit.unit.claims):
+    if (
+        unit.node is not None
+        and allocates_all(unit.unit, unit.allocations)
+        and not any(ref.problem for ref in unit.unit.claims)
+    ):
         return
     own = [ref.key for ref in unit.unit.claims]
     given = [ref.key for ref, _ in unit.allocations]

@@ -122,9 +122,9 @@ def verify(
         If nothing wrong was found until the deadline.
 
     """
-    replay = Replay(cluster, gates, cel_errors, caller_constraints, rooms, extended, deadline)
-    if isinstance(placements, Sequence) and len(placements) >= _FEW_PLACEMENTS and not caller_constraints:
-        replay.expect([claim for placement in placements for claim, _ in placement.claims])
+    replay = Replay(cluster, gates, cel_errors, caller_constraints, rooms, extended)
+    if isinstance(placements, Sequence) and len(placements) >= _FEW_PLACEMENTS:
+        replay.expect(claim for placement in placements for claim, _ in placement.claims)
     finish = partial(replay.groups, cluster, requested) if groups and cluster.constraint_groups else None
     return replay.violations(placements, deadline, clock, finish)
 
@@ -181,10 +181,16 @@ class Replay:
         self._members = MemberClaims(cluster.with_gates(gates).pod_groups)
         self._has_groups = bool(cluster.constraint_groups)
         self._finals: dict[ObjectKey, FinalClaim] = {}
+        self._is_constrained = bool(caller_constraints)
         self._sequences: FaultlessSequences | None = None
 
-    def expect(self, claims: Sequence[ResourceClaim]) -> FaultlessSequences:
-        """Judge placements of such claims by classes of nodes from now on, before which nothing may be placed."""
+    def expect(self, claims: Iterable[ResourceClaim]) -> FaultlessSequences | None:
+        """Judge placements of such claims by classes of nodes from now on, before which nothing may be placed.
+
+        None: entries of every claim may read more of devices than the claims do, so that each placement is judged.
+        """
+        if self._is_constrained:
+            return None
         # Only large plans have use for it.
         from .equal_nodes import FaultlessSequences
 
@@ -227,6 +233,7 @@ class Replay:
         finish: Callable[[], Iterable[Violation]] | None = None,
     ) -> list[Violation]:
         """Judge placements in their order, and then what ``finish`` finds; raises as ``verify`` does."""
+        self.context.expressions.deadline = deadline
         found: list[Violation] = []
         verified = 0
         try:

@@ -6,6 +6,7 @@ Each test is about placements that are judged one by one, too.
 from importlib import import_module
 
 import pytest
+from msgspec.structs import replace
 from support.verification import (
     GPU,
     Scene,
@@ -26,6 +27,8 @@ from support.verification import (
 )
 from support.verification import held as taken
 
+from drasat.models.kubernetes.extensions import CONSTRAINTS_ANNOTATION
+from drasat.models.validation.entries import read_caller_constraints
 from drasat.scenarios import objects
 from drasat.solver.verification.bundles import EqualBundles, NodeBundles, UnitKind
 from drasat.solver.verification.payments import SharedPrices
@@ -228,6 +231,31 @@ def test_annotated_entries_are_judged_for_each_claim():
     written = '[{"distinctAttribute": "gpu.example.com/numa"}]'
     scene.find("ResourceClaim", "c")["metadata"]["annotations"] = {"drasat.dev/constraints": written}
     assert [one.claim for one in scene.violations()] == ["default/c"]
+
+
+def test_entries_of_every_claim_are_judged_for_each_claim():
+    """CON-7: what they read of devices stands in no claim."""
+    scene = twins()
+    for name in "abc":
+        del scene.find("ResourceClaim", name)["spec"]["devices"]["constraints"]
+    other_numa(scene)
+    cluster, placements = scene.question()
+    replay = Replay(cluster, scene.gates, caller_constraints=read_caller_constraints([SAME_NUMA]))
+    replay.expect(claim for one in placements for claim, _ in one.claims)
+    assert [(one.rule, one.claim) for one in replay.violations(placements)] == [("CON-7", "default/c")]
+
+
+def test_a_claim_with_entries_of_its_own_is_judged_though_others_have_its_spec():
+    """CON-7."""
+    scene = twins()
+    cluster, placements = scene.question()
+    (claim, made), spec = placements[2].claims[0], placements[0].claims[0][0].spec
+    written = '[{"distinctAttribute": "gpu.example.com/numa"}]'
+    own = replace(claim, spec=spec, metadata=replace(claim.metadata, annotations={CONSTRAINTS_ANNOTATION: written}))
+    asked = [*placements[:2], placements[2]._replace(claims=((own, made),))]
+    replay = Replay(cluster, scene.gates)
+    replay.expect(claim for one in (asked[2], *asked[:2]) for claim, _ in one.claims)
+    assert [one.claim for one in replay.violations(asked)] == ["default/c"]
 
 
 def test_claims_with_derived_attributes_are_judged_one_by_one():
