@@ -235,9 +235,16 @@ def place_devices(
 ) -> Places[Key]:
     """Put devices in their places; all of them belong to the topology and to one instance of it.
 
-    ``topology``: a valid one, see ``validation.topologies``. ``devices``: see ``topology_scopes`` for those of a node,
-    a pool or the cluster. ``where``: the instance, for messages, e.g. ``node n1``. ``axes``: the axes of the instance,
-    where these devices are a part of it only; None: as given, else as present.
+    Parameters
+    ----------
+    topology
+        A valid one, see ``validation.topologies``.
+    devices
+        See ``topology_scopes`` for those of a node, a pool or the cluster.
+    where
+        The instance, for messages, e.g. ``node n1``.
+    axes
+        The axes of the instance, where these devices are a part of it only; None: as given, else as present.
 
     Raises
     ------
