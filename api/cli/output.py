@@ -32,7 +32,7 @@ def print_result(
     if form == "json":
         write_stdout_parts(result.json_parts())
     elif form == "yaml":
-        write_stdout(result.to_yaml())
+        write_stdout_parts(result.yaml_parts())
     else:
         printers[form](result)
     if report is not None:

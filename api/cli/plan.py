@@ -220,13 +220,13 @@ def _thread_pool(workers: int) -> Iterator[Executor | None]:
 
 def _warnings(cluster: Cluster, result: PlanResult, existing: bool, cel_errors: options.CelErrors) -> Iterator[str]:
     """Warn of unsupported fields, of nodes with unknown resources, of ignored rules, and of an empty queue."""
-    notices, prefers = result.document.notices, any(one.stage == "preferences" for one in result.document.objective)
+    notices, prefers = result.written.notices, any(one.stage == "preferences" for one in result.written.objective)
     yield from options.plan_warnings(cluster, notices, existing=existing, planned=True, prefers=prefers)
-    if result.document.cel_errors != cel_errors:
-        summary = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
+    if result.written.cel_errors != cel_errors:
+        summary = f"--cel-errors {cel_errors} means {result.written.cel_errors}"
         yield f"warning: a plan visits devices in no order: {summary}"
-    if result.document.steps is msgspec.UNSET and not result.document.unread:
-        yield from options.empty_queue_warnings(result.document.asked)
+    if result.written.steps is msgspec.UNSET and not result.written.unread:
+        yield from options.empty_queue_warnings(result.written.asked)
 
 
 def _exit_code(result: PlanResult) -> Exit:
@@ -234,8 +234,8 @@ def _exit_code(result: PlanResult) -> Exit:
 
     Members of coverage groups that nobody needs are as good as placed.
     """
-    unneeded = sum(one.unneeded for one in result.document.coverage or ())
-    if result.placed + unneeded == result.document.asked and not result.document.unread:
+    unneeded = sum(one.unneeded for one in result.written.coverage or ())
+    if result.placed + unneeded == result.written.asked and not result.written.unread:
         return Exit.DONE
     return Exit.NO if result.outcome in ("Optimal", "Infeasible") else Exit.UNDECIDED
 
@@ -245,44 +245,44 @@ def _print_table(result: PlanResult, wide: bool = False) -> None:
     from ..reports import plan, tables
 
     if wide:
-        print_table(plan.UNIT_HEADERS, plan.unit_cells(result.document), wide=True)
-        nodes = tables.display_cells(plan.node_rows(result.document))
+        print_table(plan.UNIT_HEADERS, plan.unit_cells(result.written), wide=True)
+        nodes = tables.display_cells(plan.node_rows(result.written))
         print_table(plan.NODE_HEADERS, nodes, below=True, wide=True)
     else:
-        print_table(plan.HEADERS, plan.owner_cells(result.document))
-    for headers, cells in plan.quota_tables(result.document, wide=wide):
+        print_table(plan.HEADERS, plan.owner_cells(result.written))
+    for headers, cells in plan.quota_tables(result.written, wide=wide):
         print_table(headers, cells, below=True, wide=wide)
-    if result.document.coverage:
+    if result.written.coverage:
         print_table(
-            plan.COVERAGE_HEADERS, tables.display_cells(plan.coverage_rows(result.document)), below=True, wide=wide
+            plan.COVERAGE_HEADERS, tables.display_cells(plan.coverage_rows(result.written)), below=True, wide=wide
         )
-    if result.document.bought:
-        headers, rows = plan.bought_table(result.document)
+    if result.written.bought:
+        headers, rows = plan.bought_table(result.written)
         print_table(headers, tables.display_cells(rows), below=True, wide=wide)
-    if result.document.removed:
-        removed = tables.display_cells(plan.removed_rows(result.document))
+    if result.written.removed:
+        removed = tables.display_cells(plan.removed_rows(result.written))
         print_table(plan.REMOVED_HEADERS, removed, below=True, wide=wide)
-    if result.document.victims:
-        print_table(plan.VICTIM_HEADERS, tables.display_cells(plan.victim_rows(result.document)), below=True, wide=wide)
-    if result.document.scheduler_would:
-        cells = tables.display_cells(plan.scheduler_rows(result.document))
+    if result.written.victims:
+        print_table(plan.VICTIM_HEADERS, tables.display_cells(plan.victim_rows(result.written)), below=True, wide=wide)
+    if result.written.scheduler_would:
+        cells = tables.display_cells(plan.scheduler_rows(result.written))
         print_table(plan.SCHEDULER_HEADERS, cells, below=True, wide=wide)
-    if result.document.steps:
-        print_table(plan.STEP_HEADERS, tables.display_cells(plan.step_rows(result.document)), below=True, wide=wide)
-    write_stdout_lines(["", plan.summary(result.document)], outcomes=True)
+    if result.written.steps:
+        print_table(plan.STEP_HEADERS, tables.display_cells(plan.step_rows(result.written)), below=True, wide=wide)
+    write_stdout_lines(["", plan.summary(result.written)], outcomes=True)
     _print_explanations(result)
 
 
 def _print_explanations(result: PlanResult) -> None:
     from ..reports import plan, tables
 
-    print_stderr(*plan.stages(result.document), *plan.reasons(result.document), *tables.timing_lines(result.document))
+    print_stderr(*plan.stages(result.written), *plan.reasons(result.written), *tables.timing_lines(result.written))
 
 
 def _print_commands(result: PlanResult) -> None:
     from ..reports import plan
 
-    write_stdout_lines(plan.command_lines(result.document))
+    write_stdout_lines(plan.command_lines(result.written))
     _print_explanations(result)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import msgspec
 
 from ..models.formats.errors import plural
+from ..models.workload.expansion import UnplacedRun, unit_parts
 from .tables import display_cells, display_names
 
 if TYPE_CHECKING:
@@ -42,12 +43,14 @@ STAGE_HEADERS = ("stage", "value", "bound", "gap", "proven", "sense")
 
 def rows(document: PlanDocument) -> Iterator[Row]:
     """One row an owner in the order of the queue, under ``HEADERS``; ``nodes`` is a list."""
-    owners: dict[tuple[str, str, str], list[PlannedUnit]] = {}
-    for unit in document.units:
-        owners.setdefault((unit.kind, unit.namespace, unit.name), []).append(unit)
-    for owner, units in owners.items():
-        nodes = [unit.node for unit in units if unit.node is not None]
-        yield (*owner, len(units), len(nodes), sorted(set(nodes)))
+    asked, nodes = Counter[tuple[str, str, str]](), defaultdict[tuple[str, str, str], list[str]](list)
+    for part in unit_parts(document.units):
+        unit, number = (part[0], len(part)) if isinstance(part, UnplacedRun) else (part, 1)
+        asked[unit.kind, unit.namespace, unit.name] += number
+        if unit.node is not None:
+            nodes[unit.kind, unit.namespace, unit.name].append(unit.node)
+    for owner, number in asked.items():
+        yield (*owner, number, len(nodes[owner]), sorted(set(nodes[owner])))
 
 
 def unit_rows(document: PlanDocument) -> Iterator[Row]:
@@ -363,14 +366,15 @@ def stages(document: PlanDocument) -> Iterator[str]:
 
 def reasons(document: PlanDocument) -> Iterator[str]:
     """Why units are not placed: one line for all that have the same reasons."""
-    groups: dict[tuple[str, str], list[PlannedUnit]] = {}
-    for unit in document.units:
+    groups: dict[tuple[str, str], tuple[PlannedUnit, int]] = {}
+    for part in unit_parts(document.units):
+        unit, number = (part[0], len(part)) if isinstance(part, UnplacedRun) else (part, 1)
         if unit.outcome != "Placed":
-            title = "claim" if unit.kind == "ResourceClaim" else "pod"
-            groups.setdefault((title, _display_reasons(unit)), []).append(unit)
-    for (title, reason), units in groups.items():
-        more = f" and {len(units) - 1} more" if len(units) > 1 else ""
-        first = units[0]
+            key = "claim" if unit.kind == "ResourceClaim" else "pod", _display_reasons(unit)
+            first, before = groups.get(key, (unit, 0))
+            groups[key] = first, before + number
+    for (title, reason), (first, number) in groups.items():
+        more = f" and {number - 1} more" if number > 1 else ""
         yield f"not placed: {title} {first.namespace}/{first.unit}{more}" + (f": {reason}" if reason else "")
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import fields
+
+from ..models.workload.expansion import encoded_units
 
 if TYPE_CHECKING:
     import pandas
@@ -23,8 +26,11 @@ DocumentT = TypeVar("DocumentT", bound=msgspec.Struct)
 _ENTRIES_AT_ONCE = 1_000
 
 
+_encoded = msgspec.json.Encoder(enc_hook=lambda units: list(encoded_units(units))).encode
+
+
 def _indented(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    return msgspec.json.format(_encoded(value), indent=2).decode()
 
 
 class Result(Generic[DocumentT]):
@@ -34,12 +40,25 @@ class Result(Generic[DocumentT]):
     """
 
     def __init__(self, document: DocumentT, cluster: Cluster | None = None) -> None:
-        self.document = document
+        # What is written: entries of its lists may be made whenever they are looked at.
+        self.written = document
         self.cluster = cluster
+
+    @property
+    def document(self) -> DocumentT:
+        """The document as data, whose lists are tuples."""
+        lazy = {name: tuple(entries) for _, name, entries in self._lists() if not isinstance(entries, tuple)}
+        self.written = msgspec.structs.replace(self.written, **lazy) if lazy else self.written
+        return self.written
+
+    def _lists(self) -> Iterator[tuple[str, str, Sequence[Any]]]:
+        """Yield the lists of the document, with the names of their fields in JSON and in Python."""
+        named = ((one.encode_name, one.name, getattr(self.written, one.name)) for one in fields(self.written))
+        return (one for one in named if isinstance(one[2], Sequence) and not isinstance(one[2], str))
 
     def to_dict(self) -> dict[str, Any]:
         """The result document; see ``docs/reference/results.schema.json``."""
-        document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.document))
+        document: dict[str, Any] = msgspec.json.decode(_encoded(self.written))
         return document
 
     def to_json(self) -> str:
@@ -48,27 +67,32 @@ class Result(Generic[DocumentT]):
 
     def json_parts(self) -> Iterator[str]:
         """The text of ``to_json`` in parts: long lists some entries at a time, so that it is never whole in memory."""
-        named = ((one.encode_name, one.name, getattr(self.document, one.name)) for one in fields(self.document))
-        lists = [one for one in named if isinstance(one[2], tuple) and len(one[2]) > _ENTRIES_AT_ONCE]
-        rest = _indented(msgspec.structs.replace(self.document, **{name: () for _, name, _ in lists}))
-        # Entries of the document itself are indented by two, and nothing else is.
-        empty = [(f'\n  "{written}": []', entries) for written, _, entries in lists]
-        if not all(text in rest for text, _ in empty):
-            empty, rest = [], _indented(self.document)
-        for text, entries in empty:
-            before, _, after = rest.partition(text)
-            yield before + text[:-1]
+        lists = [one for one in self._lists() if len(one[2]) > _ENTRIES_AT_ONCE]
+        rest = _indented(msgspec.structs.replace(self.written, **{name: () for _, name, _ in lists}))
+        for written, _, entries in lists:
+            # Entries of the document itself, and of the mapping below, are indented by two, and nothing else is.
+            before, _, after = rest.partition(f'\n  "{written}": []')
+            yield f'{before}\n  "{written}": ['
+            encoded = encoded_units(entries)
             for first in range(0, len(entries), _ENTRIES_AT_ONCE):
-                some = _indented(entries[first : first + _ENTRIES_AT_ONCE])[1:-2]
-                yield ("," if first else "") + some.replace("\n", "\n  ")
+                some = _indented({"": list(islice(encoded, _ENTRIES_AT_ONCE))})
+                yield ("," if first else "") + some[len('{\n  "": [') : -len("\n  ]\n}")]
             rest = f"\n  ]{after}"
         yield rest + "\n"
 
     def to_yaml(self) -> str:
         """The document as YAML."""
-        from ..models.manifests.writer import to_yaml
+        return "".join(self.yaml_parts())
 
-        return to_yaml([self.to_dict()])
+    def yaml_parts(self) -> Iterator[str]:
+        """The text of ``to_yaml`` in parts, as ``json_parts``."""
+        from ..models.manifests.writer import yaml_parts
+
+        decode = msgspec.json.decode
+        document = decode(msgspec.json.encode(self.written, enc_hook=lambda _: ()))
+        lazy = [(name, entries) for name, _, entries in self._lists() if entries and not isinstance(entries, tuple)]
+        document |= {name: map(decode, map(_encoded, encoded_units(entries))) for name, entries in lazy}
+        return yaml_parts([document])
 
     def to_frame(self) -> pandas.DataFrame:
         """The main table of the result."""

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -68,37 +68,37 @@ class PlanResult(ResultWithManifests[PlanDocument]):
     @property
     def outcome(self) -> str:
         """``Optimal``, ``Feasible``, ``Infeasible`` or ``Unknown``; see ``docs/guides/plan.md``."""
-        return self.document.outcome
+        return self.written.outcome
 
     @property
     def placed(self) -> int:
         """How many units have a node, of all that were asked about."""
-        return self.document.placed
+        return self.written.placed
 
     @property
-    def units(self) -> tuple[PlannedUnit, ...]:
-        """Units in the order of the queue, each with its node and claims, or with reasons."""
-        return self.document.units
+    def units(self) -> Sequence[PlannedUnit]:
+        """Units in the order of the queue, each with its node and claims, or with reasons; made when looked at."""
+        return self.written.units
 
     @property
     def nodes(self) -> tuple[PlannedNode, ...]:
         """All nodes, those to be bought behind the others."""
-        return self.document.nodes
+        return self.written.nodes
 
     @property
     def steps(self) -> tuple[PlanStep, ...]:
         """An order in which the plan can be carried out; none where running pods may neither move nor go."""
-        return self.document.steps or ()
+        return self.written.steps or ()
 
     @property
     def victims(self) -> tuple[PlanVictim, ...]:
         """The running pods that lose their places; none where they may not."""
-        return self.document.victims or ()
+        return self.written.victims or ()
 
     @property
     def bought(self) -> dict[str, int]:
         """How many nodes must be bought, by the name of their template."""
-        return {one.template: one.count for one in self.document.bought}
+        return {one.template: one.count for one in self.written.bought}
 
     def to_frame(
         self,
@@ -113,19 +113,19 @@ class PlanResult(ResultWithManifests[PlanDocument]):
         from ..reports import plan as report
 
         columns, rows = report.FRAMES[table]
-        return self._frame(rows(self.document), columns)
+        return self._frame(rows(self.written), columns)
 
     def summary(self) -> str:
         """One line: how good the plan is, and how much is placed."""
         from ..reports import plan as report
 
-        return report.summary(self.document)
+        return report.summary(self.written)
 
     def reasons(self) -> Iterable[str]:
         """Why units are not placed: one line for all that have the same reasons."""
         from ..reports import plan as report
 
-        return report.reasons(self.document)
+        return report.reasons(self.written)
 
     def _plot_source(self) -> PlotSource:
         return self._pictured.source(self.document, self.progress) if self._pictured else super()._plot_source()
@@ -317,9 +317,9 @@ def plan(
     result = made(found)
     if moving is not None and preempt:
         left_over = None if ends is None else max(0.0, ends - monotonic())
-        tell = partial(moving.with_scheduler, result.document, cluster, found, left_over)
+        tell = partial(moving.with_scheduler, result.written, cluster, found, left_over)
         try:
-            result.document = tell(namespace=namespace, selector=selector, seed=seed)
+            result.written = tell(namespace=namespace, selector=selector, seed=seed)
         except KeyboardInterrupt:
             raise PlanInterrupted(result) from None
     return result
@@ -341,12 +341,11 @@ def _quota_problem(cluster: Cluster, mode: str, time_limit: float | None) -> tup
 
 def _manifests(answer: PlanOutcome, market: NodeMarket | None) -> Iterable[dict[str, Any]]:
     """NodeClaims for nodes that are bought of pools, and claims with their devices."""
-    made = allocated_manifests(answer)
-    if market is None:
-        return made
-    from ..integrations.karpenter.purchase import node_claims_of_plan
+    if market is not None:
+        from ..integrations.karpenter.purchase import node_claims_of_plan
 
-    return [*node_claims_of_plan(market, answer), *made]
+        yield from node_claims_of_plan(market, answer)
+    yield from allocated_manifests(answer)
 
 
 def _decimal_budget(budget: Decimal | float | str) -> Decimal:
@@ -370,7 +369,7 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
         asked=found.asked,
         placed=found.placed,
         objective=found.objective,
-        units=planned_units(found),
+        units=cast("tuple[PlannedUnit, ...]", planned_units(found)),
         nodes=found.nodes,
         bought=tuple(_bought_nodes(name, nodes, prices[name]) for name, nodes in sorted(found.bought.items()) if nodes),
         gap=found.gap,

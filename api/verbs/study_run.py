@@ -211,7 +211,7 @@ def compute_variant(shared: SharedCluster | _ClusterOfWorker, variant: Variant) 
     began = time.monotonic()
     try:
         result = verb_function(variant.verb)(shared.changed(variant), **variant.options)
-        document = result.document
+        document = result.written
         figures = FIGURES[variant.verb](document)
         outcome = str(getattr(document, "outcome", "Done"))
         return FinishedVariant(outcome=outcome, figures=figures, seconds=time.monotonic() - began)

@@ -81,7 +81,7 @@ def _placement_of(found: PlanOutcome, held: Collection[str]) -> QuotaPlacement:
     certified = proof is not None and proof.is_checked
     told = tuple(workloads)
     return QuotaPlacement(
-        proof is not None, found.verified, told, found.notices, planned_units(found), proof, certified
+        proof is not None, found.verified, told, found.notices, tuple(planned_units(found)), proof, certified
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
+from io import StringIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -60,26 +60,26 @@ def to_yaml(mappings: Iterable[Any]) -> str:
     return "".join(yaml_parts(mappings))
 
 
-# Documents that are written at once.
-_DOCUMENTS_AT_ONCE = 500
+# Characters that are written at once.
+_LENGTH_AT_ONCE = 8_192
 
 
 def yaml_parts(mappings: Iterable[Any]) -> Iterator[str]:
-    """Write documents as ``to_yaml`` does, some at a time, so that many are never in memory at once."""
-    waiting = iter(mappings)
-    first = True
-    while some := list(islice(waiting, _DOCUMENTS_AT_ONCE)):
-        text: str = yaml.emit(
-            _stream(some, first), Dumper=yaml.CDumper, allow_unicode=True, width=_LINE_WIDTH, line_break="\n"
-        )
-        first = False
-        yield text
+    """Write documents as ``to_yaml`` does, in parts, so that they are never whole in memory."""
+    text = StringIO()
+    dumper = yaml.CDumper(text, allow_unicode=True, width=_LINE_WIDTH, line_break="\n")
+    for event in _stream(mappings):
+        dumper.emit(event)
+        if text.tell() > _LENGTH_AT_ONCE:
+            yield text.getvalue()
+            text.seek(text.truncate(0))
+    yield from filter(None, (text.getvalue(),))
 
 
-def _stream(mappings: Iterable[Any], first: bool) -> Iterator[yaml.Event]:
+def _stream(mappings: Iterable[Any]) -> Iterator[yaml.Event]:
     yield yaml.StreamStartEvent()
     for number, mapping in enumerate(mappings):
-        yield yaml.DocumentStartEvent(explicit=number > 0 or not first)
+        yield yaml.DocumentStartEvent(explicit=number > 0)
         yield from _events(mapping)
         yield yaml.DocumentEndEvent(explicit=False)
     yield yaml.StreamEndEvent()
@@ -97,7 +97,7 @@ def _mapping_events(mapping: dict[str, Any]) -> Iterator[yaml.Event]:
     yield yaml.MappingEndEvent()
 
 
-def _list_events(values: Sequence[Any]) -> Iterator[yaml.Event]:
+def _list_events(values: Iterable[Any]) -> Iterator[yaml.Event]:
     yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=not values)
     for value in values:
         yield from _events(value)
@@ -135,6 +135,7 @@ _WRITERS: dict[type, Callable[[Any], Iterator[yaml.Event]]] = {
     dict: _mapping_events,
     list: _list_events,
     tuple: _list_events,
+    map: _list_events,
     str: lambda text: iter((_text_event(text),)),
     int: _json_events,
     float: _json_events,

@@ -128,7 +128,7 @@ class StageDuals(Model, kw_only=True):
     rows: tuple[DualRow, ...]
 
 
-class PlannedUnit(Model, kw_only=True, omit_defaults=False):
+class PlannedUnit(Model, kw_only=False, omit_defaults=False):
     """A unit of the queue: ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there.
 
     ``unit`` is the name of the pod or claim itself, that of the owner if it owns itself. ``claims`` are those that get
@@ -151,7 +151,7 @@ class PlannedUnit(Model, kw_only=True, omit_defaults=False):
     proof: ProofKind | None = None
 
 
-class PlannedNode(Model, kw_only=True, omit_defaults=False):
+class PlannedNode(Model, kw_only=False, omit_defaults=False):
     """A node with the number of its own devices, of those in use when the plan is carried out, and of planned units.
 
     ``new``: it must be bought; ``template`` is then the NodeTemplate that it is made from.
@@ -306,7 +306,7 @@ class QueueUsage(Model, kw_only=True, omit_defaults=False):
     borrowed: str
 
 
-class CoveredGroup(Model, kw_only=True, omit_defaults=False):
+class CoveredGroup(Model, kw_only=False, omit_defaults=False):
     """A coverage group: what it demands, and what its members add up to, those that run included.
 
     ``members`` are those in the queue, ``units`` how many of them the plan places.

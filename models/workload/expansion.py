@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, Generic, Protocol, TypeVar
 
-from msgspec import structs
+from msgspec import Raw, structs
 
 from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec
@@ -58,8 +58,8 @@ T = TypeVar("T")
 class UnitRanges(Sequence[QueuedUnit]):
     """The units of sets, in order. A unit is made when its place is asked for, and kept."""
 
-    def __init__(self, maker: UnitMaker, sets: Sequence[UnitSet]) -> None:
-        self._maker, self._sets = maker, sets
+    def __init__(self, maker: UnitExpander, sets: Sequence[UnitSet]) -> None:
+        self.maker, self._sets = maker, sets
         self._ends = list(accumulate(one.replicas for one in sets))
         self._kept: dict[int, QueuedUnit] = {}
 
@@ -79,7 +79,7 @@ class UnitRanges(Sequence[QueuedUnit]):
 
     def unit(self, planned: UnitSet, number: int) -> QueuedUnit:
         """The unit of a set under a number, made for this call."""
-        return QueuedUnit(planned, number, self._maker)
+        return QueuedUnit(planned, number, self.maker)
 
     def runs(self, places: Sequence[int]) -> Iterator[tuple[UnitSet, Sequence[int]]]:
         """As ``unit_runs``."""
@@ -119,11 +119,12 @@ def expand_units(
 class UnplacedRun(Generic[T]):
     """Units of one set that follow one another in a plan and have no node; each is made of its number in the set.
 
-    It is no ``Sequence``: whether something is one takes five times as long to tell.
+    It is no ``Sequence``: whether something is one takes five times as long to tell. ``encoded`` is the JSON of each.
     """
 
     unit_set: UnitSet
     numbers: Sequence[int]
+    encoded: Callable[[], Iterator[Raw]]
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -135,10 +136,16 @@ class UnplacedRun(Generic[T]):
         return map(self.__getitem__, range(len(self)))
 
 
-def unit_parts(units: Sequence[T]) -> Sequence[T | UnplacedRun[T]]:
+def unit_parts(units: Sequence[T]) -> Iterable[T | UnplacedRun[T]]:
     """The units of a plan, with runs as they are where it is made of some."""
-    parts: Sequence[T | UnplacedRun[T]] = getattr(units, "parts", units)
+    parts: Iterable[T | UnplacedRun[T]] = getattr(units, "parts", units)
     return parts
+
+
+def encoded_units(units: Sequence[T]) -> Iterator[T | Raw]:
+    """Yield the units of a document as they are to be encoded, those of runs as they are when they have been."""
+    parts = unit_parts(units)
+    return chain.from_iterable(one.encoded() if isinstance(one, UnplacedRun) else (one,) for one in parts)
 
 
 def single_units(units: Sequence[T]) -> Iterator[tuple[int, T]]:

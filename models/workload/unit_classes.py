@@ -389,7 +389,7 @@ class ClaimShapeResolver:
     @cached_property
     def owners(self) -> frozenset[ObjectKey]:
         """Pods that claims of the input were made for."""
-        return self._resolver().owners() if self._any_generated else frozenset()
+        return self._resolver().owners if self._any_generated else frozenset()
 
     def of_made_pod(self, pod: Pod) -> tuple[int, ...]:
         """The claims of a pod that is to be made and is one of ``owners``."""

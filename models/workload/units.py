@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -171,6 +172,7 @@ class PodClaims:
         name = made_extended_claim(self._cluster, pod)
         return (self.existing((meta.key_of(pod.metadata)[0], name), EXTENDED_ENTRY),) if name else ()
 
+    @cached_property
     def owners(self) -> frozenset[meta.ObjectKey]:
         """The pods that claims of the input were made for, as these claims say; they need not be in the input."""
         found = {key for kind, key, _ in self._by_owner if kind == Pod.__name__}

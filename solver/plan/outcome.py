@@ -7,10 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import accumulate, chain
+from functools import partial
+from itertools import accumulate, chain, groupby
+from operator import eq
 from types import MappingProxyType
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
+from msgspec import Raw, json
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
@@ -50,8 +53,6 @@ OPTIMAL = "Optimal"
 FEASIBLE = "Feasible"
 INFEASIBLE = "Infeasible"
 UNKNOWN = "Unknown"
-PLACED = "Placed"
-NOT_PLACED = "NotPlaced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +90,15 @@ class PlannedUnitOutcome:
         return PlannedUnitOutcome(*place, reasons, allocations, order)
 
     @property
-    def outcome(self) -> str:
-        """``Placed`` or ``NotPlaced``."""
-        return NOT_PLACED if self.node is None else PLACED
+    def outcome(self) -> Literal["Placed", "NotPlaced"]:
+        """Whether it has a node."""
+        return "NotPlaced" if self.node is None else "Placed"
 
 
-class UnplacedUnits(UnplacedRun[PlannedUnitOutcome]):
+class UnplacedUnits(UnplacedRun[Any]):
     """Units of one set that follow one another in a queue, from its place ``first`` on."""
+
+    _tell: Callable[..., PlannedUnit] | None = None
 
     def __init__(
         self, queue: Sequence[QueuedUnit], unit_set: UnitSet, numbers: Sequence[int], first: int, why: ReasonsByUnit
@@ -103,17 +106,40 @@ class UnplacedUnits(UnplacedRun[PlannedUnitOutcome]):
         self.unit_set, self.numbers = unit_set, numbers
         self._queue, self._first, self._why = queue, first, why
 
-    def __getitem__(self, index: int) -> PlannedUnitOutcome:
+    def __getitem__(self, index: int) -> Any:
         queue, number, place = self._queue, self.numbers[index], self._first + range(len(self))[index]
         planned = queue.unit(self.unit_set, number) if isinstance(queue, UnitRanges) else queue[place]
-        return PlannedUnitOutcome.of(planned, None, self._why.of(place, planned), ())
+        found = PlannedUnitOutcome.of(planned, None, self._why.of(place, planned), ())
+        return self._tell(found, place) if self._tell else found
+
+    def told(self, tell: Callable[..., PlannedUnit], audited: Container[int]) -> Iterator[UnplacedUnits]:
+        """These as documents have them, in runs of those with the same reasons, of which an audit found all or none."""
+        first, places = 0, range(self._first, self._first + len(self))
+        for _, alike in groupby(places, lambda place: (id(self._why.found.get(place)), place in audited)):
+            after = first + sum(1 for _ in alike)
+            run = UnplacedUnits(self._queue, self.unit_set, self.numbers[first:after], places[first], self._why)
+            run._tell, first = tell, after
+            yield run
+
+    def encoded(self) -> Iterator[Raw]:
+        """The JSON of each: that of the last, with the names and numbers of the others."""
+        own, last, encode, is_right = self.unit_set, self.numbers[-1], json.encode, True
+        parts = [one.split(str(last)) for one in encode(self[-1]).decode().split(own.unit_name(last))]
+        # A claim that was made for a pod before may have any name.
+        claimed = self._queue.maker.claims.owners if isinstance(self._queue, UnitRanges) else ()
+        for index, number in enumerate(self.numbers):
+            name = own.unit_name(number)
+            text = name.join([str(number).join(one) for one in parts])
+            # The first shows whether the last one's name or number stands elsewhere, too, or a name has to be escaped.
+            is_right = is_right and (index > 0 or text == encode(self[0]).decode())
+            yield Raw(text if is_right and (own.namespace, name) not in claimed else encode(self[index]))
 
 
-class PlannedUnits(Sequence[PlannedUnitOutcome]):
-    """The units of a plan, whose ``parts`` are those with nodes, and others that follow one another."""
+class PlannedUnits(Sequence[Any]):
+    """The units of a plan, or those of its document, which are told: those with nodes, and others in runs."""
 
-    def __init__(self, parts: Sequence[PlannedUnitOutcome | UnplacedUnits]) -> None:
-        self.parts = parts
+    def __init__(self, parts: Sequence[Any], tell: Callable[..., PlannedUnit] | None = None) -> None:
+        self._parts, self._tell = parts, tell
         self._ends = list(accumulate(len(one) if isinstance(one, UnplacedUnits) else 1 for one in parts))
 
     @classmethod
@@ -144,7 +170,18 @@ class PlannedUnits(Sequence[PlannedUnitOutcome]):
     def __repr__(self) -> str:
         return repr(tuple(self))
 
-    def __iter__(self) -> Iterator[PlannedUnitOutcome]:
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | PlannedUnits) and len(other) == len(self) and all(map(eq, self, other))
+
+    @property
+    def parts(self) -> Iterable[Any]:
+        """The units, with runs as they are."""
+        return map(self._told, self._parts, chain((0,), self._ends)) if self._tell else self._parts
+
+    def _told(self, part: Any, place: int) -> Any:
+        return self._tell(part, place) if self._tell and not isinstance(part, UnplacedUnits) else part
+
+    def __iter__(self) -> Iterator[Any]:
         return chain.from_iterable(one if isinstance(one, UnplacedUnits) else (one,) for one in self.parts)
 
     def __getitem__(self, place: Any) -> Any:
@@ -152,7 +189,7 @@ class PlannedUnits(Sequence[PlannedUnitOutcome]):
             return tuple([self[one] for one in range(len(self))[place]])
         place = range(len(self))[place]
         index = bisect_right(self._ends, place)
-        part = self.parts[index]
+        part = self._told(self._parts[index], place)
         return part[place - self._ends[index]] if isinstance(part, UnplacedUnits) else part
 
 
@@ -185,11 +222,11 @@ class ReasonsByUnit:
         found: Mapping[int, tuple[Reason, ...]] = MappingProxyType({}),
         classes: Mapping[bytes, tuple[Reason, ...] | SharedReasons] = MappingProxyType({}),
     ) -> None:
-        self._queue, self._found, self._classes = queue, found, classes
+        self._queue, self.found, self._classes = queue, found, classes
 
     def of(self, place: int, planned: QueuedUnit) -> tuple[Reason, ...]:
         """The reasons of the unit at a place."""
-        own = self._found.get(place)
+        own = self.found.get(place)
         if own is not None:
             return own
         asked = planned if isinstance(self._queue, UnitRanges) else self._queue[place]
@@ -198,7 +235,7 @@ class ReasonsByUnit:
 
     def beside(self, others: Mapping[int, tuple[Reason, ...]]) -> ReasonsByUnit:
         """These, and others of single units that count before them."""
-        return ReasonsByUnit(self._queue, {**self._found, **others}, self._classes)
+        return ReasonsByUnit(self._queue, {**self.found, **others}, self._classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,14 +374,7 @@ def planned_nodes(
     used: Counter[str | None] = Counter(chain.from_iterable(places))
     listed = [name for name in cluster.nodes if name not in templates] + list(templates)
     return tuple(
-        PlannedNode(
-            name=name,
-            new=name in templates,
-            template=templates.get(name, ""),
-            devices=own[name],
-            used=used[name],
-            units=units[name],
-        )
+        PlannedNode(name, name in templates, templates.get(name, ""), own[name], used[name], units[name])
         for name in listed
     )
 
@@ -356,14 +386,7 @@ def covered_groups(queue: Sequence[QueuedUnit], assigned: Container[int]) -> Ite
     members, placed = Counter(one.gang for one, _ in pairs), Counter(one.gang for one, is_placed in pairs if is_placed)
     for gang, amount in covered_amounts(pairs).items():
         demand, covered = (display_number(Fraction(one)) for one in (gang.demand or 0, amount))
-        yield CoveredGroup(
-            namespace=gang.namespace,
-            name=gang.name,
-            demand=demand,
-            covered=covered,
-            members=members[gang],
-            units=placed[gang],
-        )
+        yield CoveredGroup(gang.namespace, gang.name, demand, covered, members[gang], placed[gang])
 
 
 def _held_devices(cluster: Cluster, made: Iterable[AllocationResult]) -> Mapping[PoolId, set[str]]:
@@ -395,23 +418,19 @@ check_plan = _raising(plan_violations)
 """Check a plan as a whole, see ``plan_violations``, whose timeouts it raises. Raises ``VerificationError``."""
 
 
-def planned_units(found: PlanOutcome) -> tuple[PlannedUnit, ...]:
-    """The units of a plan as documents have them."""
-    got = {ref.key: allocation for _, unit in single_units(found.units) for ref, allocation in unit.allocations}
-    return tuple(
-        PlannedUnit(
-            kind=one.kind,
-            namespace=one.namespace,
-            name=one.name,
-            replica=one.replica,
-            unit=one.unit.name,
-            gang=one.gang,
-            node=one.node,
-            outcome="NotPlaced" if one.node is None else "Placed",
-            order=one.order,
-            reasons=one.reasons,
-            claims=claim_answers(one.unit, {} if one.node is None else got),
-            proof=ProofKind.AUDITED if place in found.audited else None,
-        )
-        for place, one in enumerate(found.units)
-    )
+def planned_units(found: PlanOutcome) -> Sequence[PlannedUnit]:
+    """The units of a plan as documents have them, each of which is made when it is looked at."""
+    made = (pair for _, unit in single_units(found.units) for pair in unit.allocations)
+    shared = {ref.key: allocation for ref, allocation in made if not ref.generated or ref.group}
+    tell, runs = partial(_tell_unit, shared, found.audited), unit_parts(found.units)
+    parts = (one.told(tell, found.audited) if isinstance(one, UnplacedUnits) else (one,) for one in runs)
+    return PlannedUnits([*chain.from_iterable(parts)], tell)
+
+
+def _tell_unit(shared: Mapping[ObjectKey, Any], audited: Container[int], one: PlannedUnitOutcome, place: int) -> Any:
+    own = {ref.key: made for ref, made in one.allocations}
+    if one.node is not None and len(own) < len(one.unit.claims):
+        own |= {ref.key: shared[ref.key] for ref in one.unit.claims if ref.key in shared}
+    told = one.kind, one.namespace, one.name, one.replica, one.unit.name, one.gang, one.node, one.outcome, one.order
+    proof = ProofKind.AUDITED if place in audited else None
+    return PlannedUnit(*told, one.reasons, claim_answers(one.unit, own), proof)
