@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
     from ..models.kubernetes.extensions import Predicate
 
-Document: TypeAlias = msgspec.Struct
 DocumentSource: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | Result[Any] | msgspec.Struct"
 
 
