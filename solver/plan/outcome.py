@@ -11,6 +11,7 @@ from itertools import accumulate, chain
 from types import MappingProxyType
 from typing import Any, ParamSpec
 
+from msgspec import Struct
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
@@ -54,8 +55,7 @@ PLACED = "Placed"
 NOT_PLACED = "NotPlaced"
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedUnitOutcome:
+class PlannedUnitOutcome(Struct, frozen=True):
     """A unit of the queue: where it goes and what its claims get, or why it is not placed.
 
     ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there; ``unit`` holds its own name.
