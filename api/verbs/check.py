@@ -118,9 +118,6 @@ class CheckResult(Result[CheckDocument]):
         numbers = f"{found.holding} hold, {found.failing} fail, {found.unchecked} cannot be checked"
         return f"{found.checked}: {plural(len(found.lines), 'line')}: {numbers}"
 
-    def __repr__(self) -> str:
-        return f"CheckResult({self.summary()})"
-
 
 def check(
     document: DocumentSource,
