@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from time import process_time
 
+from inference_scenarios import PARTITIONS, SCENARIOS, InferenceService, inference, inference_services
 from tables import machine, show
 
 from drasat.reports.comparison import display_duration
-from drasat.scenarios.inference import PARTITIONS, SCENARIOS, InferenceService, inference, inference_services
 from drasat.scenarios.mig import MIG_PROFILES
 from drasat.solver.allocate.load import load
 from drasat.solver.plan.outcome import OPTIMAL

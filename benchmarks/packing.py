@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from time import perf_counter, process_time
 
 from packing_instances import (
@@ -56,9 +57,9 @@ def by_price(seeds: int) -> Iterator[PackingInstance]:
             yield from (priced(items, shape, seed=seed) for seed in range(seeds))
 
 
-def in_dimensions(seeds: int) -> Iterator[PackingInstance]:
-    """Vectors of all classes."""
-    for dimensions in DIMENSIONS:
+def in_dimensions(seeds: int, numbers: Sequence[int] = DIMENSIONS) -> Iterator[PackingInstance]:
+    """Vectors of all classes, in these numbers of dimensions."""
+    for dimensions in numbers:
         for items in VECTOR_ITEMS:
             for kind in VECTOR_CLASSES:
                 yield from (vectors(items, kind, dimensions, seed=seed) for seed in range(seeds))
@@ -117,12 +118,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(FAMILIES))
     parser.add_argument("--seeds", type=int, default=1, help="instances of a kind")
+    parser.add_argument("--dimensions", type=int, nargs="+", default=DIMENSIONS, help="numbers of those of vectors")
     parser.add_argument("--limit", type=float, help="of the clock for a plan; default: by family")
     parser.add_argument("--form", action="append", choices=FORMS, help="ways to pose an instance; default: all")
     options = parser.parse_args(arguments)
     print(machine())
-    for name in options.families or FAMILIES:
-        show(rows(FAMILIES[name](options.seeds), options.limit or LIMITS[name], options.form or FORMS))
+    families = {**FAMILIES, "vectors": partial(in_dimensions, numbers=options.dimensions)}
+    for name in options.families or families:
+        show(rows(families[name](options.seeds), options.limit or LIMITS[name], options.form or FORMS))
 
 
 if __name__ == "__main__":

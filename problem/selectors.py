@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -423,4 +423,4 @@ class NodeResourceClaims:
                 beside = "pods of DaemonSets" if one.unit_set.node else ""
                 refs = one.unit.claims
                 claims = tuple(self.refused(ref, one.unit, users[ref.key], beside) for ref in refs)
-                yield QueuedUnit(one.unit_set, one.number, replace(one.unit, claims=claims))
+                yield QueuedUnit(one.unit_set, one.number, structs.replace(one.unit, claims=claims))

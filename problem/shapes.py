@@ -68,8 +68,7 @@ class NodeType:
         return any(pool.status == INVALID for pool in self.pools)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeView:
+class NodeView(msgspec.Struct, frozen=True, eq=False):
     """A node, its shape for questions that look at the same, and the devices by number."""
 
     node: Node
@@ -78,8 +77,7 @@ class NodeView:
     devices: tuple[PoolDevice, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _NodePools:
+class _NodePools(msgspec.Struct, frozen=True, eq=False):
     """What a node sees, for any question."""
 
     node: Node

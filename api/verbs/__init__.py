@@ -136,7 +136,10 @@ class Result(Generic[DocumentT]):
 
     def summary(self) -> str:
         """The result in one line."""
-        return repr(self)
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.summary()})"
 
     def reasons(self) -> Iterable[str]:
         """Lines that say why something is not as asked; none if all is."""

@@ -84,9 +84,10 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
         explanation = cache(self._explain) if self._explain and is_open else (lambda: None)
         return PlotSource(self.document, self.cluster, made=made, explanation=explanation)
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """The outcome, and how many units are allocated."""
         done = sum(unit.outcome == "Allocated" for unit in self.units)
-        return f"AllocationResult({self.outcome}, {done} of {plural(len(self.units), 'unit')} allocated)"
+        return f"{self.outcome}, {done} of {plural(len(self.units), 'unit')} allocated"
 
 
 def made_allocations(

@@ -68,9 +68,6 @@ class CapacityResult(Result[CapacityDocument]):
 
         return report.proofs(self.document)
 
-    def __repr__(self) -> str:
-        return f"CapacityResult({self.summary()})"
-
 
 class CapacityInterrupted(Interrupted[CapacityResult]):
     """Ctrl-C during ``capacity``; ``result`` holds what was known by then, and is verified."""
@@ -232,9 +229,6 @@ class QueueCapacityResult(Result[records.QueueCapacityDocument]):
         from ..reports import capacity as report
 
         return report.queue_reasons(self.document)
-
-    def __repr__(self) -> str:
-        return f"QueueCapacityResult({self.summary()})"
 
 
 class QueueCapacityInterrupted(Interrupted[QueueCapacityResult]):

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
     from ..models.kubernetes.extensions import Predicate
 
-Document: TypeAlias = msgspec.Struct
 DocumentSource: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | Result[Any] | msgspec.Struct"
 
 
@@ -118,9 +117,6 @@ class CheckResult(Result[CheckDocument]):
         found = self.document
         numbers = f"{found.holding} hold, {found.failing} fail, {found.unchecked} cannot be checked"
         return f"{found.checked}: {plural(len(found.lines), 'line')}: {numbers}"
-
-    def __repr__(self) -> str:
-        return f"CheckResult({self.summary()})"
 
 
 def check(

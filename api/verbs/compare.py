@@ -82,9 +82,9 @@ class ComparisonResult(Result[records.ComparisonDocument]):
 
         return comparison.comparison_summary(self.document)
 
-    def __repr__(self) -> str:
-        answers = ", ".join(f"{one.engine}: {one.outcome}, {one.admitted} admitted" for one in self.document.engines)
-        return f"ComparisonResult({answers})"
+    def summary(self) -> str:
+        """What each engine answers, and how many claims it admits."""
+        return ", ".join(f"{one.engine}: {one.outcome}, {one.admitted} admitted" for one in self.document.engines)
 
 
 def compare(
@@ -234,28 +234,27 @@ class PlanComparisonResult(Result[records.PlanComparisonDocument]):
         return PlotSource(self.document, self.cluster, seconds=self.seconds, made=self._made, curves=self._curves)
 
     def _made(self) -> dict[str, list[MadeAllocation]]:
-        """The allocations of the planners, in one order of the queue; the plan's come last."""
+        """The allocations of planners in one order of the queue; of the first one and the plan, where there is one."""
         runs = self._found.runs if self._found else ()
         firsts = {run.planner: run for run in reversed(runs)}
         chosen = sorted((run for run in runs if firsts[run.planner] is run), key=lambda run: not run.order)
-        # Where there is a plan it is shown beside the first of the others.
         shown = (*chosen[:1], chosen[-1]) if len(chosen) > 1 else chosen
         return {run.label: made_by_plan(run.units) for run in shown}
 
     def _curves(self) -> dict[str, list[FragmentationPoint]]:
         from ..solver.compare.plans import fragmentation_of_run
 
-        deadline = monotonic() + CURVE_SECONDS
-        found = self._found
-        runs = [run for run in found.runs if run.order in ("", found.runs[0].order or "given")] if found else ()
+        deadline, found = monotonic() + CURVE_SECONDS, self._found
         if found is None:
             return {}
+        runs = [run for run in found.runs if run.order in ("", found.runs[0].order or "given")]
         return {run.label: fragmentation_of_run(run.inputs or found.inputs, run, deadline) for run in runs}
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """The figures of both plans in one line."""
         from ..reports import comparison as report
 
-        return f"PlanComparisonResult({report.plan_comparison_summary(self.document)})"
+        return report.plan_comparison_summary(self.document)
 
 
 def compare_plans(
@@ -434,6 +433,10 @@ class SweepResult(Result[records.SweepDocument]):
     def decided(self) -> bool:
         """No engine ran out of time."""
         return self.document.decided
+
+    def summary(self) -> str:
+        """How many sizes there are, and whether engines agree."""
+        return f"{len(self.document.points)} sizes, {'the same verdict' if self.same_verdict else 'other verdicts'}"
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a size and engine."""

@@ -45,11 +45,12 @@ class ExplanationResult(Result[ExplanationDocument]):
 
         return report.lines(self.document)
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """The outcome, and how much of what was asked has a place."""
         if self.document.group is not UNSET:
-            return f"ExplanationResult({self.outcome}, {self.document.group.kind} {self.document.group.name})"
+            return f"{self.outcome}, {self.document.group.kind} {self.document.group.name}"
         failed = sum(unit.outcome != "Allocated" for unit in self.units)
-        return f"ExplanationResult({self.outcome}, {failed} of {plural(len(self.units), 'unit')} not allocated)"
+        return f"{self.outcome}, {failed} of {plural(len(self.units), 'unit')} not allocated"
 
 
 class ExplanationInterrupted(Interrupted[ExplanationResult]):

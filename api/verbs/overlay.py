@@ -53,9 +53,6 @@ class OverlayResult(ResultWithManifests[records.OverlayDocument]):
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("overlays"), self.to_frame())
 
-    def __repr__(self) -> str:
-        return f"OverlayResult({self.summary()})"
-
 
 def overlay(cluster: Cluster, *, feature_gates: FeatureGates | Mapping[str, bool] | None = None) -> OverlayResult:
     """Apply NodeOverlays to the instance types of each NodePool, as Karpenter does.

@@ -133,9 +133,6 @@ class PlanResult(ResultWithManifests[PlanDocument]):
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("owners"), self.to_frame("objective"))
 
-    def __repr__(self) -> str:
-        return f"PlanResult({self.summary()})"
-
 
 class PlanInterrupted(Interrupted[PlanResult]):
     """Ctrl-C during ``plan``; ``result`` is the best plan by then, and is verified."""

@@ -66,9 +66,6 @@ class ProvisionResult(ResultWithManifests[records.ProvisionDocument]):
         answered = (self.to_frame("answers"),) if self.answers else ()
         return (self.to_frame("requests"), *answered, self.to_frame("workloads"), self.to_frame())
 
-    def __repr__(self) -> str:
-        return f"ProvisionResult({self.summary()})"
-
 
 def provision(
     cluster: Cluster,

@@ -54,9 +54,6 @@ class PurchaseComparisonResult(Result[records.PurchaseComparisonDocument]):
 
         return report.reasons(self.document)
 
-    def __repr__(self) -> str:
-        return f"PurchaseComparisonResult({self.summary()})"
-
 
 def compare_purchases(
     cluster: Cluster,

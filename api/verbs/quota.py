@@ -69,9 +69,6 @@ class QuotaResult(ResultWithManifests[records.QuotaDocument]):
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("workloads"), self.to_frame("quota"))
 
-    def __repr__(self) -> str:
-        return f"QuotaResult({self.summary()})"
-
 
 class QuotaInterrupted(Interrupted[QuotaResult]):
     """Ctrl-C during ``quota``; ``result`` holds what the cycles that ended by then came to."""

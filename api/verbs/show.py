@@ -61,9 +61,6 @@ class InventoryResult(Result[records.InventoryDocument]):
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("classes"), self.to_frame("claims"))
 
-    def __repr__(self) -> str:
-        return f"InventoryResult({self.summary()})"
-
 
 def show(
     cluster: Cluster,

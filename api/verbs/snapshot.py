@@ -45,8 +45,9 @@ class SnapshotResult(Result[SnapshotDocument]):
 
         write_snapshot(self._snapshot, Path(path))
 
-    def __repr__(self) -> str:
-        return f"SnapshotResult({plural(len(self.objects), 'object')} of {plural(len(self.document.kinds), 'kind')})"
+    def summary(self) -> str:
+        """How many objects of how many kinds there are."""
+        return f"{plural(len(self.objects), 'object')} of {plural(len(self.document.kinds), 'kind')}"
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a kind."""

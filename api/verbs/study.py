@@ -93,9 +93,6 @@ class StudyResult(Result[StudyDocument]):
 
         return report.reasons(self.document)
 
-    def __repr__(self) -> str:
-        return f"StudyResult({self.summary()})"
-
 
 class StudyInterrupted(Interrupted[StudyResult]):
     """Ctrl-C during ``study``; ``result`` holds the variants that were finished by then."""

@@ -46,9 +46,10 @@ class TopologyResult(Result[records.TopologyDocument]):
             (one.name, instance.name): to_networkx(instance) for one in self.topologies for instance in one.instances
         }
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """How many topologies and instances there are."""
         instances = sum(len(one.instances) for one in self.topologies)
-        return f"TopologyResult({len(self.topologies)} topologies, {instances} instances)"
+        return f"{len(self.topologies)} topologies, {instances} instances"
 
 
 def topology(

@@ -74,9 +74,6 @@ class TuneResult(ResultWithManifests[records.TuneDocument]):
         if not found.decided:
             yield "the time limit ended the search"
 
-    def __repr__(self) -> str:
-        return f"TuneResult({self.summary()})"
-
 
 def tune(
     cluster: Cluster,

@@ -31,8 +31,9 @@ class ValidationResult(Result[ValidationDocument]):
         """Whether nothing would be refused; warnings do not count."""
         return self.document.valid
 
-    def __repr__(self) -> str:
-        return f"ValidationResult(valid={self.valid}, {len(self.document.problems)} problems)"
+    def summary(self) -> str:
+        """Whether the input is valid, and how many problems it has."""
+        return f"valid={self.valid}, {len(self.document.problems)} problems"
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a problem."""

@@ -9,7 +9,6 @@ from math import gcd
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes.quantity import BINARY_SI, DECIMAL_SI, INT64_MAX, NANO, Quantity
 
-_BINARY = ("memory", "ephemeral-storage")
 _MILLI = NANO // 1000
 _CORE, _LEAST_BYTES = 1000, 1024
 
@@ -22,7 +21,7 @@ def amount_of(resource: str, written: QuantityText) -> int:
 
 @lru_cache(maxsize=1 << 12)
 def written_amount(resource: str, amount: int) -> str:
-    """Write an amount as Kueue does: cpu in units, memory and storage with binary suffixes."""
+    """Write an amount as Kueue does: cpu in units, multiples of 1024 with binary suffixes."""
     if resource == "cpu":
         return str(Quantity.from_nano(amount * _MILLI))
     binary = amount % 1024 == 0

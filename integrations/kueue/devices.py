@@ -18,7 +18,7 @@ from ...cel.meter import metered_work
 from ...cel.program import HINT
 from ...cel.selector import Selector, compile_selector
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.claims import DeviceClass, DeviceSelector
+from ...models.kubernetes.claims import DeviceClass
 from ...models.kubernetes.meta import PoolId
 from ...models.kubernetes.slices import Device, ResourceSlice
 from ...models.validation.findings import Path, quote_whole, render_path
@@ -169,10 +169,6 @@ class SelectorEvaluator:
                 return compile_selector(expression)
         except CelDeadlineError as error:
             raise DeadlineExceededError(str(error)) from error
-
-    def compile_all(self, selectors: Iterable[DeviceSelector] | None) -> list[Selector]:
-        """The selectors of a request, which are known to compile."""
-        return [self.compile(one.cel.expression if one.cel else "") for one in selectors or ()]
 
     def of_class(self, name: str, path: Path) -> list[Selector]:
         """The selectors of a device class. Raises ``CountingError`` if there is no such class, or one is broken."""

@@ -62,6 +62,7 @@ class UnitRanges(Sequence[QueuedUnit]):
         self.maker, self._sets = maker, sets
         self._ends = list(accumulate(one.replicas for one in sets))
         self._kept: dict[int, QueuedUnit] = {}
+        self._runs = list(_runs(sets, self._ends, range(len(self))))
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -83,11 +84,20 @@ class UnitRanges(Sequence[QueuedUnit]):
 
     def runs(self, places: Sequence[int]) -> Iterator[tuple[UnitSet, Sequence[int]]]:
         """As ``unit_runs``."""
-        first = 0
-        for one, after in zip(self._sets, map(partial(bisect_left, places), self._ends), strict=True):
-            if first < after:
-                yield one, places[first:after]
-            first = after
+        if places == range(len(self)):
+            return iter(self._runs)
+        return _runs(self._sets, map(partial(bisect_left, places), self._ends), places)
+
+
+def _runs(
+    sets: Iterable[UnitSet], ends: Iterable[int], places: Sequence[int]
+) -> Iterator[tuple[UnitSet, Sequence[int]]]:
+    """Yield the sets that have some of these places, which end there for each set in turn."""
+    first = 0
+    for one, after in zip(sets, ends, strict=True):
+        if first < after:
+            yield one, places[first:after]
+        first = after
 
 
 def unit_runs(

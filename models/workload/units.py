@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -289,8 +288,7 @@ def claim_in_group_status(group: PodGroup, entry: PodResourceClaim) -> str | Non
     return next((one.resource_claim_name for one in statuses if one.name == entry.name), None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unit:
+class Unit(msgspec.Struct, frozen=True, eq=False):
     """Claims that go to one node together: those of a pod in its order, or one loose claim.
 
     ``claims`` holds the allocated ones too; ``requested_claims`` those that still need devices. A claim may be in

@@ -199,7 +199,7 @@ class GroupPlacer:
         node = next((node for pick in picks if (node := served[pick.demand].node)), nodes[0])
         own = [demand for demand, one in enumerate(served) if one.node_group == number and one.node is node]
         renumbered = [Pick(own.index(pick.demand), pick.device) for pick in picks]
-        view = replace(group_problem.merged_view.view, node=node)
+        view = structs.replace(group_problem.merged_view.view, node=node)
         with name_fatal_errors(problem_names(node_group.claims, view)):
             made = self._engine.builder.build(
                 node_group.claims, [served[demand].ask for demand in own], renumbered, view

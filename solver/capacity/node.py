@@ -62,8 +62,9 @@ class FirstFitCopies:
 class FirstFitDecider(SearchThenSolve):
     """Finds what the scheduler's search finds first, however long that takes; only a no may come from the solver."""
 
-    def _is_final(self, decision: Decision) -> bool:
-        return decision.status is Status.UNALLOCATABLE
+    def _is_final(self, problem: Problem, decision: Decision) -> bool:
+        # The search does not look at what devices take of the node.
+        return decision.status is Status.UNALLOCATABLE or bool(problem.node_limits)
 
 
 class CopyEngine(NodeEngine):

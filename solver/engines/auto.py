@@ -54,9 +54,11 @@ class SearchThenSolve:
         if start.status is Status.UNALLOCATABLE:
             return start
         decision = self._solve(problem, in_use, candidates, (), deadline)
-        # The solver's decision does not count if the model cannot be solved at all.
-        unsolvable = decision.status is Status.UNKNOWN and decision.retry and not problem.node_limits
-        return bounded_search(problem, in_use, self.counts, deadline) if unsolvable else decision
+        return decision if self._is_final(problem, decision) else bounded_search(problem, in_use, self.counts, deadline)
+
+    def _is_final(self, problem: Problem, decision: Decision) -> bool:
+        """Whether the solver's decision counts: not if the model cannot be solved at all."""
+        return decision.status is not Status.UNKNOWN or not decision.retry or bool(problem.node_limits)
 
     def _improve(
         self,

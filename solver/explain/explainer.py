@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,7 +89,7 @@ class Explainer:
         """
         # Claims that earlier units share with this one have their allocations.
         refs = tuple(structs.replace(ref, claim=allocated.get(ref.key, ref.claim)) for ref in answer.unit.claims)
-        unit = dataclasses.replace(answer.unit, claims=refs)
+        unit = structs.replace(answer.unit, claims=refs)
         if unit.problems or any(reason.id == "deviceClass" for reason in answer.reasons):
             return UnitExplanation(whole)
         self._trials.renew()

@@ -84,7 +84,7 @@ class WhatIf:
             replace(ref, claim=change(ref.claim)) if ref is chosen and ref.claim else ref for ref in self.unit.claims
         )
         stored = [ref.claim for ref in refs if ref.claim is not None and ref.key in self.cluster.claims]
-        unit = dataclasses.replace(self.unit, claims=refs)
+        unit = replace(self.unit, claims=refs)
         return dataclasses.replace(self, unit=unit, cluster=self.cluster.with_claims(stored))
 
     def with_request(self, number: int, name: str, change: Callable[[RequestSpec], RequestSpec]) -> WhatIf:
@@ -99,7 +99,7 @@ class WhatIf:
         if pod is None:
             return self
         changed = replace(pod, spec=change(pod.spec))
-        return dataclasses.replace(self, unit=dataclasses.replace(self.unit, pod=changed))
+        return dataclasses.replace(self, unit=self.unit.with_pod(changed))
 
     def without_claims(self, keys: Collection[ObjectKey]) -> WhatIf:
         """Free what these claims hold."""

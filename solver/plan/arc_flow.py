@@ -245,8 +245,8 @@ def filling_graphs(
     for node in instance.nodes:
         if master_problem.is_past(deadline):
             return None
-        graph = generator.pricer.graph(node.index, most) if node.count else None
-        if graph is not None:
+        graph = generator.pricer.fillings(node.index, most) if node.count else None
+        if isinstance(graph, FillingGraph):
             found[node.index] = graph
         elif node.count:
             return None

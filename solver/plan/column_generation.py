@@ -14,7 +14,7 @@ from enum import IntEnum
 from math import gcd
 from typing import Protocol
 
-from .filling_graph import FillingGraph, VectorNode
+from .filling_graph import FillingGraph, FillingList, VectorNode
 from .master import LinearMaster, MasterRelaxation
 from .master_problem import Column, CouplingRow, Duals, MasterProblem, ObjectiveStage, PlanLimits, Terms, is_past
 
@@ -454,8 +454,8 @@ class Pricer(Protocol):
     def vector(self, node_class: int) -> VectorNode | None:
         """A node of the class as a vector; None where what units take is none."""
 
-    def graph(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | None:
-        """The graph of all columns within these limits, and perhaps of more; None where there is none."""
+    def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | FillingList | None:
+        """All fillings within these limits, and perhaps more, as a graph or as a list; None where there is none."""
 
     def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:
         """The column of a path of a graph: so many units of each class."""

@@ -243,7 +243,7 @@ class LiftedPods:
                 places.append((numbers[place], len(units)))
             units.append(one)
         order = {unit: number for number, (_, unit) in enumerate(sorted(places), 1)}
-        units = [replace(one, order=order.get(number)) for number, one in enumerate(units)]
+        units = [structs.replace(one, order=order.get(number)) for number, one in enumerate(units)]
         stay = sorted(self.keys.difference(lost, (("Pod", one.running.key) for one in moved)))
         pods = [self.running[key] for kind, key in stay if kind == "Pod"]
         back = whole.with_pods(one.pod for one in pods)

@@ -408,7 +408,7 @@ class UnitDemand:
             else ref
             for ref in self.unit.claims
         )
-        return dataclasses.replace(self, unit=dataclasses.replace(self.unit, claims=refs))
+        return dataclasses.replace(self, unit=replace(self.unit, claims=refs))
 
 
 def unit_demand(unit: Unit, made: Mapping[ObjectKey, AllocationResult], uncounted: Collection[str]) -> UnitDemand:

@@ -13,7 +13,7 @@ from operator import eq
 from types import MappingProxyType
 from typing import Any, Literal, ParamSpec
 
-from msgspec import Raw, json
+from msgspec import Raw, Struct, json
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
@@ -55,8 +55,7 @@ INFEASIBLE = "Infeasible"
 UNKNOWN = "Unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedUnitOutcome:
+class PlannedUnitOutcome(Struct, frozen=True):
     """A unit of the queue: where it goes and what its claims get, or why it is not placed.
 
     ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there; ``unit`` holds its own name.

@@ -200,9 +200,10 @@ class _StageSolver:
         self._note(stage, bound, generated.rounds)
 
     def _is_labeled(self, stage: ObjectiveStage) -> bool:
-        """Whether nodes are vectors without graphs."""
-        nodes, ends = vector_nodes(self._instance, self._generator.pricer), self._limits.deadline
-        return bool(nodes) and not filling_graphs(self._generator, stage, ends)
+        """Whether nodes are vectors without graphs or lists."""
+        nodes, pricer = vector_nodes(self._instance, self._generator.pricer) or {}, self._generator.pricer
+        has_graphs = not nodes or filling_graphs(self._generator, stage, self._limits.deadline)
+        return not has_graphs and any(pricer.fillings(one, self._instance.demands()) is None for one in nodes)
 
     def _generated(
         self, stage: ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None

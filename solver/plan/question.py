@@ -251,6 +251,8 @@ def refused_units(
     consumers = ClaimConsumers()
     for one, places in looking(unit_runs(queue), look):
         shape, gang = one.shape, one.gang
+        if shape in sound and gang is None and quota is None and not cluster.claims:
+            continue
         for place in looking(places, look):
             planned = queue[place]
             reasons = [] if shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))

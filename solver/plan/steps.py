@@ -246,7 +246,7 @@ class StepOrder:
             self._leave(one)
             held = tuple(OwnedClaim(ref, allocation) for ref, allocation in made)
             there = replace(one.move, running=replace(one.pod, node=node, held=held))
-            at = replace(one.move.unit, node=node, allocations=made)
+            at = structs.replace(one.move.unit, node=node, allocations=made)
             leaves = self._arrival(replace(one.move, unit=at)).requests
             between = replace(one, move=there, has=_devices(allocation for _, allocation in made), leaves=leaves)
             self._left[self._left.index(one)] = between

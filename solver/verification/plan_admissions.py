@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace as replace_record
 
 from msgspec.structs import replace
 
@@ -79,7 +78,7 @@ class FlavoredPods:
             node_selector={**(unit.pod.spec.node_selector or {}), **added} or None,
             tolerations=tuple(dict.fromkeys(tolerations)) or None,
         )
-        return replace_record(unit, pod=replace(unit.pod, spec=spec))
+        return unit.with_pod(replace(unit.pod, spec=spec))
 
 
 class PlanAdmissions:

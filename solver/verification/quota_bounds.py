@@ -254,7 +254,7 @@ class QueuedKinds:
             spec = pod.spec if pod else None
             added = (sorted((spec.node_selector or {}).items()), spec.tolerations) if spec else ()
             key = signature_of(one.shape.signature, repr(added))
-            self._add(key, one, replace(unit, pod=pod), choice)
+            self._add(key, one, unit.with_pod(pod), choice)
             self._members[member.workload, member.pod_set, choice][key] += one.replicas
 
     def _add(self, key: bytes, one: UnitSet, unit: Unit, choice: int) -> None:

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from time import process_time
 
+import inference_scenarios
 import pytest
 from support.families import FAMILIES
 from support.faults import FAULTS
@@ -31,7 +32,7 @@ from drasat.models.kubernetes.karpenter import NodePool
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.results.common import Status
 from drasat.models.workload.requested import requested_units
-from drasat.scenarios import fragmented, inference, machines, one_node, openb, queues, quota
+from drasat.scenarios import fragmented, machines, one_node, openb, queues, quota
 from drasat.scenarios.full_nodes import full_node
 from drasat.scenarios.lattices import SHAPE_QUESTIONS
 from drasat.solver.allocate.allocate import allocate
@@ -245,7 +246,7 @@ PLAN_SCENARIOS: dict[str, Callable] = {
     "openb": lambda: openb.manifests(openb.openb("plain", 1.1, 4)),
     "machines of pools": lambda: machines.machines(20, 20, kinds=5),
     "quota": lambda: quota.quota(6, 6, 3, 15),
-    "services": lambda: inference.inference(inference.inference_services("few services"), 3),
+    "services": lambda: inference_scenarios.inference(inference_scenarios.inference_services("few services"), 3),
     **{f"fragmented {kind}": lambda kind=kind: fragmented.fragmented(kind, 3) for kind in fragmented.GENERATORS},
 }
 SCENES = preempting_scene, random_scene

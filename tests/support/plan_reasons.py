@@ -97,7 +97,7 @@ class Left:
 def with_cpu(unit, cpu):
     """The unit with a container that asks for so much."""
     container = Container(name="main", resources=ResourceRequirements(requests={"cpu": cpu}))
-    return dataclasses.replace(unit, pod=replace(unit.pod, spec=replace(unit.pod.spec, containers=(container,))))
+    return replace(unit, pod=replace(unit.pod, spec=replace(unit.pod.spec, containers=(container,))))
 
 
 def with_counts(unit, *counts):
@@ -107,10 +107,8 @@ def with_counts(unit, *counts):
     pairs = zip(devices.requests, counts, strict=True)
     requests = tuple(replace(one, exactly=replace(one.exactly, count=count)) for one, count in pairs)
     spec = replace(ref.claim.spec, devices=replace(devices, requests=requests))
-    return dataclasses.replace(unit, claims=(replace(ref, claim=replace(ref.claim, spec=spec)),))
+    return replace(unit, claims=(replace(ref, claim=replace(ref.claim, spec=spec)),))
 
 
 def tolerating(unit, **toleration):
-    return dataclasses.replace(
-        unit, pod=replace(unit.pod, spec=replace(unit.pod.spec, tolerations=(Toleration(**toleration),)))
-    )
+    return replace(unit, pod=replace(unit.pod, spec=replace(unit.pod.spec, tolerations=(Toleration(**toleration),))))

@@ -1,8 +1,7 @@
 """Small clusters with a queue, and plans that are written down by hand."""
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 from support.gates import ALL
 from support.manifests import claim, container, device_class, entry, maker, obj, pod, template
 from support.manifests import cluster as cluster_of

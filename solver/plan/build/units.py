@@ -17,6 +17,8 @@ from math import prod
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from ....models.kubernetes.claims import AllocationResult, ResourceClaim
 from ....models.kubernetes.core import PodSpec
 from ....models.kubernetes.meta import ObjectKey
@@ -28,8 +30,7 @@ from ....problem.shapes import group_equal
 from ...engines.copies import connected_groups
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ColocatedUnits:
+class ColocatedUnits(Struct, frozen=True, eq=False):
     """Units of the queue that go to one node together: one, or several that share a claim without devices.
 
     The claims ``apart`` are planned on their own.

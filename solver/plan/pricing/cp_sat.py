@@ -29,7 +29,7 @@ from ...engines.cp_sat import (
 )
 from ...engines.engine import Counts
 from ..column_generation import Effort, Prices, PricingLimits, PricingResult
-from ..filling_graph import FillingGraph, VectorNode
+from ..filling_graph import VectorNode
 from ..master_problem import Column, is_past
 from .bundle import Bundle, BundleQuestion, BundleUnit, cheap_measures, reduced_bundle, without_admin_access
 from .cp_sat_model import BestBundle, BundleModel, BundlePrices
@@ -128,9 +128,8 @@ class BundlePricer:
         """Bundles are no sums."""
         return None
 
-    def graph(self, _node_class: int, _limits_by_class: Sequence[int]) -> FillingGraph | None:
-        """There are no graphs of bundles."""
-        return None
+    def fillings(self, _node_class: int, _limits_by_class: Sequence[int]) -> None:
+        """There are neither graphs nor lists of bundles."""
 
     def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:
         """No graph has a path."""

@@ -14,7 +14,7 @@ from itertools import count, islice
 from typing import TypeVar
 
 from ....encoders.solver_library import IntArray, np
-from ....problem.messages import check_deadline
+from ....problem.messages import DeadlineExceededError, check_deadline
 from ..column_generation import Effort
 from .lagrangian import (
     VALUE_SCALE,
@@ -411,3 +411,22 @@ def filled_beside(
     for (_, number), more in zip(rest, added[first:end], strict=False):
         joined[number] += more
     return (*joined, *(group for group in (*added[:first], *added[end:]) if group))
+
+
+def label_in_widths(
+    question: LinearQuestion, relaxed: LagrangianRelaxation, effort: Effort, most: int, deadline: float | None
+) -> LabelingResult:
+    """Look for so many fillings, ever wider, for what is better than what is known."""
+    fillings: tuple[NodeFilling, ...] = ()
+    bound = max(0, relaxed.bound // VALUE_SCALE)
+    for width in WIDTHS[effort]:
+        least = fillings[0].value if fillings else 0
+        try:
+            filled = Labeling(question, relaxed, width, least, deadline=deadline).run(most)
+        except DeadlineExceededError:
+            break
+        bound = min(bound, filled.bound)
+        fillings = (*filled.fillings, *fillings)[:most]
+        if fillings and fillings[0].value >= bound:
+            break
+    return LabelingResult(fillings, bound, is_complete=False)

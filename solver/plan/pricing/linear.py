@@ -18,12 +18,12 @@ from ....problem.messages import DeadlineExceededError
 from ....problem.problem import InUse, Problem
 from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
-from ..filling_graph import MOST_ARCS, FillingGraph, GraphItem, VectorNode, build_filling_graph
+from ..filling_graph import MOST_ARCS, FillingGraph, FillingList, GraphItem, VectorNode, build_filling_graph
 from ..master_problem import Column, is_past
 from . import lagrangian
 from .bundle import Bundle, BundleQuestion, Picks, uniform_usage
 from .folding import FoldedNode, fold_devices
-from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling, filled_beside
+from .labeling import ENUMERATION_WIDTH, Labeling, filled_beside, label_in_widths
 from .vector_labeling import FillingResult, all_fillings, best_fillings, knapsack_fillings
 
 Usage = tuple[tuple[int, int], ...]
@@ -52,7 +52,7 @@ class LinearPricer:
     most: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     own_units: Mapping[int, tuple[lagrangian.LinearUnit, ...]] = field(default_factory=dict)
     demands: tuple[int, ...] = ()
-    _graphs: dict[int, tuple[tuple[int, ...], FillingGraph | None]] = field(
+    _graphs: dict[int, tuple[tuple[int, ...], FillingGraph | FillingList | None]] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
     _knapsacks: dict[int, tuple[Sequence[int], list[GraphItem]]] = field(
@@ -81,18 +81,20 @@ class LinearPricer:
             self._offers[node_class] = lagrangian.LinearOffers.of(self.nodes[node_class], self.units_on(node_class))
         return self._offers[node_class]
 
-    def graph(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | None:
-        """The graph of all fillings within these limits, and perhaps of more; None where it would be too large."""
+    def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | FillingList | None:
+        """All fillings within these limits, and perhaps more: a graph, else a list; None: both would be too large."""
         if len(self.nodes) > _MOST_GRAPHS:
             return None
-        known, graph = self._graphs.get(node_class, ((), None))
+        known, found = self._graphs.get(node_class, ((), None))
         if not known or any(limit > built for limit, built in zip(limits_by_class, known, strict=True)):
             known = tuple(map(max, limits_by_class, known)) if known else tuple(limits_by_class)
             vector = self.vector(node_class)
             most = MOST_ARCS if len(self.nodes) == 1 else _MOST_ARCS_OF_SEVERAL
-            graph = None if vector is None else build_filling_graph(vector.items(known), vector.left, most)
-            self._graphs[node_class] = known, graph
-        return graph
+            if vector is not None:
+                items, left = vector.items(known), vector.left
+                found = build_filling_graph(items, left, most) or FillingList.of(items, left, len(self.nodes))
+            self._graphs[node_class] = known, found
+        return found
 
     def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:
         """The column of a node that takes so many units of each class, where they may go to any devices."""
@@ -110,16 +112,16 @@ class LinearPricer:
     ) -> PricingResult:
         """Find columns; what a quick look cannot exclude raises the bound, which is None only after the deadline."""
         values, limits_by_class = self._values(node_class, prices), self._limited(node_class, limits_by_class)
-        graph = self.graph(node_class, self.demands or limits_by_class)
-        if graph is not None:
-            best, paths = graph.best_paths(values, self._within_demand(limits_by_class))
+        known = self.fillings(node_class, self.demands or limits_by_class)
+        if known is not None:
+            best, paths = known.best_paths(values, self._within_demand(limits_by_class))
             return PricingResult(tuple(self.filled(node_class, path) for path in paths), best)
         if is_past(limits.deadline):
             return PricingResult((), None)
-        known = self._knapsack(node_class, values, limits_by_class)
-        if known is not None and known.is_complete:
-            columns = tuple(self.filled(node_class, one) for one in known.fillings[:_MOST_COLUMNS])
-            return PricingResult(columns, known.bound)
+        packed = self._knapsack(node_class, values, limits_by_class)
+        if packed is not None and packed.is_complete:
+            columns = tuple(self.filled(node_class, one) for one in packed.fillings[:_MOST_COLUMNS])
+            return PricingResult(columns, packed.bound)
         question = self._offers_on(node_class).question(values, limits_by_class)
         if not question.offers:
             return PricingResult((), 0)
@@ -127,9 +129,9 @@ class LinearPricer:
         if vector is not None:
             return self._priced_vector(node_class, vector, values, limits_by_class, limits)
         relaxed = lagrangian.best_relaxation(question, limits.deadline)
-        filled = _best_fillings(question, relaxed, limits)
+        filled = label_in_widths(question, relaxed, limits.effort, _MOST_COLUMNS, limits.deadline)
         columns = tuple(self.column(node_class, filling.devices) for filling in filled.fillings)
-        return PricingResult(columns, filled.bound if known is None else min(known.bound, filled.bound))
+        return PricingResult(columns, filled.bound if packed is None else min(packed.bound, filled.bound))
 
     def _knapsack(self, node_class: int, values: Sequence[int], limits_by_class: Sequence[int]) -> FillingResult | None:
         """The fillings of a node that is a vector, by one dimension alone; None elsewhere and with few node classes."""
@@ -199,11 +201,9 @@ class LinearPricer:
         if any(value <= 0 < price and most and node.allows(unit, units[unit]) for unit, (value, price, most) in pairs):
             # A column may still have units that cost more here than they are worth.
             return None
-        graph = self.graph(node_class, self.demands or limits_by_class)
-        if graph is not None:
-            paths = graph.paths(
-                values, self._within_demand(limits_by_class), max(1, least_value), _MOST_ENUMERATED_PATHS
-            )
+        if (known := self.fillings(node_class, self.demands or limits_by_class)) is not None:
+            within = self._within_demand(limits_by_class)
+            paths = known.paths(values, within, max(1, least_value), _MOST_ENUMERATED_PATHS)
             return None if paths is None else tuple(self.filled(node_class, path) for path in paths)
         vector = self._labeled_vector(node_class)
         if vector is not None:
@@ -269,25 +269,6 @@ def _vector_of_node(
     each = node.capacity if shares else 1
     needs = {index: (*unit.needs, unit.share or unit.devices * each) for index, unit in allowed.items()}
     return VectorNode((*node.left, devices), needs, most)
-
-
-def _best_fillings(
-    question: lagrangian.LinearQuestion, relaxed: lagrangian.LagrangianRelaxation, limits: PricingLimits
-) -> LabelingResult:
-    """Look ever wider, for what is better than what is known."""
-    fillings: tuple[NodeFilling, ...] = ()
-    bound = max(0, relaxed.bound // lagrangian.VALUE_SCALE)
-    for width in WIDTHS[limits.effort]:
-        least = fillings[0].value if fillings else 0
-        try:
-            filled = Labeling(question, relaxed, width, least, deadline=limits.deadline).run(_MOST_COLUMNS)
-        except DeadlineExceededError:
-            break
-        bound = min(bound, filled.bound)
-        fillings = (*filled.fillings, *fillings)[:_MOST_COLUMNS]
-        if fillings and fillings[0].value >= bound:
-            break
-    return LabelingResult(fillings, bound, is_complete=False)
 
 
 # With smaller shares of a device than this part of it, tables of its fillings become too large.

@@ -19,10 +19,8 @@ from math import gcd, inf, prod
 from ....encoders.solver_library import BoolArray, IntArray, mathopt, np
 from ....problem.messages import check_deadline
 from ..column_generation import Effort
-from ..filling_graph import GraphItem, distinct_rows
+from ..filling_graph import Filling, GraphItem, distinct_rows
 
-Filling = tuple[tuple[int, int], ...]
-"""Units by class."""
 # Labels that are kept after each class: to find fillings, and to prove that there are none better.
 _BEAM_WIDTH = 128
 _PROOF_WIDTH = 20_000

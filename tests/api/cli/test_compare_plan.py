@@ -2,11 +2,11 @@
 
 import json
 import re
-from dataclasses import replace
 
 import jsonschema
 import pytest
 import yaml
+from msgspec.structs import replace
 from support.moving import holder
 from support.plan_building import classes, nodes, of, template, user
 from support.rules import ROOT

@@ -1,12 +1,19 @@
 """The search for the largest number of copies, with somebody else who answers."""
 
-import pytest
+import random
 
+import pytest
+from support.modelling import question
+from support.objects import DRIVER, Session, claim, device, match, pool, want
+
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import ProofKind, Status
 from drasat.problem.messages import Justification
-from drasat.solver.capacity.node import deadline_slice, most_copies, tighten_upper_bound
+from drasat.solver.capacity.node import FirstFitDecider, deadline_slice, most_copies, tighten_upper_bound
 from drasat.solver.capacity.records import Room, total_room
 from drasat.solver.engines.engine import Decision
+from drasat.solver.engines.search import DepthFirstDecider
 
 SAID = Justification("devices", ("too many",))
 
@@ -115,3 +122,15 @@ def test_rooms_add_up():
     assert total_room([Room(1, 2, 1), Room(3, 3, 2)]) == Room(4, 5, 3)
     assert total_room([Room(1, None, 1), Room(3, 3, None)]) == Room(4, None, None)
     assert total_room([Room(unbounded=True), Room(3, 3, 3)]).unbounded
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_first_fit_picks_what_the_search_finds_first_wherever_the_dive_ends(seed):
+    rng = random.Random(seed)
+    members = [device(f"d{number}", g=rng.choice("abc"), k=rng.choice("xy")) for number in range(rng.randint(5, 9))]
+    requests = [want(name, rng.randint(1, 2)) for name in ("r0", "r1")]
+    asked = question(pool(*members), claim(*requests, constraints=(match(f"{DRIVER}/g"), match(f"{DRIVER}/k", "r0"))))
+    session = Session(Cluster.of([]), FeatureGates.all_on(), "strict", 0)
+    found = FirstFitDecider(session, visits=1).decide(asked.problem, asked.in_use, None)
+    first = DepthFirstDecider().decide(asked.problem, asked.in_use, None)
+    assert (found.status, found.picks) == (first.status, first.picks)

@@ -1,11 +1,13 @@
-"""Graphs of fillings have every filling of a node, and no other; the best path is the best filling."""
+"""Graphs and lists have every filling of a node, and no other; the best path is the best filling."""
 
 from itertools import product
 from random import Random
 
 import pytest
 
-from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph
+from drasat.solver.plan.filling_graph import FillingList, GraphItem, VectorNode, build_filling_graph
+
+MAKERS = pytest.mark.parametrize("make", [build_filling_graph, FillingList.of], ids=["graph", "list"])
 
 
 def random_node(rng):
@@ -28,12 +30,13 @@ def fits(node, limits, path):
     return tuple(counts) in set(fillings(node, limits))
 
 
+@MAKERS
 @pytest.mark.parametrize("seed", range(60))
-def test_the_best_path_is_the_best_filling_and_all_paths_fit(seed):
+def test_the_best_path_is_the_best_filling_and_all_paths_fit(make, seed):
     rng = Random(seed)
     node = random_node(rng)
     limits = [rng.randint(0, 4) for _ in node.needs]
-    graph = build_filling_graph(node.items(limits), node.left)
+    graph = make(node.items(limits), node.left)
     prices = [rng.randint(-2, 9) for _ in limits]
     worth = {
         counts: sum(max(0, p) * n for p, n in zip(prices, counts, strict=True)) for counts in fillings(node, limits)
@@ -42,14 +45,17 @@ def test_the_best_path_is_the_best_filling_and_all_paths_fit(seed):
     assert best == max(worth.values())
     assert all(fits(node, limits, path) for path in paths)
     assert not paths or sum(prices[unit] * number for unit, number in paths[0]) == best
+    there = {unit for counts in worth for unit, number in enumerate(counts) if number and prices[unit] > 0}
+    assert there == {unit for path in paths for unit, _ in path}
 
 
+@MAKERS
 @pytest.mark.parametrize("seed", range(100, 130))
-def test_units_may_be_fewer_than_the_graph_was_made_for(seed):
+def test_units_may_be_fewer_than_the_graph_was_made_for(make, seed):
     rng = Random(seed)
     node = random_node(rng)
     most = [4 for _ in node.needs]
-    graph = build_filling_graph(node.items(most), node.left)
+    graph = make(node.items(most), node.left)
     prices = [rng.randint(1, 9) for _ in most]
     for _ in range(4):
         limits = [rng.randint(0, 4) for _ in most]
@@ -77,6 +83,37 @@ def test_listed_and_restricted_paths_are_those_of_some_worth(seed):
     assert kept.arcs <= graph.arcs
     assert graph.paths(prices, limits, least, most=len(expected) - 1) is None or len(expected) == 0
     assert graph.restricted(prices, limits, max(worth.values()) + 1) is None
+
+
+@pytest.mark.parametrize("seed", range(300, 340))
+def test_a_list_has_each_filling_of_some_worth_once(seed):
+    rng = Random(seed)
+    node = random_node(rng)
+    most, limits = [3 for _ in node.needs], [rng.randint(0, 3) for _ in node.needs]
+    prices = [rng.randint(-2, 9) for _ in limits]
+    useful = [
+        tuple((unit, number) for unit, number in enumerate(own) if number)
+        for own in fillings(node, limits)
+        if any(own) and all(prices[unit] > 0 for unit, number in enumerate(own) if number)
+    ]
+    worth = sorted(sum(prices[unit] * number for unit, number in one) for one in useful)
+    least = worth[len(worth) // 2] if worth else 1
+    expected = [one for one in useful if sum(prices[unit] * number for unit, number in one) >= least]
+    listed = FillingList.of(node.items(most), node.left)
+    assert sorted(listed.paths(prices, limits, least, most=len(expected))) == sorted(expected)
+    assert not expected or listed.paths(prices, limits, least, most=len(expected) - 1) is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"), [("_MOST_LISTED", 11), ("_MOST_LISTED_UNITS", 11), ("_MOST_LISTED_NUMBERS", 23)]
+)
+def test_a_list_that_would_be_too_long_is_none(monkeypatch, limit, most):
+    items = [GraphItem(unit, (3, 4), 2) for unit in range(6)]
+    assert len(FillingList.of(items, (9, 12)).rows) == 1 + 6 + 21 + 50
+    monkeypatch.setattr(f"drasat.solver.plan.filling_graph.{limit}", most)
+    assert FillingList.of(items, (9, 12)) is None
+    assert FillingList.of(items[:2], (5, 5)) is not None
+    assert FillingList.of(items[:2], (5, 5), lists=100) is None or limit == "_MOST_LISTED_UNITS"
 
 
 def test_more_arcs_than_there_may_be_make_no_graph():

@@ -60,8 +60,8 @@ class Interrupting:
     def vector(self, node_class):
         return self.pricer.vector(node_class)
 
-    def graph(self, *asked):
-        return self.pricer.graph(*asked)
+    def fillings(self, *asked):
+        return self.pricer.fillings(*asked)
 
     def filled(self, *asked):
         return self.pricer.filled(*asked)

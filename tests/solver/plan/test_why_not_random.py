@@ -1,7 +1,6 @@
 """Random plans: what is said of units that are left out is so on every node, and every change that is told helps."""
 
 import re
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -22,7 +21,7 @@ def with_less(unit, told):
 def with_changes(unit, told):
     """The unit with the changes of its pod."""
     if "drop the pod's node selector" in told:
-        unit = replace(unit, pod=changed(unit.pod, spec=changed(unit.pod.spec, node_selector=None)))
+        unit = changed(unit, pod=changed(unit.pod, spec=changed(unit.pod.spec, node_selector=None)))
     return tolerating(unit, key="team", operator="Exists") if "tolerate" in told else unit
 
 

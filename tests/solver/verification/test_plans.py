@@ -2,7 +2,6 @@
 
 import os
 from copy import copy
-from dataclasses import replace
 from time import sleep
 
 import pytest
@@ -95,7 +94,7 @@ def test_a_queue_that_is_not_read_again_in_time_says_nothing_of_the_plan(monkeyp
 
 def test_units_that_are_not_placed_have_the_names_of_the_queue():
     plan = everyday().change("b", node=None, allocations=())
-    other = replace(plan["b"].unit, name="c")
+    other = changed(plan["b"].unit, name="c")
     assert plan.change("b", unit=other).rules() == ["PLAN-ONCE"]
 
 
@@ -158,7 +157,7 @@ def test_what_another_process_finds_is_told_as_if_it_was_found_here(verifier):
 def test_another_process_judges_what_it_has_read_itself(verifier):
     """It is told of owners and devices alone: what a claim asks for stands in its own queue."""
     plan, process = verifier
-    free = replace(plan["b"].unit, claims=())
+    free = changed(plan["b"].unit, claims=())
     broken = plan.change("b", unit=free)
     assert broken.rules(begun=sent(broken, process)) == broken.rules() != []
 

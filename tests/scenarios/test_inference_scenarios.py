@@ -3,9 +3,9 @@
 from math import ceil
 
 import pytest
+from inference_scenarios import PARTITIONS, SCENARIOS, InferenceService, inference, inference_services
 
 from drasat import load, plan
-from drasat.scenarios.inference import PARTITIONS, SCENARIOS, InferenceService, inference, inference_services
 
 
 def test_a_partition_serves_its_best_batch_within_half_of_the_slo():

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from math import ceil, floor
 from random import Random
 
-from . import objects
-from .mig import mig_nodes
-from .node_shapes import GPU_DRIVER
-from .objects import Mapped
+from drasat.scenarios import objects
+from drasat.scenarios.mig import mig_nodes
+from drasat.scenarios.node_shapes import GPU_DRIVER
+from drasat.scenarios.objects import Mapped
 
 PARTITIONS: Mapping[str, tuple[int, int]] = {
     "1g.5gb": (1, 5),
