@@ -16,6 +16,7 @@ from statistics import median
 from time import process_time
 from typing import Any
 
+from full_nodes import full_node
 from measuring import GATES, share
 from tables import machine, show
 
@@ -25,7 +26,6 @@ from drasat.models.formats.errors import InputError
 from drasat.models.results.common import Status
 from drasat.models.workload.requested import requested_units
 from drasat.reports.comparison import display_duration
-from drasat.scenarios.full_nodes import full_node
 from drasat.scenarios.lattices import SHAPE_QUESTIONS
 from drasat.scenarios.objects import Mapped
 from drasat.scenarios.one_node import QUESTIONS

@@ -18,6 +18,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+from full_nodes import full_node
 from measuring import LIMIT, Measured, measure, measure_peer, peer_is_built, share
 from tables import machine
 
@@ -25,7 +26,6 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.results.common import Status
 from drasat.reports.comparison import display_duration
 from drasat.scenarios import one_node
-from drasat.scenarios.full_nodes import full_node
 from drasat.scenarios.one_node import QUESTIONS
 from drasat.solver.allocate.load import load
 

@@ -12,11 +12,9 @@ smaller one.
   Kueue: ``quota.quota``.
 - Clusters that filled up and were partly left, with what waits for room: ``fragmented``, by a kind of
   ``fragmented.GENERATORS`` (``openb``, ``partitions``, ``racks``).
-- Services that ask for throughput, which partitions of several sizes can serve: ``inference.inference``, for services
-  of ``inference.inference_services``.
 - Catalogues of Karpenter's instance types, with pools and pods that wait: ``machines.machines``.
 - Questions about one node that are hard for a search: ``one_node.QUESTIONS``, about expressions over devices
-  ``lattices.RELATED_QUESTIONS``, and random ones: ``full_nodes.full_node``.
+  ``lattices.RELATED_QUESTIONS``.
 """
 
 from __future__ import annotations

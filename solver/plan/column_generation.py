@@ -14,7 +14,7 @@ from enum import IntEnum
 from math import gcd
 from typing import Protocol
 
-from .filling_graph import FillingGraph, FillingList, VectorNode
+from .filling_graph import Fillings, VectorNode
 from .master import LinearMaster, MasterRelaxation
 from .master_problem import Column, CouplingRow, Duals, MasterProblem, ObjectiveStage, PlanLimits, Terms, is_past
 
@@ -454,7 +454,7 @@ class Pricer(Protocol):
     def vector(self, node_class: int) -> VectorNode | None:
         """A node of the class as a vector; None where what units take is none."""
 
-    def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | FillingList | None:
+    def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> Fillings | None:
         """All fillings within these limits, and perhaps more, as a graph or as a list; None where there is none."""
 
     def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:

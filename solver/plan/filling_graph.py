@@ -9,12 +9,10 @@ Pedroso, 2016). A longest path is the most valuable column, in exact numbers.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from math import lcm
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from ...encoders.solver_library import BoolArray, IntArray, np
 
@@ -29,11 +27,8 @@ _NOTHING = -(1 << 60)
 _LARGEST_KEY = 1 << 62
 # So many parts of a node are tried in a bound.
 _MOST_PARTS = 40
-# Columns of one pricing, and rows of a list that are looked at for them.
-_MOST_PATHS, _MOST_ROWS = 24, 2_000
-# A list has no more rows, and is made of no more units; more numbers would take more than a part of a second.
-_MOST_LISTED, _MOST_LISTED_UNITS, _MOST_LISTED_NUMBERS = 1_000_000, 400, 60_000_000
-_SAMPLED = 200
+# Columns of one pricing.
+_MOST_PATHS = 24
 Filling: TypeAlias = tuple[tuple[int, int], ...]
 """Units by class."""
 
@@ -178,12 +173,30 @@ class PathValues:
         return int(self.backward[0][0])
 
 
+class Fillings(Protocol):
+    """All fillings of a node. ``is_long``: it takes about as long to look at all of them as labels take."""
+
+    @property
+    def is_long(self) -> bool: ...  # noqa: D102 - it is described above
+
+    def best_paths(self, prices: Sequence[int], limits: Sequence[int]) -> tuple[int, list[Filling]]:
+        """The worth of the best filling, and good ones, the best first: each class is in one if it is in any."""
+
+    def paths(self, prices: Sequence[int], limits: Sequence[int], least: int, most: int) -> list[Filling] | None:
+        """All fillings worth ``least`` or more, without units that are worth nothing; None: more than ``most``."""
+
+
 @dataclass(frozen=True, slots=True)
 class FillingGraph:
     """Layers in order, and the number of states of each, one more than there are layers."""
 
     layers: tuple[GraphLayer, ...]
     states: tuple[int, ...]
+
+    @property
+    def is_long(self) -> bool:
+        """Graphs are short."""
+        return False
 
     @property
     def arcs(self) -> int:
@@ -414,87 +427,3 @@ def _reduced_graph(layers: Sequence[GraphLayer]) -> FillingGraph:
         )
         sizes.append(len(distinct))
     return FillingGraph(tuple(reversed(found)), tuple(reversed(sizes)))
-
-
-@dataclass(frozen=True, slots=True)
-class FillingList:
-    """All fillings of a node that takes few units, a row each.
-
-    A place in a row is a unit: ``classes`` and ``copies`` have its class, and which one of its class it is there. The
-    last place is none.
-    """
-
-    rows: IntArray
-    classes: tuple[int, ...]
-    copies: tuple[int, ...]
-
-    @classmethod
-    def of(cls, items: Sequence[GraphItem], left: Sequence[int], lists: int = 1) -> FillingList | None:
-        """List the fillings of a node that has so much left; None if they are too many for one of so many lists."""
-        units = [(item.index, copy, item.needs) for item in items for copy in range(1, item.most + 1)]
-        none, length, most = len(units), 1, _MOST_LISTED // lists
-        if none > _MOST_LISTED_UNITS:
-            return None
-        amounts = np.array([needs for _, _, needs in units], dtype=np.int64).reshape(none, len(left))
-        # Rows of one length in the order of their last units, what they leave, and where the rows of each unit end.
-        rows, room = np.full((1, 0), none, dtype=np.int64), np.array([left], dtype=np.int64)
-        ends, listed = [1] * (none + 1), [rows]
-        while len(rows) and none:
-            # Some rows say how many there will be.
-            step = max(1, len(rows) // _SAMPLED)
-            later = np.arange(none) >= np.searchsorted(ends, np.arange(0, len(rows), step), side="right")[:, None]
-            more = int(((room[::step, None] >= amounts).all(axis=2) & later).sum()) * step
-            if length + more > 2 * most or sum(ends[:-1]) * len(left) > _MOST_LISTED_NUMBERS // lists:
-                return None
-            parts, spaces = list[IntArray](), list[IntArray]()
-            for place, (_, copy, _) in enumerate(units):
-                # A copy comes directly behind the one before it.
-                first = 0 if copy == 1 else ends[place - 1]
-                fits = first + np.flatnonzero((room[first : ends[place]] >= amounts[place]).all(axis=1))
-                parts.append(np.column_stack((rows[fits], np.full(len(fits), place, dtype=np.int64))))
-                spaces.append(room[fits] - amounts[place])
-                length += len(fits)
-                if length > most:
-                    return None
-            ends = [0, *accumulate(map(len, parts))]
-            rows, room = np.concatenate(parts), np.concatenate(spaces)
-            listed.append(rows)
-        longest = max(1, listed[-1].shape[1])
-        padded = [np.pad(one, ((0, 0), (0, longest - one.shape[1])), constant_values=none) for one in listed]
-        return cls(np.concatenate(padded), tuple(unit for unit, _, _ in units), tuple(copy for _, copy, _ in units))
-
-    def best_paths(self, prices: Sequence[int], limits: Sequence[int]) -> tuple[int, list[Filling]]:
-        """As ``FillingGraph.best_paths``."""
-        sums = self._worth(prices, limits)[self.rows].sum(axis=1)
-        least = np.partition(sums, -_MOST_ROWS)[-_MOST_ROWS] if len(sums) > _MOST_ROWS else 0
-        good = np.flatnonzero(sums >= max(1, least))
-        good = good[np.argsort(-sums[good], kind="stable")][:_MOST_ROWS]
-        # The best row of each unit.
-        _, first = np.unique(self.rows[good], return_index=True)
-        found, covered = list[Filling](), set[int]()
-        for row in np.unique(first // self.rows.shape[1]).tolist() if len(good) else ():
-            filling = self._filling(int(good[row]), prices, limits)
-            if len(found) < _MOST_PATHS and not covered.issuperset(unit for unit, _ in filling):
-                found.append(filling)
-                covered.update(unit for unit, _ in filling)
-        return int(sums.max()), found
-
-    def paths(self, prices: Sequence[int], limits: Sequence[int], least: int, most: int) -> list[Filling] | None:
-        """As ``FillingGraph.paths``."""
-        worth = self._worth(prices, limits)
-        good = np.flatnonzero(worth[self.rows].sum(axis=1) >= least)
-        # A row with units that are worth nothing says no more than the one without them.
-        there = np.concatenate((worth[:-1] > 0, [True]))
-        good = good[there[self.rows[good]].all(axis=1)]
-        return None if len(good) > most else [self._filling(row, prices, limits) for row in good.tolist()]
-
-    def _worth(self, prices: Sequence[int], limits: Sequence[int]) -> IntArray:
-        pairs = zip(self.classes, self.copies, strict=True)
-        return np.array(
-            [*(max(0, prices[one]) if copy <= limits[one] else 0 for one, copy in pairs), 0], dtype=np.int64
-        )
-
-    def _filling(self, row: int, prices: Sequence[int], limits: Sequence[int]) -> Filling:
-        units = (self.classes[place] for place in self.rows[row].tolist() if place < len(self.classes))
-        counts = Counter(one for one in units if prices[one] > 0)
-        return tuple(sorted((one, min(number, limits[one])) for one, number in counts.items() if limits[one]))

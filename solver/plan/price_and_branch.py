@@ -200,10 +200,11 @@ class _StageSolver:
         self._note(stage, bound, generated.rounds)
 
     def _is_labeled(self, stage: ObjectiveStage) -> bool:
-        """Whether nodes are vectors without graphs or lists."""
+        """Whether nodes are vectors without graphs and short lists."""
         nodes, pricer = vector_nodes(self._instance, self._generator.pricer) or {}, self._generator.pricer
         has_graphs = not nodes or filling_graphs(self._generator, stage, self._limits.deadline)
-        return not has_graphs and any(pricer.fillings(one, self._instance.demands()) is None for one in nodes)
+        known = (pricer.fillings(one, self._instance.demands()) for one in nodes)
+        return not has_graphs and any(one is None or one.is_long for one in known)
 
     def _generated(
         self, stage: ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
@@ -345,8 +346,7 @@ class _StageSolver:
             self._keep_better(stage, plan)
 
     def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
-        # A stage ends once it is proven: a part of its gap is for the columns. With few node classes the best choice is
-        # soon known, and spares the comparison with first fit.
+        # A part of a stage's gap is for the columns. The best of few node classes is soon known, and spares first fit.
         exact = len(self._instance.nodes) <= _FEW_NODE_CLASSES
         gap = stage.gap(self._limits.gap) * (1 / 2 if stage.brief else 0 if exact else _CHOICE_PART_OF_GAP)
         limits = Limits(deadline=self._limits.deadline, work=work, gap=gap)

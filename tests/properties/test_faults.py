@@ -15,6 +15,7 @@ from time import process_time
 
 import inference_scenarios
 import pytest
+from full_nodes import full_node
 from support.families import FAMILIES
 from support.faults import FAULTS
 from support.groups import device_class
@@ -33,7 +34,6 @@ from drasat.models.manifests.reader import read_manifests
 from drasat.models.results.common import Status
 from drasat.models.workload.requested import requested_units
 from drasat.scenarios import fragmented, machines, one_node, openb, queues, quota
-from drasat.scenarios.full_nodes import full_node
 from drasat.scenarios.lattices import SHAPE_QUESTIONS
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.check import VerificationError

@@ -4,9 +4,9 @@ import json
 from collections import Counter
 
 import pytest
+from full_nodes import full_node
 
 from drasat.models.workload.requested import requested_units
-from drasat.scenarios.full_nodes import full_node
 from drasat.solver.allocate.allocate import allocate
 
 SEEDS = range(100)

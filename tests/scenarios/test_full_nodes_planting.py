@@ -4,9 +4,9 @@ from collections import Counter
 from random import Random
 
 import pytest
+from full_nodes import PlantedConstraint, PlantedDevice, claims_for
 
 from drasat.scenarios import objects
-from drasat.scenarios.full_nodes import PlantedConstraint, PlantedDevice, claims_for
 
 DRIVER = "gpu.example.com"
 DEVICES = [

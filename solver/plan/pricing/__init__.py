@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..column_generation import Pricer, Prices, PricingLimits, PricingResult
-from ..filling_graph import FillingGraph, FillingList, VectorNode
+from ..filling_graph import Fillings, VectorNode
 from ..master_problem import Column
 from .bundle import Bundle, BundleQuestion
 from .cp_sat import BundlePricer
@@ -70,7 +70,7 @@ class DispatchingPricer:
         """Return a linear node class as a vector, if it is one."""
         return self._of(node_class).vector(node_class)
 
-    def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | FillingList | None:
+    def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> Fillings | None:
         """Return all fillings of a linear node class, if they are not too many."""
         return self._of(node_class).fillings(node_class, limits_by_class)
 

@@ -18,13 +18,13 @@ from ....problem.messages import DeadlineExceededError
 from ....problem.problem import InUse, Problem
 from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
-from ..filling_graph import MOST_ARCS, FillingGraph, FillingList, GraphItem, VectorNode, build_filling_graph
+from ..filling_graph import MOST_ARCS, Fillings, GraphItem, VectorNode, build_filling_graph
 from ..master_problem import Column, is_past
 from . import lagrangian
 from .bundle import Bundle, BundleQuestion, Picks, uniform_usage
 from .folding import FoldedNode, fold_devices
 from .labeling import ENUMERATION_WIDTH, Labeling, filled_beside, label_in_widths
-from .vector_labeling import FillingResult, all_fillings, best_fillings, knapsack_fillings
+from .vector_labeling import FillingList, FillingResult, all_fillings, best_fillings, knapsack_fillings
 
 Usage = tuple[tuple[int, int], ...]
 _MOST_COLUMNS = 6
@@ -52,7 +52,7 @@ class LinearPricer:
     most: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     own_units: Mapping[int, tuple[lagrangian.LinearUnit, ...]] = field(default_factory=dict)
     demands: tuple[int, ...] = ()
-    _graphs: dict[int, tuple[tuple[int, ...], FillingGraph | FillingList | None]] = field(
+    _fillings: dict[int, tuple[tuple[int, ...], Fillings | None]] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
     _knapsacks: dict[int, tuple[Sequence[int], list[GraphItem]]] = field(
@@ -81,11 +81,11 @@ class LinearPricer:
             self._offers[node_class] = lagrangian.LinearOffers.of(self.nodes[node_class], self.units_on(node_class))
         return self._offers[node_class]
 
-    def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> FillingGraph | FillingList | None:
+    def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> Fillings | None:
         """All fillings within these limits, and perhaps more: a graph, else a list; None: both would be too large."""
         if len(self.nodes) > _MOST_GRAPHS:
             return None
-        known, found = self._graphs.get(node_class, ((), None))
+        known, found = self._fillings.get(node_class, ((), None))
         if not known or any(limit > built for limit, built in zip(limits_by_class, known, strict=True)):
             known = tuple(map(max, limits_by_class, known)) if known else tuple(limits_by_class)
             vector = self.vector(node_class)
@@ -93,7 +93,7 @@ class LinearPricer:
             if vector is not None:
                 items, left = vector.items(known), vector.left
                 found = build_filling_graph(items, left, most) or FillingList.of(items, left, len(self.nodes))
-            self._graphs[node_class] = known, found
+            self._fillings[node_class] = known, found
         return found
 
     def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:

@@ -5,7 +5,8 @@ less all that was lost against it by what is taken or left out. It never rises, 
 once it is no more than what is known. Classes that are decided by the relaxation come first, and among labels that have
 the same room left the most valuable one stays (a core algorithm, as in Pisinger, 1997).
 
-Where one or two dimensions decide, such as the devices of a node, a bounded knapsack in them is exact, and far quicker.
+Where few units fit a node, all its fillings are listed. Where one or two dimensions decide, such as the devices of a
+node, a bounded knapsack in them is exact, and far quicker.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from math import gcd, inf, prod
 
 from ....encoders.solver_library import BoolArray, IntArray, mathopt, np
@@ -26,6 +27,10 @@ _BEAM_WIDTH = 128
 _PROOF_WIDTH = 20_000
 # Where all fillings are listed, more labels than so many are too many.
 _ENUMERATION_WIDTH = 100_000
+# A list has no more rows, and is made of no more units; more numbers would take more than a part of a second.
+_MOST_LISTED, _MOST_LISTED_UNITS, _MOST_LISTED_NUMBERS = 1_000_000, 400, 60_000_000
+# Rows that say how many more there will be, and those that are looked at for the fillings of one pricing.
+_SAMPLED, _MOST_ROWS, _LONG_LIST = 200, 2_000, 200_000
 # Extended labels of which those are chosen that are kept: about so many times as many.
 _WIDTHS_AT_ONCE = 4
 # Fillings of one pricing, and labels that are looked at for them.
@@ -206,6 +211,94 @@ def _grid_knapsack(
                     cell = before
             found.append((value, tuple(sorted(counts.items()))))
     return found[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class FillingList:
+    """All fillings of a node that takes few units, a row each: places of ``classes``, of which the last one is none.
+
+    ``copies`` say for each place which unit of its class it is in a row.
+    """
+
+    rows: IntArray
+    classes: tuple[int, ...]
+    copies: tuple[int, ...]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether pricing takes about as long as labels do."""
+        return len(self.rows) > _LONG_LIST
+
+    @classmethod
+    def of(cls, items: Sequence[GraphItem], left: Sequence[int], lists: int = 1) -> FillingList | None:
+        """List the fillings of a node that has so much left; None if they are too many for one of so many lists."""
+        units = [(item.index, copy, item.needs) for item in items for copy in range(1, item.most + 1)]
+        none, length, most = len(units), 1, _MOST_LISTED // lists
+        if none > _MOST_LISTED_UNITS:
+            return None
+        amounts = np.array([needs for _, _, needs in units], dtype=np.int64).reshape(none, len(left))
+        # Rows of one length in the order of their last units, what they leave, and where the rows of each unit end.
+        rows, room = np.full((1, 0), none, dtype=np.int64), np.array([left], dtype=np.int64)
+        ends, listed = [1] * (none + 1), [rows]
+        while len(rows) and none:
+            # Some rows say how many there will be.
+            step = max(1, len(rows) // _SAMPLED)
+            later = np.arange(none) >= np.searchsorted(ends, np.arange(0, len(rows), step), side="right")[:, None]
+            more = int(((room[::step, None] >= amounts).all(axis=2) & later).sum()) * step
+            if length + more > 2 * most or sum(ends[:-1]) * len(left) > _MOST_LISTED_NUMBERS // lists:
+                return None
+            parts, spaces = list[IntArray](), list[IntArray]()
+            for place, (_, copy, _) in enumerate(units):
+                # A copy comes directly behind the one before it.
+                first = 0 if copy == 1 else ends[place - 1]
+                fits = first + np.flatnonzero((room[first : ends[place]] >= amounts[place]).all(axis=1))
+                parts.append(np.column_stack((rows[fits], np.full(len(fits), place, dtype=np.int64))))
+                spaces.append(room[fits] - amounts[place])
+                length += len(fits)
+                if length > most:
+                    return None
+            ends = [0, *accumulate(map(len, parts))]
+            rows, room = np.concatenate(parts), np.concatenate(spaces)
+            listed.append(rows)
+        longest = max(1, listed[-1].shape[1])
+        padded = [np.pad(one, ((0, 0), (0, longest - one.shape[1])), constant_values=none) for one in listed]
+        return cls(np.concatenate(padded), tuple(unit for unit, _, _ in units), tuple(copy for _, copy, _ in units))
+
+    def best_paths(self, prices: Sequence[int], limits: Sequence[int]) -> tuple[int, list[Filling]]:
+        """As ``Fillings`` has it, of the best rows."""
+        sums = self._worth(prices, limits)[self.rows].sum(axis=1)
+        least = np.partition(sums, -_MOST_ROWS)[-_MOST_ROWS] if len(sums) > _MOST_ROWS else 0
+        good = np.flatnonzero(sums >= max(1, least))
+        good = good[np.argsort(-sums[good], kind="stable")][:_MOST_ROWS]
+        # The best row of each unit.
+        _, first = np.unique(self.rows[good], return_index=True)
+        found, covered = list[Filling](), set[int]()
+        for row in np.unique(first // self.rows.shape[1]).tolist() if len(good) else ():
+            filling = self._filling(int(good[row]), prices, limits)
+            if len(found) < _MOST_FILLINGS and not covered.issuperset(unit for unit, _ in filling):
+                found.append(filling)
+                covered.update(unit for unit, _ in filling)
+        return int(sums.max()), found
+
+    def paths(self, prices: Sequence[int], limits: Sequence[int], least: int, most: int) -> list[Filling] | None:
+        """As ``Fillings`` has it."""
+        worth = self._worth(prices, limits)
+        good = np.flatnonzero(worth[self.rows].sum(axis=1) >= least)
+        # A row with units that are worth nothing says no more than the one without them.
+        there = np.concatenate((worth[:-1] > 0, [True]))
+        good = good[there[self.rows[good]].all(axis=1)]
+        return None if len(good) > most else [self._filling(row, prices, limits) for row in good.tolist()]
+
+    def _worth(self, prices: Sequence[int], limits: Sequence[int]) -> IntArray:
+        pairs = zip(self.classes, self.copies, strict=True)
+        return np.array(
+            [*(max(0, prices[one]) if copy <= limits[one] else 0 for one, copy in pairs), 0], dtype=np.int64
+        )
+
+    def _filling(self, row: int, prices: Sequence[int], limits: Sequence[int]) -> Filling:
+        units = (self.classes[place] for place in self.rows[row].tolist() if place < len(self.classes))
+        counts = Counter(one for one in units if prices[one] > 0)
+        return tuple(sorted((one, min(number, limits[one])) for one, number in counts.items() if limits[one]))
 
 
 @dataclass(frozen=True, slots=True)

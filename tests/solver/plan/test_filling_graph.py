@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from drasat.solver.plan.filling_graph import FillingList, GraphItem, VectorNode, build_filling_graph
+from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph
+from drasat.solver.plan.pricing.vector_labeling import FillingList
 
 MAKERS = pytest.mark.parametrize("make", [build_filling_graph, FillingList.of], ids=["graph", "list"])
 
@@ -110,7 +111,7 @@ def test_a_list_has_each_filling_of_some_worth_once(seed):
 def test_a_list_that_would_be_too_long_is_none(monkeypatch, limit, most):
     items = [GraphItem(unit, (3, 4), 2) for unit in range(6)]
     assert len(FillingList.of(items, (9, 12)).rows) == 1 + 6 + 21 + 50
-    monkeypatch.setattr(f"drasat.solver.plan.filling_graph.{limit}", most)
+    monkeypatch.setattr(f"drasat.solver.plan.pricing.vector_labeling.{limit}", most)
     assert FillingList.of(items, (9, 12)) is None
     assert FillingList.of(items[:2], (5, 5)) is not None
     assert FillingList.of(items[:2], (5, 5), lists=100) is None or limit == "_MOST_LISTED_UNITS"

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from . import mig, node_shapes, objects
-from .node_shapes import combine, held_claim
-from .objects import DraftClaim, Mapped
-from .one_node import LISTS_PER_SLICE, NODE, of_profile, one_pod, sliced
+from drasat.scenarios import mig, node_shapes, objects
+from drasat.scenarios.node_shapes import combine, held_claim
+from drasat.scenarios.objects import DraftClaim, Mapped
+from drasat.scenarios.one_node import LISTS_PER_SLICE, NODE, of_profile, one_pod, sliced
 
 # The attributes of a device by name: scalars, or lists of strings.
 Facts = Mapping[str, int | str | list[str]]
