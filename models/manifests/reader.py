@@ -66,11 +66,16 @@ class Manifest(msgspec.Struct, frozen=True, gc=False):
 
 
 class ObjectChecks:
-    """What is wrong with single objects, and the numbers of manifests in which other processes have found nothing."""
+    """What is wrong with single objects, and the numbers of manifests with nothing wrong."""
 
     def __init__(self, problems_of: Callable[[Manifest], Sequence[InputProblem]]) -> None:
         self.problems_of = problems_of
         self.good = set[int]()
+
+    def check(self, manifests: Sequence[Manifest], first: int) -> None:
+        """Check manifests from this number on."""
+        numbers = range(first, len(manifests))
+        self.good.update(number for number in numbers if not self.problems_of(manifests[number]))
 
 
 def read_manifests(
@@ -84,14 +89,17 @@ def read_manifests(
     """Read everything the sources hold: manifests, problems in reading order, and a count of ignored kinds.
 
     Nothing in the input raises: what cannot be read is among the problems. Unknown fields and kinds that are probably
-    misspelt are warnings, or errors if ``strict``. Where other processes read ``checks`` are applied there. Raises
-    ValueError for a ``max_input_size`` that is none.
+    misspelt are warnings, or errors if ``strict``. ``checks`` are applied to what is read. Raises ValueError for a
+    ``max_input_size`` that is none.
     """
     reader = _Reader("error" if strict else "warning", checks)
     opened = open_sources(sources, recursive, max_input_size, partial(_packed, checks))
     with gc_paused(), closing(opened):
         for read in opened:
+            number = len(reader.manifests)
             reader.read(read)
+            if checks is not None and not read.made:
+                checks.check(reader.manifests, number)
         reader.report_unknown_fields()
     reader.report_misspelt_kinds()
     # With the version for a kind of ours in another API: it may be misspelt.

@@ -131,19 +131,20 @@ class _Files:
     @contextmanager
     def shared(self, files: Iterable[str]) -> Iterator[None]:
         """Let other processes read, too, as long as this lasts and if the files are worth it."""
-        sizes = {file: _json_size(file) for file in files if Path(file).is_file()}
-        number = (sum(sizes.values()) - max(sizes.values(), default=0)) // _BYTES_A_PROCESS
         processes: list[Any] = []
         try:
-            if number > 0 and self._make is not None and is_safe_to_fork():
-                from multiprocessing import get_context
+            with suppress(OSError):
+                sizes = {file: _json_size(file) for file in files if Path(file).is_file()}
+                number = (sum(sizes.values()) - max(sizes.values(), default=0)) // _BYTES_A_PROCESS
+                number = min(number, len(sizes) - 1) if self._make is not None else 0
+                if number > 0 and is_safe_to_fork():
+                    from multiprocessing import get_context
 
-                with suppress(OSError):
                     self._memory = os.memfd_create("files")
                     # Each has a TiB of addresses, which take no memory.
                     by_size = sorted(sizes, key=sizes.__getitem__, reverse=True)
-                    self._starts = {file: number << 40 for number, file in enumerate(by_size)}
-                    for _ in range(min(number, len(sizes) - 1, len(os.sched_getaffinity(0)) - 1)):
+                    self._starts = {file: place << 40 for place, file in enumerate(by_size)}
+                    for _ in range(min(number, len(os.sched_getaffinity(0)) - 1)):
                         process = get_context("fork").Process(target=self._serve, daemon=True)
                         process.start()
                         processes.append(process)

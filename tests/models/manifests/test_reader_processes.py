@@ -194,15 +194,21 @@ def test_other_processes_read_files_without_errors(case, names, tmp_path, made):
     assert made == names
 
 
-def test_what_another_process_has_checked_is_not_checked_again(tmp_path, made):
-    folder = write(tmp_path, CASES["faults in several files"])
-    checks = object_checks()
-    manifests, _, _ = read_manifests([folder], checks=checks)
-    assert made
-    assert {manifests[number].object.metadata.name for number in checks.good} == set()
-    (folder / "a.json").write_bytes(as_list(node("a"), resource_slice("a", gpu("Y!")), node("b")))
-    manifests, _, _ = read_manifests([folder], checks=checks)
-    assert {manifests[number].object.metadata.name for number in checks.good} == {"a", "b"}
+def test_what_has_been_checked_where_it_was_read_is_not_checked_again(tmp_path, monkeypatch, request):
+    write(
+        tmp_path,
+        {"a.json": as_list(node("a"), resource_slice("b", gpu("Y!")), node("c")), "b.yaml": as_yaml(node("d"))},
+    )
+
+    def good() -> list[str]:
+        checks = object_checks()
+        manifests, _, _ = read_manifests([tmp_path], checks=checks)
+        return [manifests[number].object.metadata.name for number in sorted(checks.good)]
+
+    assert good() == ["a", "c", "d"]
+    made = request.getfixturevalue("made")
+    assert good() == ["a", "c", "d"]
+    assert made == ["a.json", "b.yaml"]
 
 
 @pytest.mark.parametrize("files", [1, 2, 3, 4])
