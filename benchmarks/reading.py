@@ -65,10 +65,8 @@ FOLDERS = {"json": 5_000, "yaml": 1_000}
 
 def _folder(suffix: str, folder: Path) -> None:
     items = fleet(FOLDERS[suffix])
-    step = -(-len(items) // FILES)
     for number in range(FILES):
-        part = items[number * step : (number + 1) * step]
-        (folder / f"part-{number}.{suffix}").write_text(FORMATS[suffix][0](part))
+        (folder / f"part-{number}.{suffix}").write_text(FORMATS[suffix][0](items[number::FILES]))
 
 
 def _load(folder: Path, alone: bool) -> tuple[float, float, float]:
