@@ -66,7 +66,7 @@ class Manifest(msgspec.Struct, frozen=True, gc=False):
 
 
 class ObjectChecks:
-    """What is wrong with single objects, and the numbers of manifests with nothing wrong."""
+    """What is wrong with single objects, and the numbers of manifests that are known to have nothing wrong."""
 
     def __init__(self, problems_of: Callable[[Manifest], Sequence[InputProblem]]) -> None:
         self.problems_of = problems_of
@@ -89,8 +89,8 @@ def read_manifests(
     """Read everything the sources hold: manifests, problems in reading order, and a count of ignored kinds.
 
     Nothing in the input raises: what cannot be read is among the problems. Unknown fields and kinds that are probably
-    misspelt are warnings, or errors if ``strict``. ``checks`` are applied to what is read. Raises ValueError for a
-    ``max_input_size`` that is none.
+    misspelt are warnings, or errors if ``strict``. Where several processes read, each applies ``checks``.
+    Raises ValueError for a ``max_input_size`` that is none.
     """
     reader = _Reader("error" if strict else "warning", checks)
     opened = open_sources(sources, recursive, max_input_size, partial(_packed, checks))
@@ -98,7 +98,7 @@ def read_manifests(
         for read in opened:
             number = len(reader.manifests)
             reader.read(read)
-            if checks is not None and not read.made:
+            if checks is not None and read.is_shared:
                 checks.check(reader.manifests, number)
         reader.report_unknown_fields()
     reader.report_misspelt_kinds()

@@ -46,7 +46,7 @@ class SourceError(Exception):
 class Input:
     """One input to read: bytes of a file, or objects given as mappings, or the reason why there is neither.
 
-    ``made`` is what another process has made of the bytes.
+    ``made`` is what another process has made of the bytes, ``is_shared`` says whether others read as well.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Input:
     objects: Iterable[Any] | None = None
     failure: str = ""
     made: bytes = b""
+    is_shared: bool = False
 
 
 def parse_input_size(size: int | str | None) -> int:
@@ -210,7 +211,8 @@ class _Files:
                 return Input(_display_path(file), made=made[8:])
             data = self._read(file)
             self._left -= len(data)
-            return Input("<stdin>" if file == STDIN else _display_path(file), data)
+            name = "<stdin>" if file == STDIN else _display_path(file)
+            return Input(name, data, is_shared=bool(self._starts))
         except (OSError, ValueError, SourceError) as error:
             return Input(_display_path(file), failure=_display_os_error(error))
 

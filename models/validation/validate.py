@@ -107,7 +107,7 @@ _DROPPED_CRITERIA = ("deviceClassName", "selectors")
 
 
 def object_checks(gates: FeatureGates | None = None, skip_validation: bool = False) -> ObjectChecks:
-    """The rules for single objects, which ``read_manifests`` applies to what it reads."""
+    """The rules for single objects, which ``read_manifests`` applies where several processes read."""
 
     def problems_of(manifest: Manifest) -> list[InputProblem]:
         if manifest.object is None:
