@@ -64,11 +64,12 @@ def _load(
     from ..models.formats.errors import InputError, has_errors, merge_warnings
     from ..models.kubernetes.gates import FeatureGates
     from ..models.manifests.reader import read_manifests
-    from ..models.validation.validate import validate_manifests
+    from ..models.validation.validate import object_checks, validate_manifests
 
     sources: list[InputSource] = [*paths, *map(options.kwok_types, instance_types)]
-    manifests, found, ignored = read_manifests(sources, recursive, max_input_size=size)
-    found += validate_manifests(manifests, FeatureGates.all_on(), skip_validation, found)
+    checks = object_checks(FeatureGates.all_on(), skip_validation)
+    manifests, found, ignored = read_manifests(sources, recursive, max_input_size=size, checks=checks)
+    found += validate_manifests(manifests, FeatureGates.all_on(), skip_validation, found, checks.good)
     if has_errors(found):
         raise InputError(found)
     print_problems(*map(str, merge_warnings(found)), *options.ignored_kinds_line(ignored))

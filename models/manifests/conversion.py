@@ -266,7 +266,7 @@ class GeneratedNames:
     """
 
     def __init__(self) -> None:
-        self._made: Counter[tuple[str, str, str]] = Counter()
+        self.made: Counter[tuple[str, str, str]] = Counter()
 
     def named(self, kind: str, mapping: dict[str, Any]) -> dict[str, Any]:
         """Give the object with its name; as it is if it has one, or nothing to make it of."""
@@ -278,5 +278,5 @@ class GeneratedNames:
             return mapping
         beginning = beginning[:_BEGINNING_MAX]
         key = kind, str(metadata.get("namespace") or ""), beginning
-        self._made[key] += 1
-        return {**mapping, "metadata": {**metadata, "name": f"{beginning}{self._made[key]:05}"}}
+        self.made[key] += 1
+        return {**mapping, "metadata": {**metadata, "name": f"{beginning}{self.made[key]:05}"}}

@@ -2,7 +2,7 @@
 
 Our own kinds and the entries in annotations are read strictly. Of other kinds fields that Kubernetes does not have are
 reported. An object that is read twice is one. A large cluster repeats most values of devices, so equal values become
-one object.
+one object. Other processes send what they have read, and it goes the same way.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import difflib
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import lru_cache, partial
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import structs
@@ -64,22 +65,41 @@ class Manifest(msgspec.Struct, frozen=True, gc=False):
     source: Source
 
 
+class ObjectChecks:
+    """What is wrong with single objects, and the numbers of manifests that are known to have nothing wrong."""
+
+    def __init__(self, problems_of: Callable[[Manifest], Sequence[InputProblem]]) -> None:
+        self.problems_of = problems_of
+        self.good = set[int]()
+
+    def check(self, manifests: Sequence[Manifest], first: int) -> None:
+        """Check manifests from this number on."""
+        numbers = range(first, len(manifests))
+        self.good.update(number for number in numbers if not self.problems_of(manifests[number]))
+
+
 def read_manifests(
     sources: Iterable[InputSource],
     recursive: bool = False,
     *,
     strict: bool = False,
     max_input_size: int | str | None = None,
+    checks: ObjectChecks | None = None,
 ) -> tuple[list[Manifest], list[InputProblem], Counter[str]]:
     """Read everything the sources hold: manifests, problems in reading order, and a count of ignored kinds.
 
     Nothing in the input raises: what cannot be read is among the problems. Unknown fields and kinds that are probably
-    misspelt are warnings, or errors if ``strict``. Raises ValueError for a ``max_input_size`` that is none.
+    misspelt are warnings, or errors if ``strict``. Where several processes read, each applies ``checks``.
+    Raises ValueError for a ``max_input_size`` that is none.
     """
-    reader = _Reader("error" if strict else "warning")
-    with gc_paused():
-        for read in open_sources(sources, recursive, max_input_size):
+    reader = _Reader("error" if strict else "warning", checks)
+    opened = open_sources(sources, recursive, max_input_size, partial(_packed, checks))
+    with gc_paused(), closing(opened):
+        for read in opened:
+            number = len(reader.manifests)
             reader.read(read)
+            if checks is not None and read.is_shared:
+                checks.check(reader.manifests, number)
         reader.report_unknown_fields()
     reader.report_misspelt_kinds()
     # With the version for a kind of ours in another API: it may be misspelt.
@@ -129,23 +149,26 @@ def _read_good_slice(text: bytes) -> _SliceText | None:
 class _Reader:
     """Collects manifests and problems over all inputs."""
 
-    def __init__(self, unknown: Severity) -> None:
+    def __init__(self, unknown: Severity, checks: ObjectChecks | None = None) -> None:
+        self._checks = checks
         self.manifests: list[Manifest] = []
         self.problems: list[InputProblem] = []
         self._unknown: Severity = unknown
         self._unknown_left = _MOST_UNKNOWN
         # What is not compared with the published fields yet, and how many problems there were before.
         self._unchecked: list[tuple[int, Kind, Manifest]] = []
-        self._repeats = 0
+        self.repeats = 0
         self._first: dict[tuple[type, str, str], Manifest] = {}
         self._shared: dict[Any, Any] = {}
-        self._names = GeneratedNames()
+        self.names = GeneratedNames()
 
     def read(self, read: Input) -> None:
         """Read one file, or the objects of one iterable."""
         whole = Source(read.name, 0)
         if read.failure:
             self._refuse(whole, "", read.failure)
+        elif read.made:
+            self._go_on(read)
         elif read.objects is None and (not read.data or read.data.isspace()):
             self._refuse(whole, "", "is empty")
         else:
@@ -159,9 +182,24 @@ class _Reader:
             if found == self._count():
                 self.problems.append(InputProblem(whole, "", "holds no objects", "warning"))
 
+    def _go_on(self, read: Input) -> None:
+        """Read what another process has made of a file."""
+        for place, kind, api_version, raw, found, is_good in _decode(read.made):
+            source, number = Source(read.name, *place), len(self.manifests)
+            if found is None:
+                self._object(kind, api_version, msgspec.msgpack.decode(raw), source)
+            else:
+                self._slice(found, sys.intern(api_version), source)
+            if is_good and self._checks is not None and number < len(self.manifests):
+                self._checks.good.add(number)
+
+    def _slice(self, read: ResourceSlice, api_version: str, source: Source) -> None:
+        _share_values(read, self._shared)
+        self._keep(Manifest("ResourceSlice", api_version, read, None, source))
+
     def _count(self) -> int:
         """How much has been found so far."""
-        return len(self.manifests) + len(self.problems) + self._repeats
+        return len(self.manifests) + len(self.problems) + self.repeats
 
     def _refuse(self, source: Source, field: str, message: str, kind: str = "", name: str = "") -> None:
         self.problems.append(InputProblem(source, field, message, "error", kind, name))
@@ -175,9 +213,7 @@ class _Reader:
                 self._refuse(source, field, message)
         elif isinstance(document, _SliceText):
             metadata = msgspec.convert(document.metadata, ObjectMeta, from_attributes=True)
-            read = ResourceSlice(metadata=metadata, spec=document.spec)
-            _share_values(read, self._shared)
-            self._keep(Manifest("ResourceSlice", document.api_version, read, None, source))
+            self._slice(ResourceSlice(metadata=metadata, spec=document.spec), document.api_version, source)
         elif not isinstance(document, dict):
             self._refuse(source, "", f"must be an object, not {_TYPE_WORDS.get(type(document), 'a single value')}")
         else:
@@ -245,7 +281,7 @@ class _Reader:
 
     def _known(self, known: Kind, kind: str, api_version: str, mapping: dict[str, Any], source: Source) -> None:
         version = api_version.rpartition("/")[2]
-        mapping = self._names.named(kind, mapping)
+        mapping = self.names.named(kind, mapping)
         try:
             convert = _CONVERSIONS.get(known.group)
             read, found = self._typed(known, convert(kind, version, mapping) if convert else mapping)
@@ -297,7 +333,7 @@ class _Reader:
             and _body(first.raw) == _body(manifest.raw)
         )
         if repeated:
-            self._repeats += 1
+            self.repeats += 1
         else:
             self.manifests.append(manifest)
         return not repeated
@@ -437,3 +473,28 @@ def _share_values(read: ResourceSlice, seen: dict[Any, Any]) -> None:
             if values:
                 for key, value in values.items():
                     values[key] = seen.setdefault(value, value)
+
+
+# A manifest for another process: its place in the file, kind, version, mapping or slice, and whether it is good.
+_SentManifest: TypeAlias = tuple[tuple[int, tuple[int, ...]], str, str, bytes, ResourceSlice | None, bool]
+_encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(list[_SentManifest]).decode
+# Times the text, which only aliases can exceed.
+_MOST_PACKED = 4
+
+
+def _packed(checks: ObjectChecks | None, read: Input) -> bytes:
+    """Read a file for another process. Raises ValueError if only that one can say what is wrong or repeated in it."""
+    reader, room, sent = _Reader("warning"), _MOST_PACKED * len(read.data), []
+    reader.read(read)
+    reader.report_unknown_fields()
+    problems = any(one.severity == "error" or one.kind == "ResourceSlice" for one in reader.problems)
+    for one in () if problems or reader.repeats or reader.names.made else reader.manifests:
+        found = one.object if isinstance(one.object, ResourceSlice) else None
+        raw = _encode(one.raw) if found is None else b""
+        if (room := room - len(raw)) < 0:
+            break
+        is_good = checks is not None and not checks.problems_of(one)
+        sent.append(((one.source.document, one.source.items), one.kind, one.api_version, raw, found, is_good))
+    if not sent or room < 0:
+        raise ValueError(read.name)
+    return _encode(sent)

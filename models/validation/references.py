@@ -65,7 +65,10 @@ def cross_checks(
     known = _KnownObjects.of(typed, keys)
     known.unreadable = {(problem.kind, problem.name) for problem in unreadable if problem.severity == "error"}
     found = [
-        problem for manifest, key in zip(typed, keys, strict=True) for problem in _object_problems(manifest, key, known)
+        problem
+        for manifest, key in zip(typed, keys, strict=True)
+        if key[0] in _CHECKS or len(known.objects[key]) > 1
+        for problem in _object_problems(manifest, key, known)
     ]
     return [
         cross.problem

@@ -7,7 +7,7 @@ CEL: ``expressions`` hands the texts to those who can compile them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..formats.decode import Model, api_name
@@ -30,7 +30,7 @@ from ..kubernetes.node_templates import NodeTemplate
 from ..kubernetes.provisioning import PodTemplate
 from ..kubernetes.slices import ResourceSlice
 from ..kubernetes.workloads import CompositePodGroup, PodGroup, PriorityClass, Workload
-from ..manifests.reader import Manifest
+from ..manifests.reader import Manifest, ObjectChecks
 from . import groups, nodes
 from .claims import check_claim, check_class, check_template
 from .devices import has_list
@@ -106,26 +106,38 @@ _OLDEST_API = "resource.k8s.io/v1alpha3"
 _DROPPED_CRITERIA = ("deviceClassName", "selectors")
 
 
+def object_checks(gates: FeatureGates | None = None, skip_validation: bool = False) -> ObjectChecks:
+    """The rules for single objects, which ``read_manifests`` applies where several processes read."""
+
+    def problems_of(manifest: Manifest) -> list[InputProblem]:
+        if manifest.object is None:
+            return []
+        own = [*_version_problems(manifest)] if manifest.api_version == _OLDEST_API else []
+        own += [
+            input_problem(manifest, problem.path, problem.message, problem.severity)
+            for problem in _object_problems(manifest, gates)
+            if not skip_validation or problem.severity == "warning" or problem.category == STRUCTURE
+        ]
+        return own
+
+    return ObjectChecks(problems_of)
+
+
 def validate_manifests(
     manifests: Iterable[Manifest],
     gates: FeatureGates | None = None,
     skip_validation: bool = False,
     unreadable: Iterable[InputProblem] = (),
+    good: Container[int] = (),
 ) -> list[InputProblem]:
     """Problems of each object in reading order, then those across objects.
 
     ``skip_validation`` leaves out errors about names and limits, never those about structure, and no warnings.
-    ``unreadable`` are problems of objects that could not be read.
+    ``unreadable`` are problems of objects that could not be read, ``good`` numbers of those known to have none.
     """
-    typed = [manifest for manifest in manifests if manifest.object is not None]
-    own: list[InputProblem] = []
-    for manifest in typed:
-        if manifest.api_version == _OLDEST_API:
-            own += _version_problems(manifest)
-        for problem in _object_problems(manifest, gates):
-            if not skip_validation or problem.severity == "warning" or problem.category == STRUCTURE:
-                own.append(input_problem(manifest, problem.path, problem.message, problem.severity))
-    return own + cross_checks(typed, skip_validation, unreadable)
+    listed, problems_of = [*manifests], object_checks(gates, skip_validation).problems_of
+    own = [one for number, manifest in enumerate(listed) if number not in good for one in problems_of(manifest)]
+    return own + cross_checks(listed, skip_validation, unreadable)
 
 
 def _version_problems(manifest: Manifest) -> Iterator[InputProblem]:

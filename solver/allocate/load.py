@@ -11,6 +11,7 @@ from ...models.formats.errors import InputError, InputProblem, has_errors, merge
 from ...models.kubernetes.gates import FeatureGates
 from ...models.manifests.reader import read_manifests
 from ...models.manifests.sources import InputSource
+from ...models.validation.validate import object_checks
 from .validate import manifest_problems
 
 
@@ -61,9 +62,9 @@ def load_all(
     gates: FeatureGates | None = None,
 ) -> LoadedCluster:
     """``load``, with the warnings and the count of ignored kinds. Raises ``InputError``."""
-    manifests, found, ignored = read_manifests(sources, recursive, strict=strict, max_input_size=max_input_size)
-    checked = gates or FeatureGates.all_on()
-    found += manifest_problems(manifests, checked, skip_validation=skip_validation, unreadable=found)
+    checks, size = object_checks(gates := gates or FeatureGates.all_on(), skip_validation), max_input_size
+    manifests, found, ignored = read_manifests(sources, recursive, strict=strict, max_input_size=size, checks=checks)
+    found += manifest_problems(manifests, gates, skip_validation=skip_validation, unreadable=found, good=checks.good)
     if has_errors(found):
         raise InputError(found)
     return LoadedCluster(Cluster.build(manifests), tuple(merge_warnings(found)), ignored)

@@ -7,7 +7,7 @@ which compares devices (CELC-5).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from time import monotonic
@@ -37,7 +37,7 @@ from ...models.validation.entries import EXPRESSION_MAX
 from ...models.validation.expressions import LocatedEntry, Purpose, cel_path, expressions, located_entries
 from ...models.validation.findings import quote
 from ...models.validation.references import input_problem
-from ...models.validation.validate import validate_manifests
+from ...models.validation.validate import object_checks, validate_manifests
 from ...problem.constraints import entry_applies
 from ...problem.messages import DeadlineExceededError
 from ...problem.selectors import compile_derivation
@@ -55,8 +55,11 @@ def validate(
     max_input_size: int | str | None = None,
 ) -> tuple[list[InputProblem], list[IgnoredKind]]:
     """Read the sources and report every problem, in reading order, and what is ignored; nothing in the input raises."""
-    manifests, found, _ = read_manifests(sources, recursive, strict=strict, max_input_size=max_input_size)
-    found += manifest_problems(manifests, gates, skip_validation=skip_validation, unreadable=found)
+    checks = object_checks(gates, skip_validation)
+    manifests, found, _ = read_manifests(
+        sources, recursive, strict=strict, max_input_size=max_input_size, checks=checks
+    )
+    found += manifest_problems(manifests, gates, skip_validation=skip_validation, unreadable=found, good=checks.good)
     if not skip_validation and not has_errors(found):
         found.extend(indistinguishable_devices(manifests))
     ignored = Counter((manifest.kind, manifest.api_version) for manifest in manifests if manifest.object is None)
@@ -72,14 +75,15 @@ def manifest_problems(
     *,
     skip_validation: bool = False,
     unreadable: Sequence[InputProblem] = (),
+    good: Container[int] = (),
 ) -> list[InputProblem]:
     """Problems of what was read; ``skip_validation`` lifts names and limits, and leaves expressions to the search.
 
-    ``unreadable`` are problems of what could not be read.
+    ``unreadable`` are problems of what could not be read, ``good`` numbers of manifests with nothing wrong.
 
     In the search an expression that does not compile is fatal for the units that use it only (CEL-6).
     """
-    found = validate_manifests(manifests, gates, skip_validation, unreadable)
+    found = validate_manifests(manifests, gates, skip_validation, unreadable, good)
     if not skip_validation:
         found.extend(_expression_problems(manifests))
     if not has_errors(found):

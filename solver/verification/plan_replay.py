@@ -7,9 +7,6 @@ are sent to it: owners, numbers, nodes and allocations.
 from __future__ import annotations
 
 import multiprocessing
-import os
-import sys
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,6 +23,7 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
+from ...models.manifests.sources import is_safe_to_fork
 from ...models.workload.expansion import expand_units, single_units
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.requested import all_units
@@ -136,7 +134,7 @@ def verifier_of_plans(about: PlanRules, selection: QueueSelection) -> Iterator[P
     It is a fork of this one: it sees what was read by now.
     """
     cluster = about[0]
-    if len(cluster.nodes) < _MANY_NODES or cluster.constraint_groups or cluster.pod_groups or not _is_safe_to_fork():
+    if len(cluster.nodes) < _MANY_NODES or cluster.constraint_groups or cluster.pod_groups or not is_safe_to_fork():
         yield None
         return
     forks = multiprocessing.get_context("fork")
@@ -159,13 +157,6 @@ def verifier_of_plans(about: PlanRules, selection: QueueSelection) -> Iterator[P
         here.close()
         process.kill()
         process.join()
-
-
-def _is_safe_to_fork() -> bool:
-    """Whether a process can be forked, and has a processor of its own: not beside threads, and not in workers."""
-    if sys.platform != "linux" or threading.active_count() > 1 or multiprocessing.parent_process() is not None:
-        return False
-    return len(os.sched_getaffinity(0)) > 1
 
 
 # The position of a claim that is not the unit's.
