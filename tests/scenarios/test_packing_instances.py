@@ -19,6 +19,8 @@ from packing_instances import (
 )
 
 from drasat.solver.plan.plan import plan
+from drasat.solver.plan.pricing import linear
+from drasat.solver.plan.pricing.vector_labeling import FillingList
 
 
 @pytest.mark.parametrize("least", [1, 20, 50])
@@ -70,3 +72,30 @@ def test_all_forms_come_to_the_same_proven_cost(instance, cost, load):
     assert len({stage.value for stage in stages}) == 1
     assert all(stage.value == stage.bound for stage in stages)
     assert cost in (None, stages[0].value)
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [*(vectors(20, kind, 4, seed=2) for kind in (1, 4, 7, 10)), priced(12, "convex", seed=1), triplets(15, seed=1)],
+    ids=lambda one: one.name,
+)
+def test_graphs_lists_and_labels_come_to_the_same_proven_cost(instance, load, monkeypatch):
+    cluster, found = load(packing(instance, FORMS[0])), []
+    lists = []
+    kept = FillingList.of
+
+    def listed(*asked):
+        lists.append(kept(*asked))
+        return lists[-1]
+
+    for has_graphs, make in ((True, listed), (False, listed), (False, lambda *_: None)):
+        with monkeypatch.context() as patch:
+            patch.setattr(FillingList, "of", make)
+            if not has_graphs:
+                patch.setattr(linear, "build_filling_graph", lambda *_: None)
+            found.append(plan(cluster, buy=True, gap=0.0))
+    costs = [{stage.stage: stage for stage in one.objective}["cost"] for one in found]
+    assert [one.outcome for one in found] == ["Optimal"] * 3
+    assert len({stage.value for stage in costs}) == 1
+    assert all(stage.value == stage.bound for stage in costs)
+    assert any(one is not None for one in lists)
