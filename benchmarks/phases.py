@@ -19,7 +19,7 @@ import orjson
 
 from drasat import scenarios
 from drasat.models.cluster.cluster import Cluster
-from drasat.models.formats.gc import gc_young_only
+from drasat.models.formats.runtime import gc_young_only
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.workload.requested import requested_units

@@ -12,8 +12,8 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.errors import InputError, InputProblem, Source, Unreadable, plural
-from ..models.formats.gc import gc_young_only
 from ..models.formats.json import read_documents
+from ..models.formats.runtime import gc_young_only
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.manifests.sources import open_sources
 from ..models.results.capacity import CapacityDocument, QueueCapacityDocument

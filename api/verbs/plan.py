@@ -14,7 +14,7 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.decode import api_name
-from ..models.formats.gc import gc_young_only
+from ..models.formats.runtime import gc_young_only
 from ..models.kubernetes import karpenter
 from ..models.kubernetes.core import Node
 from ..models.kubernetes.extensions import Predicate

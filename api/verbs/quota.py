@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from ..models.cluster.cluster import Cluster
-from ..models.formats.gc import gc_paused, gc_young_only
+from ..models.formats.runtime import gc_paused, gc_young_only
 from ..models.results import quota as records
 from . import Interrupted, ResultWithManifests
 

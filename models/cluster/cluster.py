@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from msgspec import json, structs
 
 from ..formats.errors import Source
-from ..formats.gc import gc_young_only
+from ..formats.runtime import gc_young_only
 from ..kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.core import HOSTNAME_LABEL, Namespace, Node, Pod
 from ..kubernetes.extensions import ConstraintGroup, DeviceTopology

@@ -20,8 +20,8 @@ from msgspec import structs
 
 from ..formats.decode import DecodeProblem, to_builtins, to_object, unknown_fields
 from ..formats.errors import InputProblem, Severity, Source, Unreadable, child_path
-from ..formats.gc import gc_paused
 from ..formats.json import may_drop_keys, read_documents
+from ..formats.runtime import gc_paused
 from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.kinds import KIND_NAMES, KINDS, RESOURCE_GROUP, ApiObject, GroupKind, Kind, group_of

@@ -9,7 +9,6 @@ import gzip
 import io
 import os
 import sys
-import threading
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
 from typing import Any, BinaryIO, cast
 
+from ..formats.runtime import is_safe_to_fork
 from ..kubernetes.quantity import Quantity
 
 if sys.platform == "linux":
@@ -102,16 +102,6 @@ def _listed(source: InputSource, recursive: bool) -> list[tuple[object, str | In
         return [(file if file == STDIN else realpath(file), file) for file in files]
     except (OSError, ValueError, SourceError) as error:
         return [(object(), Input(_display_path(path), failure=_display_os_error(error)))]
-
-
-def is_safe_to_fork() -> bool:
-    """Whether a process can be forked, and has a processor of its own: not beside threads, and not in workers."""
-    # Small inputs need no other process.
-    import multiprocessing
-
-    if sys.platform != "linux" or threading.active_count() > 1 or multiprocessing.parent_process() is not None:
-        return False
-    return len(os.sched_getaffinity(0)) > 1
 
 
 class _Files:

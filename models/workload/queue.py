@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
 from ..cluster.cluster import Cluster
-from ..formats.gc import gc_young_only
+from ..formats.runtime import gc_young_only
 from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod

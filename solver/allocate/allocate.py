@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ...models.cluster.cluster import Cluster
-from ...models.formats.gc import gc_young_only
+from ...models.formats.runtime import gc_young_only
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.results.common import Reason, Status

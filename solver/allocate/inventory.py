@@ -10,7 +10,7 @@ from time import monotonic
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.usage import Usage
 from ...models.formats.errors import plural
-from ...models.formats.gc import gc_young_only
+from ...models.formats.runtime import gc_young_only
 from ...models.kubernetes.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates, gates_of

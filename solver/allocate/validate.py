@@ -23,7 +23,7 @@ from ...cel.values import Value
 from ...models.cluster.cluster import Cluster, topology_instances
 from ...models.cluster.node_fit import SelectorError, per_device
 from ...models.formats.errors import InputProblem, has_errors
-from ...models.formats.gc import gc_young_only
+from ...models.formats.runtime import gc_young_only
 from ...models.kubernetes.claims import DeviceClaim, DeviceClass, DeviceSelector, RequestSpec
 from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
-from ...models.formats.gc import gc_young_only
+from ...models.formats.runtime import gc_young_only
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of

@@ -9,7 +9,7 @@ from time import monotonic
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import PeerError
-from ...models.formats.gc import gc_young_only
+from ...models.formats.runtime import gc_young_only
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.results.comparison import PreemptionAnswer, QuotaComparison
 from ...models.results.plan import PlanStage

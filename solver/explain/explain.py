@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
-from ...models.formats.gc import gc_young_only
+from ...models.formats.runtime import gc_young_only
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate

@@ -15,7 +15,7 @@ from itertools import chain, islice, repeat, takewhile
 import msgspec
 
 from ...models.cluster.cluster import Cluster
-from ...models.formats.gc import gc_paused
+from ...models.formats.runtime import gc_paused
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey

@@ -17,7 +17,7 @@ from msgspec import Raw, Struct, json
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
-from ...models.formats.gc import gc_paused
+from ...models.formats.runtime import gc_paused
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates

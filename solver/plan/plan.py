@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
-from ...models.formats.gc import gc_paused, gc_young_only
+from ...models.formats.runtime import gc_paused, gc_young_only
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.karpenter import NodePool

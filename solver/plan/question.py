@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...models.cluster.cluster import Cluster
-from ...models.formats.gc import gc_paused
+from ...models.formats.runtime import gc_paused
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, CallerConstraint
 from ...models.kubernetes.gates import FeatureGates

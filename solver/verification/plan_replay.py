@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from ...models.cluster.cluster import Cluster
-from ...models.formats.gc import gc_paused
+from ...models.formats.runtime import gc_paused, is_safe_to_fork
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.manifests.sources import is_safe_to_fork
 from ...models.workload.expansion import expand_units, single_units
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.requested import all_units

@@ -15,8 +15,8 @@ MODELS = ("kubernetes.", "workload.", "formats.decode")
 MODELS += ("cluster.cluster", "cluster.node_fit")
 # Documents that are checked are read as they are written.
 MODELS += ("results.", "formats.errors")
-# It pauses Python's garbage collection, and reads nothing.
-MODELS += ("formats.gc",)
+# It is about the process, and reads nothing.
+MODELS += ("formats.runtime",)
 
 
 def imported(name):

@@ -1,11 +1,16 @@
-"""Garbage collection while very many lasting objects are made, which every collection would walk again."""
+"""The process that runs: whether it can be forked, and garbage collection while very many lasting objects are made.
+
+Every collection would walk these again.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 
 # The threshold that no number of middle collections reaches.
 _NEVER = 2**31 - 1
@@ -30,7 +35,7 @@ def gc_paused() -> Iterator[None]:
             gc.enable()
 
 
-_lock = Lock()
+_lock = threading.Lock()
 # The thresholds found by those who have suspended full collections, the original one first.
 _suspended: list[tuple[int, int, int]] = []
 
@@ -50,3 +55,13 @@ def gc_young_only() -> Iterator[None]:
             threshold = _suspended.pop()
             if not _suspended:
                 gc.set_threshold(*threshold)
+
+
+def is_safe_to_fork() -> bool:
+    """Whether a process can be forked, and has a processor of its own: not beside threads, and not in workers."""
+    # Small inputs need no other process.
+    import multiprocessing
+
+    if sys.platform != "linux" or threading.active_count() > 1 or multiprocessing.parent_process() is not None:
+        return False
+    return len(os.sched_getaffinity(0)) > 1

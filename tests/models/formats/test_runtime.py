@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from drasat.models.formats.gc import gc_paused, gc_young_only
+from drasat.models.formats.runtime import gc_paused, gc_young_only
 
 
 @pytest.fixture(autouse=True)
