@@ -248,14 +248,10 @@ class Cluster:
 
     def in_read_order(self, objects: Mapping[type[Any], Mapping[ObjectKey, Any]]) -> list[tuple[type[Any], ObjectKey]]:
         """Model and key of these objects, given by model, in the order read; added claims come last, by name."""
-        read = ((type(made), key_of(made.metadata)) for made in self._read_objects if type(made) in objects)
+        there = (manifest.object for manifest in self.read)
+        read = ((type(one), key_of(one.metadata)) for one in there if one is not None and type(one) in objects)
         added: Iterator[tuple[type[Any], ObjectKey]] = ((ResourceClaim, key) for key in self.claims)
         return [(model, key) for model, key in dict.fromkeys((*read, *added)) if key in objects[model]]
-
-    @cached_property
-    def _read_objects(self) -> list[ApiObject]:
-        """The objects that were read, in that order."""
-        return [manifest.object for manifest in self.read if manifest.object is not None]
 
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:

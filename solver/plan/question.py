@@ -252,6 +252,7 @@ def refused_units(
     for one, places in looking(unit_runs(queue), look):
         shape, gang = one.shape, one.gang
         if shape in sound and gang is None and quota is None and not cluster.claims:
+            # No pod names a claim where there is none.
             continue
         for place in looking(places, look):
             planned = queue[place]

@@ -12,7 +12,7 @@ node, a bounded knapsack in them is exact, and far quicker.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from math import gcd, inf, prod
@@ -272,13 +272,8 @@ class FillingList:
         good = good[np.argsort(-sums[good], kind="stable")][:_MOST_ROWS]
         # The best row of each unit.
         _, first = np.unique(self.rows[good], return_index=True)
-        found, covered = list[Filling](), set[int]()
-        for row in np.unique(first // self.rows.shape[1]).tolist() if len(good) else ():
-            filling = self._filling(int(good[row]), prices, limits)
-            if len(found) < _MOST_FILLINGS and not covered.issuperset(unit for unit, _ in filling):
-                found.append(filling)
-                covered.update(unit for unit, _ in filling)
-        return int(sums.max()), found
+        best = good[np.unique(first // self.rows.shape[1])].tolist()
+        return int(sums.max()), list(_covering(self._filling(row, prices, limits) for row in best))
 
     def paths(self, prices: Sequence[int], limits: Sequence[int], least: int, most: int) -> list[Filling] | None:
         """As ``Fillings`` has it."""
@@ -474,17 +469,9 @@ class _Labels:
 
     def _listed(self, labels: IntArray) -> Iterator[Filling]:
         """The fillings of labels: all of them, or the best ones, where each has a class that no better one has."""
-        covered: set[int] = set()
-        found = 0
-        for label in labels.tolist() if self._keeps_all else labels[:_MOST_CANDIDATES].tolist():
-            filling = self._filling(label)
-            own = {index for index, _ in filling}
-            if self._keeps_all or not own <= covered:
-                covered |= own
-                found += 1
-                yield filling
-            if not self._keeps_all and found == _MOST_FILLINGS:
-                return
+        if self._keeps_all:
+            return map(self._filling, labels.tolist())
+        return _covering(map(self._filling, labels[:_MOST_CANDIDATES].tolist()))
 
     def _filling(self, label: int) -> Filling:
         """Follow a label back to the empty node."""
@@ -495,3 +482,17 @@ class _Labels:
                 taken.append((item.index, copies))
             label = int(step.label[label])
         return tuple(sorted(taken))
+
+
+def _covering(fillings: Iterable[Filling]) -> Iterator[Filling]:
+    """The first fillings that have a class which none before has, so many as one pricing gives."""
+    covered: set[int] = set()
+    found = 0
+    for filling in fillings:
+        own = {index for index, _ in filling}
+        if not own <= covered:
+            covered |= own
+            found += 1
+            yield filling
+        if found == _MOST_FILLINGS:
+            return
