@@ -31,7 +31,7 @@ $(VENV)/installed: pyproject.toml
 
 # The strict editable install links file by file: a new or moved file needs new links, and nothing removes old ones.
 link: $(VENV)/installed
-	@$(FILES) > build/files
+	@mkdir -p build && $(FILES) > build/files
 	@cmp -s build/files build/linked || { rm -rf build/__editable__.* && $(EDITABLE) . --no-deps && cp build/files build/linked; }
 
 lint: setup  ## ruff, mypy (strict), import-linter

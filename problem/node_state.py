@@ -21,6 +21,7 @@ from ..models.kubernetes.claims import AllocationResult
 from ..models.kubernetes.meta import ObjectKey, PoolId
 from ..models.kubernetes.quantity import Quantity
 from ..models.kubernetes.slices import published_value
+from ..models.workload.units import Allocations
 from .problem import InUse, NodeContext, groups_after_joining
 from .requests import VisibleAttributes
 from .shapes import NodeType, NodeView, group_set
@@ -36,7 +37,7 @@ class AllocatedState:
     share no pool, by their names: it counts for a node once ``look_at`` was called for it.
     """
 
-    def __init__(self, usage: Usage, waiting: Mapping[str, Sequence[ClaimAllocation]] = MappingProxyType({})) -> None:
+    def __init__(self, usage: Usage, waiting: Mapping[str, Sequence[Allocations]] = MappingProxyType({})) -> None:
         self.usage = usage
         self._waiting = waiting
         self._looked_at: set[str] = set()
@@ -60,7 +61,7 @@ class AllocatedState:
         """Count what waits for this node, before anything that it sees is looked at."""
         if node in self._waiting and node not in self._looked_at:
             self._looked_at.add(node)
-            self.usage = self.usage.plus(self._waiting[node])
+            self.usage = self.usage.plus([(ref.key, made) for own in self._waiting[node] for ref, made in own])
 
     def commit(self, allocations: Iterable[ClaimAllocation]) -> None:
         """Take what was allocated out of what is free."""

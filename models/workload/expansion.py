@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any, Generic, Protocol, TypeVar
@@ -17,7 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec import Raw, structs
 
 from ..cluster.cluster import Cluster
-from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec
+from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimSpec
 from ..kubernetes.core import Pod, PodSpec
 from ..kubernetes.extensions import REPLICAS_ANNOTATION
 from ..kubernetes.gates import FeatureGates
@@ -26,7 +26,7 @@ from ..manifests.reader import Manifest
 from .pod_sets import Look, looking
 from .requests import EXTENDED_ENTRY, backed_resources, extended_claim, extended_claim_spec
 from .unit_classes import UnitSet
-from .units import ClaimRef, PodClaims, Unit
+from .units import Allocations, ClaimRef, PodClaims, Unit
 
 
 class UnitMaker(Protocol):
@@ -50,6 +50,49 @@ class QueuedUnit:
         if not isinstance(self._made, Unit):
             self._made = self._made.unit(self.unit_set, self.number)
         return self._made
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.unit_set!r}, {self.number!r}, {self.unit!r})"
+
+    @property
+    def expander(self) -> UnitExpander | None:
+        """What makes the unit of its set and its number; None where it is made, or made in another way."""
+        return self._made if isinstance(self._made, UnitExpander) else None
+
+
+class OwnAllocations(Sequence[tuple[ClaimRef, AllocationResult]]):
+    """What the claims of a unit get, none of which has an allocation; they are made when they are looked at."""
+
+    __slots__ = ("_planned", "results")
+
+    def __init__(self, planned: QueuedUnit, results: tuple[AllocationResult, ...]) -> None:
+        self._planned, self.results = planned, results
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, place: Any) -> Any:
+        return tuple(self)[place]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | OwnAllocations) and tuple(self) == tuple(other)
+
+    def __iter__(self) -> Iterator[tuple[ClaimRef, AllocationResult]]:
+        return zip(self._planned.unit.requested_claims, self.results, strict=False)
+
+
+def allocation_results(made: Allocations) -> Iterable[AllocationResult]:
+    """What the claims of a unit get, without the claims."""
+    return made.results if isinstance(made, OwnAllocations) else [allocation for _, allocation in made]
+
+
+def unmade_unit(unit: object) -> QueuedUnit | None:
+    """The unit of a queue that a plan's unit is to be made of; None where it is made, or is not of a queue."""
+    queued = getattr(unit, "queued", None)
+    return queued if isinstance(queued, QueuedUnit) and queued.expander else None
 
 
 T = TypeVar("T")
@@ -243,6 +286,18 @@ class UnitExpander:
                 self._copied = metadata, _copied_annotations(metadata)
             pod = Pod(metadata=_copy_metadata(metadata, name, self._copied[1]), spec=pod.spec)
         return Unit(pod, (*self.claims.claims_of(pod), *self.extended_claims(pod)), planned.namespace, name)
+
+    def is_about(self, cluster: Cluster) -> bool:
+        """Whether a cluster has the claims and the templates of which units are made."""
+        return cluster.claims is self._cluster.claims and cluster.templates is self._cluster.templates
+
+    def claim_kind(self, planned: UnitSet) -> Hashable:
+        """Equal for sets whose units have claims with the very same specs, in order; None where that is not known."""
+        if self.claims.owners:
+            # A claim that is there already may have another spec than those that are made.
+            return None
+        makers = self.claims.makers_of(planned.pod) if planned.pod is not None else ()
+        return (id(makers), id(planned.shape)) if makers else id(planned)
 
     def extended_claims(self, pod: Pod) -> tuple[ClaimRef, ...]:
         """The claim for extended resources that classes back; it comes last (SCHED-2)."""

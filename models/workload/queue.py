@@ -186,6 +186,13 @@ class _QueueReader:
             objects[model][key] = None
         ordered = looking(self._cluster.in_read_order(objects), self._look)
         found = [pair for model, key in ordered for pair in self._sets_of(model, key, running)]
+        if self._claims.owners:
+            # A pod that is to be made may have a claim that was read before it.
+            found = [
+                pair
+                for pair in found
+                if pair[0].claim is None or self._claims.is_loose((pair[0].namespace, pair[0].name))
+            ]
         found.sort(key=lambda pair: not pair[0].node)
         return found
 

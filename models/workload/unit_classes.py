@@ -208,12 +208,11 @@ class UnitSet(NamedTuple):
 # Fast, and the same bytes for the same object; equal objects may differ in the order of their mappings.
 _encode = msgspec.msgpack.Encoder().encode
 _encode_ordered = msgspec.json.Encoder(order="deterministic").encode
-_DIGEST_SIZE = 16
 
 
 def signature_of(*parts: Any) -> bytes:
     """The same bytes for equal parts, in every run and process."""
-    return blake2b(_encode_ordered(parts), digest_size=_DIGEST_SIZE).digest()
+    return blake2b(_encode_ordered(parts), digest_size=16).digest()
 
 
 class ClaimShapes:
@@ -392,9 +391,10 @@ class ClaimShapeResolver:
         return self._resolver().owners if self._any_generated else frozenset()
 
     def of_made_pod(self, pod: Pod) -> tuple[int, ...]:
-        """The claims of a pod that is to be made and is one of ``owners``."""
-        claims = self._resolver()
-        return self._of_refs((*claims.claims_of(pod), *claims.extended_claim_of(pod)))
+        """The claims of a pod that is to be made and is one of ``owners``; those that are there are loose no more."""
+        refs = (*self._resolver().claims_of(pod), *self._resolver().extended_claim_of(pod))
+        self._users.update((ref.key, 1) for ref in refs if ref.key in self._cluster.claims and self.is_loose(ref.key))
+        return self._of_refs(refs)
 
     def _of_refs(self, refs: Iterable[units.ClaimRef]) -> tuple[int, ...]:
         return tuple(

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -64,6 +64,10 @@ class ClaimRef(msgspec.Struct, frozen=True, eq=False):
         return self.claim is not None and is_allocated(self.claim)
 
 
+Allocations: TypeAlias = Sequence[tuple[ClaimRef, AllocationResult]]
+"""Claims of a unit with what they get, in their order."""
+
+
 def is_deleting(metadata: meta.ObjectMeta) -> bool:
     """The object is on its way out."""
     return metadata.deletion_timestamp is not None
@@ -100,8 +104,8 @@ class PodClaims:
         self._of_groups: dict[tuple[meta.ObjectKey, str], ClaimRef] = {}
         # What claims made from a template for entries of one name have in common.
         self._makers: dict[tuple[meta.ObjectKey, str], ClaimMaker] = {}
-        self._makers_by_entries: dict[tuple[str, Sequence[PodResourceClaim]], Sequence[_EntryMaker]] = {}
-        self._latest: tuple[PodSpec | None, str, Sequence[_EntryMaker]] = None, "", ()
+        self._makers_by_entries: dict[tuple[str, Sequence[PodResourceClaim]], Sequence[EntryMaker]] = {}
+        self._latest: tuple[PodSpec | None, str, Sequence[EntryMaker]] = None, "", ()
         self._taken: dict[str, set[str]] = defaultdict(set)
         for namespace, name in cluster.claims:
             self._taken[namespace].add(name)
@@ -113,7 +117,7 @@ class PodClaims:
         """
         if not pod.spec.resource_claims:
             return ()
-        makers = self._makers_of(pod)
+        makers = self.makers_of(pod)
         if makers:
             return tuple([self._made(pod, namespace, entry, maker) for namespace, entry, maker in makers])
         known = {status.name: status for status in (pod.status.resource_claim_statuses if pod.status else None) or ()}
@@ -135,7 +139,7 @@ class PodClaims:
             once.setdefault(ref.key, ref)
         return tuple(once.values())
 
-    def _makers_of(self, pod: Pod) -> Sequence[_EntryMaker]:
+    def makers_of(self, pod: Pod) -> Sequence[EntryMaker]:
         """What makes the claims of a pod all of whose entries name templates, where there are no claims yet."""
         spec, status = pod.spec, pod.status
         is_new = status is None or not status.resource_claim_statuses
@@ -150,7 +154,7 @@ class PodClaims:
             self._latest = spec, namespace, self._makers_by_entries[key]
         return self._latest[2]
 
-    def _entry_makers(self, namespace: str, entries: Sequence[PodResourceClaim]) -> Sequence[_EntryMaker]:
+    def _entry_makers(self, namespace: str, entries: Sequence[PodResourceClaim]) -> Sequence[EntryMaker]:
         keys = [(namespace, entry.resource_claim_template_name or "") for entry in entries]
         if any(entry.resource_claim_name for entry in entries) or len({one.name for one in entries}) < len(entries):
             return ()
@@ -405,7 +409,7 @@ def _generated_annotations(template: ResourceClaimTemplate, entry: str) -> dict[
     return {**constraints_annotation(template.metadata), **own, POD_CLAIM_ANNOTATION: entry}
 
 
-_EntryMaker = tuple[str, PodResourceClaim, ClaimMaker]
+EntryMaker = tuple[str, PodResourceClaim, ClaimMaker]
 """What makes the claim of an entry of pods in a namespace."""
 
 

@@ -125,7 +125,7 @@ def _outcomes(
     made = []
     for place, planned in enumerate(queue):
         node, allocations = found.assigned.get(place, (None, ()))
-        made.append(PlannedUnitOutcome.of(planned, node, reasons.get(place, ()), allocations, order.get(place)))
+        made.append(PlannedUnitOutcome(planned, node, reasons.get(place, ()), allocations, order.get(place)))
     return tuple(made)
 
 

@@ -15,14 +15,13 @@ from functools import partial
 from time import monotonic
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason
 from ...models.workload.evictions import Evictions
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.running import RunningPod, read_running_pods
 from ...models.workload.unit_classes import Gang
-from ...models.workload.units import ClaimRef, unallocated_claims
+from ...models.workload.units import Allocations, unallocated_claims
 from ..allocate.check import LATE_VERIFICATION
 from ..engines.engine import TIME_LIMIT_RULE
 from ..engines.registry import backtracking_engine
@@ -34,8 +33,6 @@ from ..plan.outcome import PlannedUnitOutcome, check_plan
 from ..verification.verify import VerificationTimeoutError
 from . import schedulers
 from .figures import PARTS_OF_DEVICE, SchedulingInput, TargetWorkload
-
-_Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,7 @@ def consolidate(
 
 
 def _nothing(given: SchedulingInput, reason: Reason, seconds: float) -> Consolidation:
-    units = tuple(PlannedUnitOutcome.of(one, None, (reason,), ()) for one in given.units)
+    units = tuple(PlannedUnitOutcome(one, None, (reason,), ()) for one in given.units)
     return Consolidation(given, units, (), False, seconds)
 
 
@@ -147,9 +144,9 @@ class _Greedy:
         self._pods = pods
         self._left = len(pods.homes) if most is None else most
         self.in_time = True
-        self.moved: dict[int, tuple[int, _Allocations]] = {}
+        self.moved: dict[int, tuple[int, Allocations]] = {}
         inputs, session = pods.lifted, pods.lifted.session
-        self._held: dict[int, _Allocations] = {
+        self._held: dict[int, Allocations] = {
             place: tuple((own.ref, own.allocation) for own in one.held) for place, one in pods.homes.items()
         }
         placed = {place: (one.node, self._held[place]) for place, one in pods.homes.items()}
@@ -186,7 +183,7 @@ class _Greedy:
         for place, unit in enumerate(self._pods.lifted.units):
             position, allocations = self.moved.get(place, (None, ()))
             name = None if position is None else names[position]
-            yield found.get(id(unit.unit)) or PlannedUnitOutcome.of(unit, name, (), allocations)
+            yield found.get(id(unit.unit)) or PlannedUnitOutcome(unit, name, (), allocations)
 
     def order(self) -> list[int]:
         """The places of what moved, and of what was placed behind it."""
@@ -240,7 +237,7 @@ class _Greedy:
         excluded = {position, *emptied, *self._unused()}
         for place in places:
             self._remove(place, position, self._held[place])
-        found: dict[int, tuple[int, _Allocations]] = {}
+        found: dict[int, tuple[int, Allocations]] = {}
         for place in places:
             requirements = self._context.requirements.of(units[place], {})
             target = None if requirements.refused else self._target(requirements, excluded)
@@ -266,10 +263,10 @@ class _Greedy:
             return self._chooser.position(requirements, excluded)
         return None
 
-    def _add(self, place: int, position: int, allocations: _Allocations) -> None:
+    def _add(self, place: int, position: int, allocations: Allocations) -> None:
         made = {ref.key: allocation for ref, allocation in allocations}
         self._states.add_pod(position, self._context.requests(self._pods.lifted.units[place], made), made.items())
 
-    def _remove(self, place: int, position: int, allocations: _Allocations) -> None:
+    def _remove(self, place: int, position: int, allocations: Allocations) -> None:
         made = {ref.key: allocation for ref, allocation in allocations}
         self._states.remove_pod(position, self._context.requests(self._pods.lifted.units[place], made), made)

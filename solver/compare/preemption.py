@@ -122,7 +122,7 @@ def preempt_like_scheduler(
 
 
 def _nothing(inputs: SchedulingInput, reason: Reason, seconds: float) -> SchedulerPreemption:
-    units = tuple(PlannedUnitOutcome.of(one, None, (reason,), ()) for one in inputs.units)
+    units = tuple(PlannedUnitOutcome(one, None, (reason,), ()) for one in inputs.units)
     unknown = {unit_id(one): PreemptionDecision("unknown", reason=reason.message) for one in inputs.units}
     return SchedulerPreemption(inputs, units, unknown, (), False, seconds)
 
@@ -179,7 +179,7 @@ def without_victims(inputs: SchedulingInput, victims: Sequence[PlanVictim]) -> S
 def with_lost_units(after: SchedulingInput, outcomes: Iterable[PlannedUnitOutcome]) -> tuple[PlannedUnitOutcome, ...]:
     """The outcomes in the order of the queue ``after``, with those of pods that lost their places."""
     told = {(one.kind, one.namespace, one.name, one.replica): one for one in outcomes}
-    return tuple(told.get(unit_id(unit)) or PlannedUnitOutcome.of(unit, None, (_LOST,), ()) for unit in after.units)
+    return tuple(told.get(unit_id(unit)) or PlannedUnitOutcome(unit, None, (_LOST,), ()) for unit in after.units)
 
 
 @dataclass

@@ -127,7 +127,7 @@ def schedule_units(
     """
     started = monotonic()
     placed: Sequence[int] = ()
-    nothing = tuple(PlannedUnitOutcome.of(one, None, (TIME_OVER,), ()) for one in inputs.units)
+    nothing = tuple(PlannedUnitOutcome(one, None, (TIME_OVER,), ()) for one in inputs.units)
     units, in_time, version = nothing, False, ""
     with suppress(TimeOverError):
         context = SchedulingContext(inputs, deadline)
@@ -150,7 +150,7 @@ def schedule_units(
         )
     except VerificationTimeoutError:
         late = (Reason(TIME_LIMIT_RULE, "", LATE_VERIFICATION),)
-        nothing = tuple(PlannedUnitOutcome.of(one, None, late, ()) for one in inputs.units)
+        nothing = tuple(PlannedUnitOutcome(one, None, late, ()) for one in inputs.units)
         return SequentialSchedule(nothing, False, seconds, version)
     return SequentialSchedule(units, in_time, seconds, version)
 

@@ -19,7 +19,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import ClaimAnswer, ProofKind, Reason, RejectedDevices, SoftEntry, Status
 from ...models.workload.node_room import ROOM
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.units import Allocations, ClaimRef, Unit
 from ...problem.constraints import draws_counters
 from ...problem.messages import CountedSum, claim_text
 from ...problem.problem import BoundedValue, Demand, InUse, Problem, groups_compatible
@@ -59,7 +59,7 @@ class UnitOutcome:
     outcome: Status
     node: str | None = None
     reasons: tuple[Reason, ...] = ()
-    allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
+    allocations: Allocations = ()
     failures: tuple[NodeClassFailure, ...] = ()
     objective: Objective = ()
     soft_entries: tuple[SoftEntry, ...] = ()

@@ -16,16 +16,16 @@ import msgspec
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.runtime import gc_paused
-from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import ProofKind
 from ...models.results.plan import PlanStage, display_number, plan_stage
-from ...models.workload.expansion import QueuedUnit, unit_runs
+from ...models.workload.expansion import OwnAllocations, QueuedUnit, unit_runs
 from ...models.workload.node_room import plugin_classes, unknown_room_notices
 from ...models.workload.preferences import preference_score
 from ...models.workload.quota import Admissions
-from ...models.workload.units import ClaimRef
+from ...models.workload.units import Allocations, ClaimRef
 from ...problem.requests import ResolvedRequest
 from ...problem.shapes import NodeType, NodeView, NodeViews
 from ..engines.result import ResultBuilder
@@ -37,7 +37,7 @@ from .build.preferences import PREFERENCES, placed_pods, soft_rules
 from .build.quota_admission import pod_sets_by_workload
 from .build.quota_stages import QUOTA_STAGES
 from .build.units import ColocatedUnits, UnitClass
-from .build.weights import WeightFunction
+from .build.weights import planned_weight
 from .master_problem import IntegerPlan, PlanSolution, StageResult, is_close
 from .outcome import (
     FEASIBLE,
@@ -173,9 +173,6 @@ def _admin_demands(unit: BundleUnit) -> frozenset[int]:
     return frozenset(demand.index for demand in unit.problem.demands if demand.admin)
 
 
-Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
-
-
 @dataclass
 class SlotAllocator:
     """Makes allocations. ``views`` see the cluster with all bought nodes, ``nodes`` are by node class."""
@@ -185,6 +182,8 @@ class SlotAllocator:
     nodes: Mapping[int, Sequence[Node]]
     builder: ResultBuilder
     _resolved: dict[tuple[UnitClass, NodeType], Sequence[ResolvedRequest]] = field(init=False, default_factory=dict)
+    # Those of one unit, for all that have claims with the same specs.
+    _claims: dict[Hashable, Sequence[ResourceClaim]] = field(init=False, default_factory=dict)
     _free: dict[DeviceId, Iterator[DeviceId]] = field(init=False, default_factory=dict)
     _class_of: dict[DeviceId, Sequence[DeviceId]] = field(init=False, default_factory=dict)
 
@@ -204,36 +203,42 @@ class SlotAllocator:
             for place, planned in zip(slot.units.positions, slot.units.units, strict=True):
                 yield place, (node, tuple((ref, held[ref.key]) for ref in planned.unit.requested_claims))
             return
-        view, own = self.views.of(node, slot.node_class.visible), (slot.unit_class, slot.picks, slot.admin)
-        parts = (own, *slot.claims)
-        dealt = self._dealt(parts, view) if self._free and not slot.looks else {}
+        view = self.views.of(node, slot.node_class.visible)
+        parts = (slot.unit_class, slot.picks, slot.admin), *slot.claims
+        if self._free and not slot.looks:
+            dealt = self._dealt(parts, view)
+            parts = tuple((one, _with_dealt(picks, dealt), admin) for one, picks, admin in parts)
         if len(slot.units.units) == 1 and not (slot.claims or slot.units.apart or slot.unit_class.shared):
             # Most slots have one unit, with claims of its own.
-            yield slot.units.positions[0], (node, self._built(*own[:2], slot.units.unallocated_claims, view, dealt))
+            yield slot.units.positions[0], (node, self._single(slot, parts[0][1], view))
             return
         made: dict[ObjectKey, tuple[ClaimRef, AllocationResult]] = {}
         for unit_class, picks, _ in parts:
             requested = (unit_class.shared,) if unit_class.shared else slot.units.unallocated_claims
-            made.update((pair[0].key, pair) for pair in self._built(unit_class, picks, requested, view, dealt))
+            made.update((pair[0].key, pair) for pair in self._built(unit_class, picks, requested, view))
         for place, planned in zip(slot.units.positions, slot.units.units, strict=True):
             mine = [made.pop(ref.key) for ref in planned.unit.requested_claims if ref.key in made]
             yield place, (node, tuple(mine))
 
-    def _built(
-        self,
-        unit_class: UnitClass,
-        picks: Picks,
-        requested: Sequence[ClaimRef],
-        view: NodeView,
-        dealt: Mapping[int, int],
-    ) -> Allocations:
-        if not requested:
-            return ()
+    def _single(self, slot: Slot, picks: Picks, view: NodeView) -> Allocations:
+        """What the one unit of a slot gets; its claims are not made where results do not depend on their names."""
+        unit_class, planned = slot.unit_class, slot.units.units[0]
+        expander = planned.expander
+        kind = expander.claim_kind(planned.unit_set) if expander and unit_class.has_own_claims else None
+        if kind is None or any(view.devices[pick.device].device.allow_multiple_allocations for pick in picks):
+            return self._built(unit_class, picks, slot.units.unallocated_claims, view)
+        if kind not in self._claims:
+            self._claims[kind] = planned.unit.claims_to_allocate
+        return OwnAllocations(planned, self._results(unit_class, picks, self._claims[kind], view))
+
+    def _built(self, unit_class: UnitClass, picks: Picks, requested: Sequence[ClaimRef], view: NodeView) -> Allocations:
         claims = [ref.claim for ref in requested if ref.claim is not None]
-        if dealt:
-            picks = tuple(replace(pick, device=dealt.get(pick.device, pick.device)) for pick in picks)
-        found = self.builder.build(claims, self._requests(unit_class, view), picks, view)
-        return tuple(zip(requested, found, strict=True))
+        return tuple(zip(requested, self._results(unit_class, picks, claims, view), strict=True))
+
+    def _results(
+        self, unit_class: UnitClass, picks: Picks, claims: Sequence[ResourceClaim], view: NodeView
+    ) -> tuple[AllocationResult, ...]:
+        return self.builder.build(claims, self._requests(unit_class, view), picks, view) if claims else ()
 
     def _requests(self, unit_class: UnitClass, view: NodeView) -> Sequence[ResolvedRequest]:
         key = unit_class, view.shape
@@ -259,6 +264,10 @@ class SlotAllocator:
                 spare = (id_ for id_ in own if numbers[id_] not in taken)
                 dealt[device] = numbers[next(spare if has_admin else self._free[own[0]])]
         return dealt
+
+
+def _with_dealt(picks: Picks, dealt: Mapping[int, int]) -> Picks:
+    return tuple(replace(pick, device=dealt.get(pick.device, pick.device)) for pick in picks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -347,7 +356,7 @@ def placed_outcomes(queue: Sequence[QueuedUnit], assignment: PlanAssignment) -> 
     """The units with nodes, by their places in a queue of what is admitted, in the order of the plan."""
     there = ((number, place, *assignment.assigned[place]) for number, place in enumerate(assignment.order, 1))
     return {
-        place: PlannedUnitOutcome.of(queue[place], node.metadata.name, (), made, number)
+        place: PlannedUnitOutcome(queue[place], node.metadata.name, (), made, number)
         for number, place, node, made in there
     }
 
@@ -425,12 +434,6 @@ def counted_preferences(request: PlanRequest, assignment: PlanAssignment) -> int
     return preference_score(assignment.cluster, placed_pods(placed), soft_rules(request.queue))
 
 
-def planned_weight(request: PlanRequest, assigned: Iterable[int], weigh: WeightFunction) -> Fraction:
-    """What the units that are placed count together."""
-    shapes = Counter(request.queue[place].unit_set.shape for place in assigned)
-    return sum((weigh(shape) * number for shape, number in shapes.items()), Fraction(0))
-
-
 def bought_cost(assignment: PlanAssignment) -> Fraction:
     """The price of all nodes that are bought."""
     templates = assignment.cluster.node_templates
@@ -448,7 +451,7 @@ def _stage_value(
     if admissions is not None and result.name.partition("=")[0] in QUOTA_STAGES:
         ledger = QuotaLedger(admissions.problem, assignment.admissions)
         return display_number(admissions.stages.exact_value(result.name, ledger))
-    exact = bought_cost(assignment) if weigh is None else planned_weight(request, assignment.assigned, weigh)
+    exact = bought_cost(assignment) if weigh is None else planned_weight(request.queue, assignment.assigned, weigh)
     return display_number(exact)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from ...models.workload.units import Allocations
 from ...problem.messages import DeadlineExceededError
 from ...problem.shapes import NodeView
 from .assign import PlanAssignment, assign_plan
@@ -18,7 +19,7 @@ from .build import PlanInstance, PlanRequest, build_plan_instance
 from .build.moves import HomeSlots
 from .build.nodes import PlanNodeClass
 from .build.objectives import MOVE_STAGES
-from .first_fit import AllocationsOfUnit, remaining_beside
+from .first_fit import remaining_beside
 from .heuristics import filling_deadline
 from .incumbent import PlanValues, filled_beside, picks_of, values_with_more
 from .master_problem import Column, IntegerPlan, PlanLimits, PlanSolution, StageResult, is_past, ordered_columns
@@ -243,5 +244,5 @@ def _column(
     return instance.pricer.column(node.index, Bundle(copies))
 
 
-def _picks(unit: BundleUnit, view: NodeView, made: AllocationsOfUnit) -> Picks:
+def _picks(unit: BundleUnit, view: NodeView, made: Allocations) -> Picks:
     return () if unit.looks_at else tuple(picks_of(unit.problem, view, made))

@@ -20,7 +20,7 @@ from ...models.workload.group_trees import torn_groups
 from ...models.workload.node_room import remaining_allocatable
 from ...models.workload.requests import Requests
 from ...models.workload.unit_classes import Gang, UnitSet
-from ...models.workload.units import ClaimRef, unallocated_claims
+from ...models.workload.units import Allocations, unallocated_claims
 from ...problem.node_state import AllocatedState
 from ..engines.engine import Session
 from ..engines.registry import auto_engine
@@ -49,8 +49,7 @@ _GANG_NOT_WHOLE = Reason("gang", "", "its gang is not whole")
 _STRANDED = Reason("gang", "", "it must be near pods whose gang is not whole")
 
 
-AllocationsOfUnit = tuple[tuple[ClaimRef, AllocationResult], ...]
-AssignedUnits = Mapping[int, tuple[str, AllocationsOfUnit]]
+AssignedUnits = Mapping[int, tuple[str, Allocations]]
 """By position in the queue: the node, and the allocations of claims that no unit before it has."""
 
 
@@ -281,7 +280,7 @@ class SequentialScheduler:
             self._withdraw_torn_trees(members)
             self._withdraw_stranded(members)
 
-    def placements(self) -> Iterator[tuple[QueuedUnit, str, AllocationsOfUnit]]:
+    def placements(self) -> Iterator[tuple[QueuedUnit, str, Allocations]]:
         """Yield each placed unit in order, with its node, and the allocations of claims that nobody before it has."""
         made = {key: allocation for key, allocation in self._made.items() if key not in self._before}
         for unit, position in self._placed.values():
@@ -293,7 +292,7 @@ class SequentialScheduler:
         placed = {id(unit.unit): (name, own) for unit, name, own in self.placements()}
         for one in units:
             name, own = placed.get(id(one.unit), (None, ()))
-            yield PlannedUnitOutcome.of(one, name, self._reasons[id(one.unit)] if name is None else (), own)
+            yield PlannedUnitOutcome(one, name, self._reasons[id(one.unit)] if name is None else (), own)
 
     def order(self, units: Sequence[QueuedUnit]) -> list[int]:
         """Return the positions of the placed units among these, in the order in which they were placed."""

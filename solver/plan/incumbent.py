@@ -16,13 +16,14 @@ from ...models.kubernetes.core import Node
 from ...models.workload.expansion import QueuedUnit, unit_runs
 from ...models.workload.gangs import covered_amounts, is_whole
 from ...models.workload.unit_classes import Gang
+from ...models.workload.units import Allocations
 from ...problem.compiler import Question
 from ...problem.node_state import NodeContextBuilder
 from ...problem.problem import Problem
 from ...problem.shapes import NodeView
 from ..engines.engine import Pick
 from ..engines.engines import NodeCompiler
-from .assign import PlanAssignment, assign_plan, bought_cost, counted_preferences, planned_weight
+from .assign import PlanAssignment, assign_plan, bought_cost, counted_preferences
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
 from .build.objectives import (
     COMPACT,
@@ -39,8 +40,8 @@ from .build.objectives import (
 )
 from .build.preferences import PREFERENCES
 from .build.quota_stages import QUOTA_STAGES
-from .build.weights import WeightFunction
-from .first_fit import AllocationsOfUnit, FirstFit, arrival_orders, first_fit, first_fit_placed, remaining_beside
+from .build.weights import WeightFunction, planned_weight
+from .first_fit import FirstFit, arrival_orders, first_fit, first_fit_placed, remaining_beside
 from .master_problem import IntegerPlan, PlanLimits, PlanSolution, is_past
 from .pod_ledger import has_pod_rules, ledger_beside, valid_order
 from .price_and_branch import solve_stages
@@ -198,7 +199,7 @@ def _weighed_value(request: PlanRequest, goal: Goal, weigh: WeightFunction, plac
     """What units count in a stage; running ones that may move are in every plan."""
     homes = request.moves.homes if request.moves else {}
     counted = [place for place in placed if place not in homes]
-    return int(planned_weight(request, counted, weigh) * goal.scale) - goal.earlier
+    return int(planned_weight(request.queue, counted, weigh) * goal.scale) - goal.earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +324,7 @@ class PlanValues:
                 yield _TakenDevices(question, view, problem, tuple(picks_of(problem, view, made)))
 
 
-def picks_of(problem: Problem, view: NodeView, made: AllocationsOfUnit) -> Iterator[Pick]:
+def picks_of(problem: Problem, view: NodeView, made: Allocations) -> Iterator[Pick]:
     """Read from allocations which device serves which request."""
     demands = {(one.claim, one.request, one.subrequest): one.index for one in problem.demands}
     numbers = {device.id: number for number, device in enumerate(view.devices)}
@@ -394,7 +395,7 @@ def values_with_more(
     for goal in instance.goals:
         value, terms = start.value(goal.stage.terms), goal.stage.terms
         if goal.weigh is not None:
-            added = planned_weight(request, more, goal.weigh) - planned_weight(request, fewer, goal.weigh)
+            added = planned_weight(request.queue, more, goal.weigh) - planned_weight(request.queue, fewer, goal.weigh)
             value += int(added * goal.scale)
         elif (more or fewer) and (terms.nodes or terms.usage or instance.problem.domains):
             return
@@ -439,8 +440,8 @@ def keep_pod_rules(request: PlanRequest, assignment: PlanAssignment) -> PlanAssi
 
 
 def _dealt_claims(
-    queue: Sequence[QueuedUnit], assigned: Mapping[int, tuple[Node, AllocationsOfUnit]], order: Sequence[int]
-) -> Iterator[tuple[int, tuple[Node, AllocationsOfUnit]]]:
+    queue: Sequence[QueuedUnit], assigned: Mapping[int, tuple[Node, Allocations]], order: Sequence[int]
+) -> Iterator[tuple[int, tuple[Node, Allocations]]]:
     """Yield the units in order; what a shared claim has belongs to the first that names it."""
     made = {ref.key: allocation for place in assigned for ref, allocation in assigned[place][1]}
     for place in order:
@@ -449,7 +450,7 @@ def _dealt_claims(
 
 
 def _torn_with(
-    request: PlanRequest, assigned: Mapping[int, tuple[Node, AllocationsOfUnit]], refused: Sequence[int]
+    request: PlanRequest, assigned: Mapping[int, tuple[Node, Allocations]], refused: Sequence[int]
 ) -> set[int]:
     """The refused units with those that cannot stay without them: of gangs, workloads with quota, and coupled sets."""
     queue, quota, gone = request.queue, request.quota, set(refused)

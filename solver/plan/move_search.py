@@ -23,12 +23,12 @@ from ...models.kubernetes.meta import DeviceId
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.common import Status
 from ...models.workload.node_room import missing_resources
-from ...models.workload.units import unallocated_claims
+from ...models.workload.units import Allocations, unallocated_claims
 from .assign import PlanAssignment
 from .build import PlanInstance, PlanRequest
 from .build.objectives import FEWEST_NODES, FREE_DOMAINS, MOVE_STAGES, Goal
 from .build.weights import requested_devices
-from .first_fit import AllocationsOfUnit, context_beside
+from .first_fit import context_beside
 from .lifted import DeviceParts, device_capacities
 from .master_problem import is_past
 from .node_states import NodeState, TimeOverError, TrialAbortedError, UnitRequirements, allocate_claims
@@ -47,7 +47,7 @@ class _UnitPlace:
     """Where a unit is: the position of the node, and what its claims have."""
 
     position: int
-    made: AllocationsOfUnit
+    made: Allocations
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +455,7 @@ class MoveSearch:
                 found.append((free, first))
         return (position for _, position in sorted(found))
 
-    def _made(self, place: int, position: int) -> AllocationsOfUnit | None:
+    def _made(self, place: int, position: int) -> Allocations | None:
         """What the claims of a unit get on a node; None if they get nothing there."""
         requested, budget = unallocated_claims(self._queue[place].unit, {}), self._requirements(place).budget
         with suppress(TrialAbortedError):

@@ -23,14 +23,14 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.common import Status
-from ...models.workload.expansion import QueuedUnit
+from ...models.workload.expansion import OwnAllocations, QueuedUnit
 from ...models.workload.node_resources import NodeResourceError
 from ...models.workload.node_room import ROOM, DeviceBudgets, has_room, missing_resources, subtract_requests
 from ...models.workload.requests import Requests, effective_requests, sum_requests
 from ...models.workload.unit_classes import UnitShape
-from ...models.workload.units import ClaimRef, Unit, allocation_of
+from ...models.workload.units import Allocations, Unit, allocation_of
 from ...problem.messages import check_deadline, claim_text
-from ...problem.node_state import AllocatedState, ClaimAllocation
+from ...problem.node_state import AllocatedState
 from ...problem.requests import VisibleAttributes
 from ...problem.shapes import group_equal, node_class_key
 from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
@@ -267,14 +267,17 @@ def _have_homes(slices: Iterable[ResourceSlice]) -> bool:
 
 
 def allocated_by_plan(
-    cluster: Cluster, gates: FeatureGates, placed: Iterable[tuple[str, Iterable[tuple[ClaimRef, AllocationResult]]]]
+    cluster: Cluster, gates: FeatureGates, placed: Iterable[tuple[str, Allocations]]
 ) -> tuple[dict[ObjectKey, AllocationResult], AllocatedState]:
-    """What a plan allocates, which is given by nodes, and the state that it leaves."""
-    by_node: dict[str, list[ClaimAllocation]] = defaultdict(list)
+    """What a plan allocates that others may ask for, and the state that it leaves; what it makes is given by nodes."""
+    by_node: dict[str, list[Allocations]] = defaultdict(list)
     for name, own in placed:
-        by_node[name] += [(ref.key, allocation) for ref, allocation in own]
-    made = dict(chain.from_iterable(by_node.values()))
-    if _have_own_pools(cluster):
+        by_node[name].append(own)
+    listed, is_apart = chain.from_iterable(by_node.values()), _have_own_pools(cluster)
+    # Nobody else asks for claims of which a unit is the only one to have them.
+    asked = (own for own in listed if not (is_apart and isinstance(own, OwnAllocations)))
+    made = {ref.key: allocation for own in asked for ref, allocation in own}
+    if is_apart:
         # Of equal nodes one is looked at.
         return made, AllocatedState(cluster.usage(gates), by_node)
     state = AllocatedState(cluster.usage(gates))
@@ -287,7 +290,7 @@ def subtract_placed(
     cluster: Cluster,
     gates: FeatureGates,
     queue: Sequence[QueuedUnit],
-    placed: Mapping[int, tuple[str, Iterable[tuple[ClaimRef, AllocationResult]]]],
+    placed: Mapping[int, tuple[str, Allocations]],
 ) -> None:
     """Take out of rooms what placed units and their devices take; these are nodes and allocations, by position."""
     budgets = DeviceBudgets(cluster, gates)

@@ -36,12 +36,21 @@ from ...models.results.plan import (
     StageDuals,
     display_number,
 )
-from ...models.workload.expansion import QueuedUnit, UnitRanges, UnplacedRun, single_units, unit_parts, unit_runs
+from ...models.workload.expansion import (
+    OwnAllocations,
+    QueuedUnit,
+    UnitRanges,
+    UnplacedRun,
+    allocation_results,
+    single_units,
+    unit_parts,
+    unit_runs,
+)
 from ...models.workload.gangs import covered_amounts
 from ...models.workload.quota import Admissions
 from ...models.workload.running import RunningPod
 from ...models.workload.unit_classes import OwnerKind, UnitSet
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.units import Allocations, Unit
 from ...problem.messages import claim_text
 from ..allocate.check import VerificationError
 from ..engines.outcome import claim_answers
@@ -58,35 +67,47 @@ UNKNOWN = "Unknown"
 class PlannedUnitOutcome(Struct, frozen=True):
     """A unit of the queue: where it goes and what its claims get, or why it is not placed.
 
-    ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there; ``unit`` holds its own name.
-    ``allocations`` are the new ones only: a claim that several units share is in the first of them. ``order`` is its
-    number, from 1, in an order in which the units can be placed one after the other.
+    ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there; ``unit`` holds its own name, and
+    may be made when it is looked at. ``allocations`` are the new ones only: a claim that several units share is in the
+    first of them. ``order`` is its number, from 1, in an order in which the units can be placed one after the other.
     """
 
-    kind: OwnerKind
-    namespace: str
-    name: str
-    replica: int
-    unit: Unit
-    gang: str = ""
+    queued: QueuedUnit
     node: str | None = None
     reasons: tuple[Reason, ...] = ()
-    allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
+    allocations: Allocations = ()
     order: int | None = None
 
-    @staticmethod
-    def of(
-        planned: QueuedUnit,
-        node: str | None,
-        reasons: tuple[Reason, ...],
-        allocations: tuple[tuple[ClaimRef, AllocationResult], ...],
-        order: int | None = None,
-    ) -> PlannedUnitOutcome:
-        """Write down what became of a unit of the queue."""
-        own = planned.unit_set
-        gang = own.gang.name if own.gang else ""
-        place = own.kind, own.namespace, own.name, planned.number, planned.unit, gang, node
-        return PlannedUnitOutcome(*place, reasons, allocations, order)
+    @property
+    def kind(self) -> OwnerKind:
+        """The kind of the owner."""
+        return self.queued.unit_set.kind
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the owner."""
+        return self.queued.unit_set.namespace
+
+    @property
+    def name(self) -> str:
+        """The name of the owner."""
+        return self.queued.unit_set.name
+
+    @property
+    def replica(self) -> int:
+        """The number of the unit among those of its owner."""
+        return self.queued.number
+
+    @property
+    def unit(self) -> Unit:
+        """The pod or the loose claim, with all claims."""
+        return self.queued.unit
+
+    @property
+    def gang(self) -> str:
+        """The name of its gang; empty without one."""
+        gang = self.queued.unit_set.gang
+        return gang.name if gang else ""
 
     @property
     def outcome(self) -> Literal["Placed", "NotPlaced"]:
@@ -108,7 +129,7 @@ class UnplacedUnits(UnplacedRun[Any]):
     def __getitem__(self, index: int) -> Any:
         queue, number, place = self._queue, self.numbers[index], self._first + range(len(self))[index]
         planned = queue.unit(self.unit_set, number) if isinstance(queue, UnitRanges) else queue[place]
-        found = PlannedUnitOutcome.of(planned, None, self._why.of(place, planned), ())
+        found = PlannedUnitOutcome(planned, None, self._why.of(place, planned))
         return self._tell(found, place) if self._tell else found
 
     def told(self, tell: Callable[..., PlannedUnit], audited: Container[int]) -> Iterator[UnplacedUnits]:
@@ -349,9 +370,7 @@ class PlanOutcome:
 
 
 def planned_nodes(
-    cluster: Cluster,
-    bought: Mapping[str, Sequence[Node]],
-    assigned: Collection[tuple[Node, Sequence[tuple[ClaimRef, AllocationResult]]]],
+    cluster: Cluster, bought: Mapping[str, Sequence[Node]], assigned: Collection[tuple[Node, Allocations]]
 ) -> tuple[PlannedNode, ...]:
     """Count devices of nodes' own, those that are held, and planned units; ``assigned`` are the nodes of these."""
     templates = {node.metadata.name: name for name, nodes in bought.items() for node in nodes}
@@ -367,7 +386,7 @@ def planned_nodes(
         if name and slice_.spec.pool.generation == newest[pool]:
             homes[pool].update(dict.fromkeys([device.name for device in slice_.spec.devices or ()], name))
     own = Counter(chain.from_iterable(devices.values() for devices in homes.values()))
-    held = _held_devices(cluster, (allocation for _, made in assigned for _, allocation in made))
+    held = _held_devices(cluster, chain.from_iterable(allocation_results(made) for _, made in assigned))
     places = [map(homes[pool].get, names) for pool, names in held.items() if pool in homes]
     # None stands for devices that are published no more.
     used: Counter[str | None] = Counter(chain.from_iterable(places))
@@ -419,7 +438,8 @@ check_plan = _raising(plan_violations)
 
 def planned_units(found: PlanOutcome) -> Sequence[PlannedUnit]:
     """The units of a plan as documents have them, each of which is made when it is looked at."""
-    made = (pair for _, unit in single_units(found.units) for pair in unit.allocations)
+    given = (unit.allocations for _, unit in single_units(found.units))
+    made = chain.from_iterable(one for one in given if not isinstance(one, OwnAllocations))
     shared = {ref.key: allocation for ref, allocation in made if not ref.generated or ref.group}
     tell, runs = partial(_tell_unit, shared, found.audited), unit_parts(found.units)
     parts = (one.told(tell, found.audited) if isinstance(one, UnplacedUnits) else (one,) for one in runs)

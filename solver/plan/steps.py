@@ -36,7 +36,7 @@ from ...models.workload.pod_rules import pod_rule_book
 from ...models.workload.queue import read_queue
 from ...models.workload.requests import Requests, effective_requests, format_amount, sum_requests
 from ...models.workload.running import DisruptionBudgets, OwnedClaim, RunningPod
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.units import Allocations, Unit
 from ..engines.engine import Session
 from ..verification.steps import RULES_BROKEN
 from .first_fit import first_fit
@@ -72,9 +72,6 @@ class _Arrival:
     def node(self) -> str:
         """Where it goes."""
         return self.move.unit.node or ""
-
-
-Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
 
 
 @dataclass

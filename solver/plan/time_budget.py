@@ -23,9 +23,9 @@ from ...models.workload.node_room import remaining_allocatable
 from ...models.workload.requests import PODS
 from ...models.workload.unit_classes import Gang, UnitSet
 from ..allocate.check import LIMIT_TOLERANCE, LIMIT_TOLERANCE_SECONDS, verification_ends
-from .assign import PlanAssignment, planned_weight
+from .assign import PlanAssignment
 from .build import PlanInstance, PlanRequest
-from .build.weights import requested_devices
+from .build.weights import planned_weight, requested_devices
 from .master_problem import PlanSolution
 
 # Reading a unit of the queue takes half a step. In steps: what the instance takes for each node, what each placed unit
@@ -314,7 +314,9 @@ def verified_part(
     admissions = {place: one for place, one in assignment.admissions.items() if place in there}
     part = PlanAssignment(request.session.cluster, {}, own, tuple(kept), {}, admissions)
     counted = [
-        replace(result, value=int(planned_weight(request, own, goal.weigh) * goal.scale) - goal.earlier, proven=False)
+        replace(
+            result, value=int(planned_weight(request.queue, own, goal.weigh) * goal.scale) - goal.earlier, proven=False
+        )
         for goal, result in takewhile(
             lambda pair: pair[0].weigh is not None, zip(instance.goals, solution.stages, strict=False)
         )

@@ -29,7 +29,7 @@ from ...models.workload.gangs import covered_amounts
 from ...models.workload.node_room import device_resources, remaining_after, remaining_allocatable
 from ...models.workload.requests import Requests, sum_requests
 from ...models.workload.unit_classes import Gang
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.units import Allocations, Unit
 from ...problem.messages import DeadlineExceededError, check_deadline
 from ...problem.node_state import AllocatedState
 from ..engines.outcome import missing_reference_reasons
@@ -52,7 +52,7 @@ from .relaxation import UnplacedRelaxationSearch, shortage_reasons
 
 # How many classes of equal units are explained, the largest first.
 MOST_UNIT_CLASSES = 64
-PlacementByUnit: TypeAlias = Mapping[int, tuple[Node, tuple[tuple[ClaimRef, AllocationResult], ...]]]
+PlacementByUnit: TypeAlias = Mapping[int, tuple[Node, Allocations]]
 """By place in the queue: the node, and what the unit's claims get."""
 
 

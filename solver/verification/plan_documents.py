@@ -32,7 +32,7 @@ from ...models.workload.expansion import UnitExpander
 from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
 from ...models.workload.unit_classes import UnitSet, UnitShape, signature_of
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.units import Allocations, ClaimRef, Unit
 from .bounds import BoundQuestion, audited_bounds
 from .consumption import RequestedCapacities
 from .documents import LATE, CheckQuestion, Lines, line
@@ -61,7 +61,7 @@ class ToldPlacement:
     replica: int
     unit: Unit
     node: str | None
-    allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
+    allocations: Allocations = ()
     queued: Unit | None = None
 
 
@@ -190,7 +190,7 @@ class PlanCheck:
         running = running_pods(self._with_nodes)
         made: dict[ObjectKey, AllocationResult] = {}
         first = sorted(range(len(self._document.units)), key=lambda place: _rank(self._document.units[place]))
-        allocations: dict[int, tuple[tuple[ClaimRef, AllocationResult], ...]] = {}
+        allocations: dict[int, Allocations] = {}
         units: dict[int, Unit] = {}
         queued: dict[int, Unit] = {}
         for place in first:

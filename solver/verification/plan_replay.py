@@ -23,11 +23,11 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.workload.expansion import expand_units, single_units
+from ...models.workload.expansion import OwnAllocations, expand_units, single_units
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import UnitSet
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.units import Allocations, ClaimRef, Unit
 from .nodes import room_findings
 from .verify import Placement, Replay, VerificationTimeoutError, Violation, verify
 
@@ -71,7 +71,7 @@ class PlacedUnit(Protocol):
         """The node of the unit."""
 
     @property
-    def allocations(self) -> tuple[tuple[ClaimRef, AllocationResult], ...]:
+    def allocations(self) -> Allocations:
         """The allocations of its claims that the plan makes."""
 
 
@@ -175,7 +175,9 @@ class _SentUnit(NamedTuple):
     @staticmethod
     def of(unit: PlacedUnit) -> _SentUnit:
         """Write down a unit."""
-        if allocates_all(unit.unit, unit.allocations):
+        if isinstance(unit.allocations, OwnAllocations):
+            made = tuple(enumerate(unit.allocations.results))
+        elif allocates_all(unit.unit, unit.allocations):
             made = tuple([(0, allocation) for _, allocation in unit.allocations])
         else:
             places = {id(ref): place for place, ref in enumerate(unit.unit.claims)}

@@ -17,12 +17,20 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
+from ...models.formats.errors import plural
 from ...models.kubernetes.core import Pod
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.plan import PlanStage
-from ...models.workload.expansion import UnitExpander, UnplacedRun, single_units, unit_parts
+from ...models.workload.expansion import (
+    OwnAllocations,
+    UnitExpander,
+    UnplacedRun,
+    single_units,
+    unit_parts,
+    unmade_unit,
+)
 from ...models.workload.pod_sets import looking
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
@@ -138,7 +146,7 @@ def plan_violations(
     members = ((one.gang, unit.node, one.coverage) for unit, one in queue.known if one.gang is not None)
     found += gang_findings(cluster, members, stages)
     placed = [
-        (unit.node, one, (unit.namespace, unit.unit.name) not in moved)
+        (unit.node, one, not moved or (unit.namespace, unit.unit.name) not in moved)
         for unit, one in queue.known
         if unit.node is not None
     ]
@@ -165,13 +173,15 @@ def _plan_findings(
     for _, unit in single_units(units):
         if unit.node is not None and unit.node not in cluster.nodes:
             yield Finding("PLAN-NODE", f"{unit_label(unit)} is on node {unit.node}, which is not there")
-        if unit.allocations or unit.node is not None:
+        # Units that nobody has made were compared with the queue.
+        if (unit.allocations or unit.node is not None) and unmade_unit(unit) is None:
             yield from claim_findings(unit)
     there = [(number, unit) for number, unit in single_units(units) if unit.node is not None]
     if order is not None and sorted(order) != [number for number, _ in there]:
         yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
-    placed = (unit.unit.pod for _, unit in there)
-    if have_pod_rules(cluster, (pod for pod in placed if pod is not None)):
+    placed = ((unmade_unit(unit), unit) for _, unit in there)
+    pods = (unit.unit.pod if unmade is None else unmade.unit_set.pod for unmade, unit in placed)
+    if have_pod_rules(cluster, (pod for pod in pods if pod is not None)):
         yield from pod_rule_findings(cluster, list(_placed_pods(cluster, units, order)))
     yield from purchase_findings(cluster)
     grouped = ((one.gang, unit.node) for unit, one in queue.known if one.gang is not None and one.gang.parents)
@@ -289,7 +299,9 @@ class Queue:
         self.quota = None if quota is None else QuotaQueue(quota, sets)
         self.admissions = admissions
         sets = sets if self.quota is None else self.quota.sets
-        self._requested = _RequestedUnits(sets)
+        self._requested, self._cluster = _RequestedUnits(sets), cluster
+        # The latest sets that were compared, and how many claims their units have if these are equal.
+        self._latest: tuple[UnitSet | None, UnitSet | None, int | None] = None, None, None
         self._expander = UnitExpander(cluster, gates)
         self.known: list[tuple[PlacedUnit, UnitSet]] = []
 
@@ -313,6 +325,8 @@ class Queue:
             else:
                 if unit.node is not None or requested.gang is not None or self.quota is not None:
                     self.known.append((unit, requested))
+                if self._will_be_right(unit, requested):
+                    continue
                 if unit.node is not None or unit.allocations:
                     expected = self._expander.unit(requested, unit.replica)
                     if self.quota is not None:
@@ -325,6 +339,23 @@ class Queue:
         if first is not None:
             such = f"such as {first.namespace}/{first.unit_name(number)}"
             yield Finding("PLAN-ONCE", f"{missing} units of the queue are not in the plan, {such}")
+
+    def _will_be_right(self, unit: PlacedUnit, requested: UnitSet) -> bool:
+        """Whether a unit is still to be made, of the very set that is requested, and each of its claims gets devices.
+
+        Units of a set are all made in one way, which is not that of the solver.
+        """
+        unmade = unmade_unit(unit) if self.quota is None else None
+        if unmade is None or not isinstance(unit.allocations, OwnAllocations):
+            return False
+        planned, number = unmade.unit_set, unmade.number
+        if self._latest[0] is not planned or self._latest[1] is not requested:
+            shape, is_about = requested.shape, unmade.expander and unmade.expander.is_about(self._cluster)
+            are_open = all(one.key is None and not one.problem for one in shape.claims)
+            is_same = is_about and _naming(planned) == _naming(requested) and planned.kind == requested.kind
+            is_same = is_same and planned.pod == requested.pod and planned.claim == requested.claim
+            self._latest = planned, requested, len(shape.claims) if is_same and are_open else None
+        return number == unit.replica and len(unit.allocations) == self._latest[2]
 
     def _single(self, units: Sequence[PlacedUnit]) -> Iterator[PlacedUnit]:
         """The units that are to be compared one by one: all but those of runs that the queue has as they are."""
@@ -367,6 +398,9 @@ def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:
         return
     own = [ref.key for ref in unit.unit.claims]
     given = [ref.key for ref, _ in unit.allocations]
+    if len(given) < len(unit.allocations):
+        count = plural(len(unit.allocations), "allocation")
+        yield Finding("PLAN-CLAIM", f"{unit_label(unit)} has {count} for {plural(len(given), 'claim')}")
     if unit.node is not None and given == own and len(set(own)) == len(own) and not unit.unit.problems:
         return
     name = unit_label(unit)

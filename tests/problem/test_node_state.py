@@ -7,6 +7,7 @@ from support.objects import after, claim, device, draws, node, partitions, pool,
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.cluster.usage import Usage
+from drasat.models.workload.units import ClaimRef
 from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import InUse
 from drasat.problem.shapes import NodeViews
@@ -111,7 +112,9 @@ def test_equal_states_have_equal_keys():
 
 
 def test_what_waits_for_a_node_counts_once_it_is_looked_at():
-    waiting = {name: [(("ns", f"c-{name}"), allocation(result("d", pool=name)))] for name in ("n1", "n2")}
+    waiting = {
+        name: [[(ClaimRef("ns", f"c-{name}", None), allocation(result("d", pool=name)))]] for name in ("n1", "n2")
+    }
     given = AllocatedState(Usage.empty(ALL), waiting)
     devices = [("gpu.example.com", name, "d") for name in ("n1", "n2")]
     assert given.usage.is_empty

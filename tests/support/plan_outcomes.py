@@ -1,5 +1,7 @@
 """What ``plan`` found, made by hand, and its document."""
 
+from decimal import Decimal
+
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import (
     AllocationResult,
@@ -14,6 +16,8 @@ from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec
 from drasat.models.results.common import Reason
 from drasat.models.results.plan import PlannedNode, plan_stage
+from drasat.models.workload.expansion import QueuedUnit
+from drasat.models.workload.unit_classes import Gang, UnitSet, UnitShape
 from drasat.models.workload.units import ClaimRef, Unit
 from drasat.solver.plan.outcome import PlannedUnitOutcome, PlanOutcome, PlanStatistics
 from drasat.verbs.plan import plan_document
@@ -37,13 +41,20 @@ def pod_unit(name, *refs):
     return Unit(Pod(metadata=metadata(name)), refs, "ns", name)
 
 
+def queued(kind, name, unit, replica=0, gang="", namespace="ns"):
+    """A unit of a queue, which has the number of a replica of its owner."""
+    shape = UnitShape(b"", {}, 0, Decimal(1), None, ())
+    own = Gang("gang", namespace, gang) if gang else None
+    return QueuedUnit(UnitSet(kind, namespace, name, (replica,), shape, b"", own), replica, unit)
+
+
 def placed(owner, node="n1", *devices, kind="Job", replica=0, gang="", more=()):
     """A unit that has a node, and with devices also a claim; ``more`` are claims that it did not get itself."""
     name = f"{owner}-{replica}" if kind == "Job" else owner
     mine = (ref(f"{name}-gpus"),) if devices else ()
     allocations = tuple((one, got(*devices, pool=node)) for one in mine)
     unit = pod_unit(name, *mine, *more)
-    return PlannedUnitOutcome(kind, "ns", owner, replica, unit, gang, node, (), allocations)
+    return PlannedUnitOutcome(queued(kind, owner, unit, replica, gang), node, (), allocations)
 
 
 def left(owner, *messages, kind="Job", replica=0, gang="", claims=1):
@@ -52,7 +63,7 @@ def left(owner, *messages, kind="Job", replica=0, gang="", claims=1):
     refs = tuple(ref(f"{name}-gpus-{number}") for number in range(claims))
     unit = pod_unit(name, *refs) if kind != "ResourceClaim" else Unit(None, refs, "ns", name)
     reasons = tuple(Reason("devices", f"ns/{name}-gpus-0", message) for message in messages)
-    return PlannedUnitOutcome(kind, "ns", owner, replica, unit, gang, None, reasons)
+    return PlannedUnitOutcome(queued(kind, owner, unit, replica, gang), None, reasons)
 
 
 def stage(name="admitted", value=2, bound=2, proven=True, maximised=True):

@@ -7,7 +7,7 @@ from support.manifests import claim, container, device_class, entry, maker, obj,
 from support.manifests import cluster as cluster_of
 
 from drasat.models.kubernetes.claims import AllocationResult
-from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.expansion import QueuedUnit, expand_units
 from drasat.models.workload.queue import read_queue
 from drasat.scenarios import objects
 from drasat.solver.plan.outcome import PlannedUnitOutcome
@@ -62,17 +62,7 @@ class Plan:
         """Claims get a device each, or several as a tuple."""
         given = [device if isinstance(device, tuple) else (device,) for device in devices]
         made = [(ref, allocation(where, *own)) for ref, own in zip(one.unit.requested_claims, given, strict=False)]
-        gang = one.unit_set.gang.name if one.unit_set.gang else ""
-        return PlannedUnitOutcome(
-            one.unit_set.kind,
-            one.unit_set.namespace,
-            one.unit_set.name,
-            one.number,
-            one.unit,
-            gang,
-            where,
-            allocations=tuple(made),
-        )
+        return PlannedUnitOutcome(one, where, allocations=tuple(made))
 
     def __getitem__(self, name):
         return self.units[self._position(name)]
@@ -81,8 +71,11 @@ class Plan:
         return next(number for number, one in enumerate(self.units) if one.unit.name == name)
 
     def change(self, name, **fields):
-        """Change a unit's outcome, those that are the ``unit``'s by their own names."""
-        self.units[self._position(name)] = replace(self[name], **fields)
+        """Change a unit's outcome, the number of its ``replica`` or the ``unit`` itself."""
+        one = self[name]
+        number, unit = fields.pop("replica", one.replica), fields.pop("unit", one.unit)
+        queued = QueuedUnit(one.queued.unit_set, number, unit)
+        self.units[self._position(name)] = replace(one, queued=queued, **fields)
         return self
 
     def change_unit(self, name, **fields):

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.results.common import Reason
 from ....models.results.plan import DualKind
@@ -21,7 +20,7 @@ from ....models.workload.node_room import missing_resources, remaining_allocatab
 from ....models.workload.quota import QuotaQueue
 from ....models.workload.requests import Requests
 from ....models.workload.unit_classes import Gang
-from ....models.workload.units import ClaimRef
+from ....models.workload.units import Allocations
 from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeContextBuilder
 from ....problem.requests import VisibleAttributes
 from ...engines.engine import Session
@@ -461,7 +460,7 @@ class EarlierPlacements:
 
     allocated_state: AllocatedState
     room_by_node: MutableRoomByNode
-    assigned: dict[int, tuple[str, tuple[tuple[ClaimRef, AllocationResult], ...]]] = field(default_factory=dict)
+    assigned: dict[int, tuple[str, Allocations]] = field(default_factory=dict)
     reasons: dict[int, tuple[Reason, ...]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     daemons: frozenset[int] = frozenset()

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 from ....models.cluster.cluster import Cluster
 from ....models.cluster.node_fit import SelectorError, selector_test
-from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
 from ....models.results.common import Reason, Status
@@ -24,7 +23,7 @@ from ....models.workload.node_room import missing_resources, room_misfit, subtra
 from ....models.workload.requested import all_units
 from ....models.workload.requests import sum_requests
 from ....models.workload.unit_classes import Gang
-from ....models.workload.units import ClaimRef, Unit
+from ....models.workload.units import Allocations, Unit
 from ....problem.messages import claim_text
 from ....problem.node_state import AllocatedState
 from ...allocate.coupling import CoupledUnits, SameNodeUnits, find_coupled_units
@@ -234,9 +233,6 @@ def _nodes_by_domain(gang: Gang, nodes: Mapping[str, Node]) -> Iterator[Mapping[
     yield from (part for _, part in sorted(values.items()) if part.keys() >= set(gang.running_nodes))
 
 
-_Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
-
-
 def place_daemons(
     session: Session, queue: Sequence[QueuedUnit], left: Sequence[int], found: EarlierPlacements, deadline: float | None
 ) -> None:
@@ -250,7 +246,7 @@ def place_daemons(
         planned = queue[place]
         node, requests = planned.unit_set.node, planned.unit_set.shape.requests
         missing = missing_resources(requests, found.room_by_node.get(node))
-        answer: _Allocations | Reason
+        answer: Allocations | Reason
         if missing:
             misfit = room_misfit(requests, missing)
             answer = Reason(misfit.id, "", f"node {node}: {misfit.message}")
@@ -276,7 +272,7 @@ def _allocations(
     found: EarlierPlacements,
     made: dict[ObjectKey, str],
     deadline: float | None,
-) -> _Allocations | Reason:
+) -> Allocations | Reason:
     """What the claims of a pod get on its node, or why they get nothing there."""
     requested = [ref for ref in unit.requested_claims if ref.claim is not None]
     taken = next((ref for ref in requested if ref.key in made), None)

@@ -78,6 +78,12 @@ class UnitClass:
         return self.entries[0].apart if self.entries else frozenset()
 
     @cached_property
+    def has_own_claims(self) -> bool:
+        """Whether nothing else has or names the claims of its units, and none has an allocation."""
+        claims = chain.from_iterable(shape.claims for shape in self.shapes)
+        return all(one.key is None and not one.allocated and not one.problem for one in claims)
+
+    @cached_property
     def _units(self) -> tuple[QueuedUnit, ...]:
         return self.entries[0].units if self.entries else ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -22,10 +22,17 @@ from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.node_templates import slices_from_template
 from ....models.kubernetes.quantity import Quantity
 from ....models.kubernetes.slices import Device
+from ....models.workload.expansion import QueuedUnit
 from ....models.workload.unit_classes import ClaimShape, UnitShape
 
 WeightFunction = Callable[[UnitShape], Fraction]
 _NANO = 1_000_000_000
+
+
+def planned_weight(queue: Sequence[QueuedUnit], assigned: Iterable[int], weigh: WeightFunction) -> Fraction:
+    """What the units at some places of a queue count together."""
+    shapes = Counter(queue[place].unit_set.shape for place in assigned)
+    return sum((weigh(shape) * number for shape, number in shapes.items()), Fraction(0))
 
 
 def parse_weight(kind: str, capacities: DeviceCapacities | None = None) -> tuple[WeightFunction, str]:

@@ -16,6 +16,7 @@ from support.plan_outcomes import (
     placed,
     pod_unit,
     priced,
+    queued,
     ref,
     stage,
 )
@@ -84,10 +85,10 @@ def test_a_unit_without_a_node_says_why_and_its_claims_got_nothing():
 def test_a_shared_claim_is_told_with_every_placed_unit_that_has_it():
     shared = ref("shared")
     first = outcome_module.PlannedUnitOutcome(
-        "Pod", "ns", "a", 0, pod_unit("a", shared), node="n1", allocations=((shared, got("gpu-7")),)
+        queued("Pod", "a", pod_unit("a", shared)), "n1", allocations=((shared, got("gpu-7")),)
     )
-    second = outcome_module.PlannedUnitOutcome("Pod", "ns", "b", 0, pod_unit("b", shared), node="n1")
-    third = outcome_module.PlannedUnitOutcome("Pod", "ns", "c", 0, pod_unit("c", shared))
+    second = outcome_module.PlannedUnitOutcome(queued("Pod", "b", pod_unit("b", shared)), "n1")
+    third = outcome_module.PlannedUnitOutcome(queued("Pod", "c", pod_unit("c", shared)))
     units = result(first, second, third).document.units
     told = [unit.claims[0].allocation and unit.claims[0].allocation.devices.results[0].device for unit in units]
     assert told == ["gpu-7", "gpu-7", None]
@@ -243,9 +244,9 @@ def test_the_representation_is_the_summary():
 def test_manifests_are_the_claims_that_the_plan_allocates(solver):
     shared = ref("shared")
     first = outcome_module.PlannedUnitOutcome(
-        "Pod", "ns", "a", 0, pod_unit("a", shared), node="n1", allocations=((shared, got("gpu-7")),)
+        queued("Pod", "a", pod_unit("a", shared)), "n1", allocations=((shared, got("gpu-7")),)
     )
-    second = outcome_module.PlannedUnitOutcome("Pod", "ns", "b", 0, pod_unit("b", shared), node="n1")
+    second = outcome_module.PlannedUnitOutcome(queued("Pod", "b", pod_unit("b", shared)), "n1")
     solver.answer = outcome(first, second, left("c"), bought={"large": nodes_of("large", 1)})
     (claim,) = package.plan(priced(large="2"), buy=True).manifests()
     assert (claim["kind"], claim["metadata"]["name"]) == ("ResourceClaim", "shared")

@@ -20,13 +20,7 @@ def counted(what, units, limit=None, latest=None):
 
 def before(what):
     """The figures while nothing of the queue is placed."""
-    return counted(
-        what,
-        [
-            PlannedUnitOutcome(one.unit_set.kind, one.unit_set.namespace, one.unit_set.name, one.number, one.unit)
-            for one in what.units
-        ],
-    )
+    return counted(what, list(map(PlannedUnitOutcome, what.units)))
 
 
 def after(what, planner="first-fit"):

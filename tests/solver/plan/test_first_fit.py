@@ -30,7 +30,7 @@ def test_first_fit_is_the_schedulers_and_passes_the_verifier(family):
         found = fit(what)
         assert found.in_time
         told = [found.assigned.get(place, (None, ())) for place in range(len(what.units))]
-        units = [PlannedUnitOutcome.of(one, node, (), made) for one, (node, made) in zip(what.units, told, strict=True)]
+        units = [PlannedUnitOutcome(one, node, (), made) for one, (node, made) in zip(what.units, told, strict=True)]
         check_plan(what.cluster, units, what.gates, "strict", order=tuple(found.assigned))
         scheduled = schedule(what, "first-fit", "given", None)
         assert [node for node, _ in told] == [one.node for one in scheduled.units]

@@ -24,6 +24,7 @@ from support.plan_building import (
     template,
     user,
 )
+from support.plan_outcomes import queued
 
 import drasat
 from drasat.models.results.plan import PlanStep
@@ -172,7 +173,7 @@ def test_a_pod_moves_without_waiting_wherever_some_order_lets_all():
         for key, one in read_running_pods(there, ALL).items():
             place = pods[key[1]][3]
             if place != one.node:
-                unit = PlannedUnitOutcome("Pod", *key, 0, Unit(one.pod, (), *key), node=place)
+                unit = PlannedUnitOutcome(queued("Pod", key[1], Unit(one.pod, (), *key), namespace=key[0]), place)
                 moves.append(PlannedMove(one, unit))
         # After the deadline no temporary place is looked for.
         alone = StepOrder(there, ALL, moves, TemporaryPlaces(there, ALL, "strict", 0.0))

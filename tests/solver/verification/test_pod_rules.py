@@ -18,7 +18,7 @@ def broken(*given, order, **places):
     """The rules that a plan breaks; ``places`` are nodes by the names of pods, ``order`` has the names."""
     read = cluster(*NODES, *given)
     queue = list(expand_units(read, read_queue(read, gates=ALL), ALL))
-    units = [PlannedUnitOutcome.of(one, places.get(one.unit.name), (), ()) for one in queue]
+    units = [PlannedUnitOutcome(one, places.get(one.unit.name), (), ()) for one in queue]
     names = [one.unit.name for one in queue]
     found = plan_violations(read, units, ALL, order=[names.index(name) for name in order])
     return [violation.rule for violation in found]
