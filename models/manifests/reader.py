@@ -37,7 +37,7 @@ from ..kubernetes.published_fields import (
     unknown_fields_of,
     unknown_fields_of_template,
 )
-from ..kubernetes.slices import ResourceSlice, ResourceSliceSpec
+from ..kubernetes.slices import ResourceSlice, ResourceSliceSpec, share_values
 from ..kubernetes.workloads import FieldPath, PodTemplateSpec, find_raw_pod_spec, parts_of, raw_part
 from .conversion import VALUELESS, ConversionError, GeneratedNames, to_v1, with_defaults, with_flat_lists
 from .kueue import configuration_in, to_v1beta2
@@ -194,7 +194,7 @@ class _Reader:
                 self._checks.good.add(number)
 
     def _slice(self, read: ResourceSlice, api_version: str, source: Source) -> None:
-        _share_values(read, self._shared)
+        share_values(read, self._shared)
         self._keep(Manifest("ResourceSlice", api_version, read, None, source))
 
     def _count(self) -> int:
@@ -366,11 +366,11 @@ class _Reader:
         """The typed object; a slice with attributes without value is looked at again, for lists spelled otherwise."""
         read, found = to_object(mapping, known.model)
         if isinstance(read, ResourceSlice):
-            _share_values(read, self._shared)
+            share_values(read, self._shared)
             if VALUELESS in self._shared and (flat := with_flat_lists(mapping)) is not mapping:
                 read, found = to_object(flat, ResourceSlice)
                 if read is not None:
-                    _share_values(read, self._shared)
+                    share_values(read, self._shared)
         return read, found
 
 
@@ -464,15 +464,6 @@ def extension_problems(read: ApiObject, mapping: Mapping[str, Any]) -> Iterator[
             yield from extensions.entry_problems(read.spec.metadata, "spec.metadata")
     elif isinstance(read, _OWN_KINDS):
         yield from unknown_fields(mapping.get("spec"), type(read.spec), "spec")
-
-
-def _share_values(read: ResourceSlice, seen: dict[Any, Any]) -> None:
-    """Replace values of a slice's devices by equal ones seen before: beside the memory, readers gain a quick test."""
-    for device in read.spec.devices or ():
-        for values in (device.attributes, device.capacity):
-            if values:
-                for key, value in values.items():
-                    values[key] = seen.setdefault(value, value)
 
 
 # A manifest for another process: its place in the file, kind, version, mapping or slice, and whether it is good.

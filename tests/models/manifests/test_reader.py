@@ -4,6 +4,7 @@ import gc
 import json
 from collections import Counter
 
+import msgspec
 import pytest
 
 from drasat.models.kubernetes.claims import DeviceTaintRule, ResourceClaim
@@ -244,15 +245,30 @@ def test_raw_is_what_was_read_and_slices_have_none():
 
 
 def test_equal_values_of_slices_are_shared(tmp_path):
-    devices = [{"name": f"d{n}", "attributes": {"model": {"string": "x"}, "index": {"int": n}}} for n in range(3)]
-    spec = {"driver": "d", "pool": {"name": "p"}, "devices": devices}
+    half = [{"counterSet": "c", "counters": {"memory": {"value": "40Gi"}}}]
+    sizes = {"memory": {"value": "80Gi"}, "slots": {"value": "7"}}
+    devices = [
+        {"name": f"d{n}", "attributes": {"model": {"string": "x"}, "index": {"int": n}}, "capacity": sizes}
+        for n in range(3)
+    ]
+    devices += [
+        {"name": f"p{n}", "consumesCounters": half, "capacity": {"memory": {"value": f"{n + 1}Gi"}}} for n in range(2)
+    ]
+    sets = [{"name": "c", "counters": {"memory": {"value": "80Gi"}}}]
+    spec = {"driver": "d", "pool": {"name": "p"}, "devices": devices, "sharedCounters": sets}
     slices = [obj("ResourceSlice", "resource.k8s.io/v1", f"s{n}", spec=spec) for n in range(2)]
     manifests, _, _ = read_text(tmp_path, "\n".join(map(json.dumps, slices)), "f.json")
     read = [manifest.object for manifest in manifests]
     assert all(isinstance(slice_, ResourceSlice) for slice_ in read)
-    models = {id(device.attributes["model"]) for slice_ in read for device in slice_.spec.devices}
-    assert len(models) == 1
-    assert [device.attributes["index"].int_value for device in read[1].spec.devices] == [0, 1, 2]
+    found = [device for slice_ in read for device in slice_.spec.devices]
+    assert len({id(device.attributes["model"]) for device in found if device.attributes}) == 1
+    assert [device.attributes["index"].int_value for device in read[1].spec.devices[:3]] == [0, 1, 2]
+    assert len({id(device.name) for device in found}) == 5
+    assert len({id(device.capacity) for device in found}) == 3
+    assert [device.capacity["memory"].value for device in found] == ["80Gi", "80Gi", "80Gi", "1Gi", "2Gi"] * 2
+    assert len({id(device.consumes_counters) for device in found}) == 2
+    assert len({id(slice_.spec.shared_counters) for slice_ in read}) == 1
+    assert read[0].spec == read[1].spec == msgspec.convert(spec, type(read[0].spec))
 
 
 @pytest.mark.parametrize("enabled", [True, False])
