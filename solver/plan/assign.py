@@ -23,17 +23,17 @@ from ...models.results.common import ProofKind
 from ...models.results.plan import PlanStage, display_number, plan_stage
 from ...models.workload.expansion import OwnAllocations, QueuedUnit, unit_runs
 from ...models.workload.node_room import plugin_classes, unknown_room_notices
-from ...models.workload.preferences import preference_score
 from ...models.workload.quota import Admissions
 from ...models.workload.units import Allocations, ClaimRef
 from ...problem.requests import ResolvedRequest
 from ...problem.shapes import NodeType, NodeView, NodeViews
 from ..engines.result import ResultBuilder
+from ..verification.plan_replay import UNITS_AT_ONCE
 from .build import PlanInstance, PlanRequest
 from .build.departures import Home
 from .build.nodes import PlanNodeClass, with_bought_nodes
 from .build.objectives import Goal
-from .build.preferences import PREFERENCES, placed_pods, soft_rules
+from .build.preferences import PREFERENCES, counted_preferences
 from .build.quota_admission import pod_sets_by_workload
 from .build.quota_stages import QUOTA_STAGES
 from .build.units import ColocatedUnits, UnitClass
@@ -44,12 +44,15 @@ from .outcome import (
     INFEASIBLE,
     OPTIMAL,
     UNKNOWN,
+    PlacementByUnit,
     PlannedUnitOutcome,
     PlannedUnits,
     PlanOutcome,
     PlanStatistics,
     ReasonsByUnit,
+    TellPlaced,
     covered_groups,
+    placed_outcomes,
     planned_nodes,
 )
 from .pricing.bundle import SPREAD, BundleUnit, Picks
@@ -281,15 +284,17 @@ class PlanAssignment:
 
     cluster: Cluster
     bought: Mapping[str, tuple[Node, ...]]
-    assigned: Mapping[int, tuple[Node, Allocations]]
+    assigned: PlacementByUnit
     order: tuple[int, ...]
     equivalence: Mapping[str, Hashable]
     admissions: Admissions = field(default_factory=dict)
 
 
 @gc_paused()
-def assign_plan(request: PlanRequest, instance: PlanInstance, solution: PlanSolution) -> PlanAssignment:
-    """Assign nodes and devices to the units that a plan places. Raises ``FatalError``."""
+def assign_plan(
+    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, tell: TellPlaced | None = None
+) -> PlanAssignment:
+    """Assign nodes and devices to the units that a plan places; ``tell`` gets them in parts. Raises ``FatalError``."""
     placed = assign_slots(instance, solution.plan)
     cluster, bought, nodes = _with_purchased_nodes(request, instance, placed)
     gates = request.session.gates
@@ -298,7 +303,13 @@ def assign_plan(request: PlanRequest, instance: PlanInstance, solution: PlanSolu
     )
     assigned = {place: (cluster.node(name), made) for place, (name, made) in request.earlier.assigned.items()}
     allocator = SlotAllocator(instance, views, nodes, ResultBuilder(gates, request.session.seed))
-    assigned.update(unit for slot in placed for unit in allocator.placed(slot))
+    if tell and assigned:
+        tell(assigned)
+    units = (unit for slot in placed for unit in allocator.placed(slot))
+    while part := dict(islice(units, UNITS_AT_ONCE)):
+        assigned.update(part)
+        if tell:
+            tell(part)
     alike = _node_equivalence(request, nodes, placed)
     admitted = instance.admissions.admitted(solution.plan.gangs) if instance.admissions else {}
     admissions = pod_sets_by_workload(admitted)
@@ -352,15 +363,6 @@ def admitted_queue(request: PlanRequest, assignment: PlanAssignment) -> Sequence
     return quota.admitted_queue(request.queue, assignment.admissions) if quota else request.queue
 
 
-def placed_outcomes(queue: Sequence[QueuedUnit], assignment: PlanAssignment) -> dict[int, PlannedUnitOutcome]:
-    """The units with nodes, by their places in a queue of what is admitted, in the order of the plan."""
-    there = ((number, place, *assignment.assigned[place]) for number, place in enumerate(assignment.order, 1))
-    return {
-        place: PlannedUnitOutcome(queue[place], node.metadata.name, (), made, number)
-        for number, place, node, made in there
-    }
-
-
 def build_plan_outcome(
     request: PlanRequest,
     instance: PlanInstance,
@@ -384,7 +386,7 @@ def build_plan_outcome(
         _stage_outcome(instance, request, assignment, goal, result, bound, gap) for goal, result, bound in pairs
     )
     queue = admitted_queue(request, assignment)
-    placed = placed_outcomes(queue, assignment) if placed is None else placed
+    placed = placed_outcomes(queue, assignment.assigned, assignment.order) if placed is None else placed
     statistics = PlanStatistics(
         units=len(request.queue),
         unit_classes=len(instance.unit_classes),
@@ -420,18 +422,14 @@ def _unknown_rooms(nodes: Iterable[Node], queue: Sequence[QueuedUnit], *, buys: 
 def _counted_again(request: PlanRequest, assignment: PlanAssignment, goal: Goal, result: StageResult) -> StageResult:
     """The value of a stage of which the search knows a part only, or with earlier placements."""
     if result.name == PREFERENCES:
-        return replace(result, value=counted_preferences(request, assignment) - goal.earlier)
+        return replace(
+            result, value=counted_preferences(assignment.cluster, request.queue, assignment.assigned) - goal.earlier
+        )
     if result.name != SPREAD.id or not request.earlier.assigned:
         return result
     own = (node for place, (node, _) in assignment.assigned.items() if place not in request.earlier.daemons)
     units = Counter(node.metadata.name for node in own)
     return replace(result, value=sum(number**2 for number in units.values()))
-
-
-def counted_preferences(request: PlanRequest, assignment: PlanAssignment) -> int:
-    """What the units that are placed count in the stage ``preferences``."""
-    placed = ((request.queue[place], node.metadata.name) for place, (node, _) in assignment.assigned.items())
-    return preference_score(assignment.cluster, placed_pods(placed), soft_rules(request.queue))
 
 
 def bought_cost(assignment: PlanAssignment) -> Fraction:

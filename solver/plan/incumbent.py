@@ -8,7 +8,7 @@ leaves plans out, where gaps remain, or where time was up.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,7 +23,7 @@ from ...problem.problem import Problem
 from ...problem.shapes import NodeView
 from ..engines.engine import Pick
 from ..engines.engines import NodeCompiler
-from .assign import PlanAssignment, assign_plan, bought_cost, counted_preferences
+from .assign import PlanAssignment, assign_plan, bought_cost
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance
 from .build.objectives import (
     COMPACT,
@@ -38,11 +38,12 @@ from .build.objectives import (
     MOVE_STAGES,
     Goal,
 )
-from .build.preferences import PREFERENCES
+from .build.preferences import PREFERENCES, counted_preferences
 from .build.quota_stages import QUOTA_STAGES
 from .build.weights import WeightFunction, planned_weight
 from .first_fit import FirstFit, arrival_orders, first_fit, first_fit_placed, remaining_beside
 from .master_problem import IntegerPlan, PlanLimits, PlanSolution, is_past
+from .outcome import PlacementByUnit
 from .pod_ledger import has_pod_rules, ledger_beside, valid_order
 from .price_and_branch import solve_stages
 from .pricing.bundle import SPREAD, Picks
@@ -259,7 +260,8 @@ class PlanValues:
         if name == FEWEST_NODES:
             return len(self._nodes.keys() - self._instance.busy) - goal.earlier
         if name == PREFERENCES:
-            return counted_preferences(self._request, self._assignment) - goal.earlier
+            given = self._assignment
+            return counted_preferences(given.cluster, self._request.queue, given.assigned) - goal.earlier
         if name == SPREAD.id:
             return sum(number**2 for number in self._nodes.values())
         return self._consumption() if name == LEAST_CONSUMPTION else self._sum_of_copies(name)
@@ -440,7 +442,7 @@ def keep_pod_rules(request: PlanRequest, assignment: PlanAssignment) -> PlanAssi
 
 
 def _dealt_claims(
-    queue: Sequence[QueuedUnit], assigned: Mapping[int, tuple[Node, Allocations]], order: Sequence[int]
+    queue: Sequence[QueuedUnit], assigned: PlacementByUnit, order: Sequence[int]
 ) -> Iterator[tuple[int, tuple[Node, Allocations]]]:
     """Yield the units in order; what a shared claim has belongs to the first that names it."""
     made = {ref.key: allocation for place in assigned for ref, allocation in assigned[place][1]}
@@ -449,9 +451,7 @@ def _dealt_claims(
         yield place, (assigned[place][0], tuple((ref, made.pop(ref.key)) for ref in refs))
 
 
-def _torn_with(
-    request: PlanRequest, assigned: Mapping[int, tuple[Node, Allocations]], refused: Sequence[int]
-) -> set[int]:
+def _torn_with(request: PlanRequest, assigned: PlacementByUnit, refused: Sequence[int]) -> set[int]:
     """The refused units with those that cannot stay without them: of gangs, workloads with quota, and coupled sets."""
     queue, quota, gone = request.queue, request.quota, set(refused)
     coupled = set(request.earlier.coupled)

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import accumulate, chain, groupby
 from operator import eq
 from types import MappingProxyType
-from typing import Any, Literal, ParamSpec
+from typing import Any, Literal, ParamSpec, TypeAlias
 
 from msgspec import Raw, Struct, json
 from msgspec.structs import replace as replace_fields
@@ -367,6 +367,31 @@ class PlanOutcome:
     def placed(self) -> int:
         """How many of them have a node."""
         return sum(unit.node is not None for _, unit in single_units(self.units))
+
+
+PlacementByUnit: TypeAlias = Mapping[int, tuple[Node, Allocations]]
+"""By place in the queue: the node, and what the unit's claims get."""
+TellPlaced: TypeAlias = Callable[[PlacementByUnit], None]
+"""Told of units when they are placed."""
+
+
+def placed_outcomes(
+    queue: Sequence[QueuedUnit],
+    assigned: PlacementByUnit,
+    order: Iterable[int],
+    told: Mapping[int, PlannedUnitOutcome] = MappingProxyType({}),
+) -> dict[int, PlannedUnitOutcome]:
+    """The units with nodes, by their places in a queue of what is admitted, in the order of the plan.
+
+    What was ``told`` of them before counts as long as it is so.
+    """
+    found: dict[int, PlannedUnitOutcome] = {}
+    for number, place in enumerate(order, 1):
+        (node, made), one = assigned[place], told.get(place)
+        if one is None or one.allocations is not made or one.order != number or one.node != node.metadata.name:
+            one = PlannedUnitOutcome(queue[place], node.metadata.name, (), made, number)
+        found[place] = one
+    return found
 
 
 def planned_nodes(

@@ -32,7 +32,7 @@ from ..engines.registry import effective_policy
 from ..verification.plan_replay import PlanReplay, PlanVerifier
 from ..verification.plans import QueueTimeoutError
 from ..verification.verify import VerificationTimeoutError
-from .assign import PlanAssignment, admitted_queue, assign_plan, build_plan_outcome, placed_outcomes
+from .assign import PlanAssignment, admitted_queue, assign_plan, build_plan_outcome
 from .build import PlanInstance, PlanRequest, build_plan_instance
 from .build.objectives import LEAST_CONSUMPTION, check_stages, last_stages, parse_objective
 from .column_generation import stage_bounds
@@ -40,7 +40,7 @@ from .gang_dive import plan_of_all
 from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
-from .outcome import PlannedUnitOutcome, PlanOutcome, ReasonsByUnit
+from .outcome import PlacementByUnit, PlannedUnitOutcome, PlanOutcome, ReasonsByUnit, placed_outcomes
 from .price_and_branch import solve_stages
 from .question import PlanQuestion, PlanQueue
 from .time_budget import PlanTimeBudget, UnitRuns, affordable_request, most_placed, time_notices, verified_part
@@ -202,6 +202,7 @@ class _Planning:
         is_whole = group is not None and group.exactly is not None
         self.is_filled = has_nodes and not is_whole and not (self.moves and self.moves.preempts)
         self.with_duals = with_duals
+        self._told_units: dict[int, PlannedUnitOutcome] = {}
 
     @property
     def arriving(self) -> UnitRuns:
@@ -232,7 +233,7 @@ class _Planning:
     def assign(self, searched: _Searched) -> tuple[_Searched, PlanAssignment]:
         """Give columns to nodes and devices to units, and place with first fit what it places better."""
         request, instance, limits = self.request, self.instance, searched.limits
-        assigned = assign_plan(request, instance, searched.solution)
+        assigned = assign_plan(request, instance, searched.solution, self._tell if self.verifier else None)
         solution, assignment = settled_plan(request, instance, searched.solution, assigned, limits)
         if self.lifted and self.moves:
             assignment = self.lifted.completed(assignment, self.moves)
@@ -244,6 +245,16 @@ class _Planning:
         self.time.lap("fill")
         return replace(searched, solution=solution), assignment
 
+    def _tell(self, placed: PlacementByUnit) -> None:
+        """Let the verifier begin with units while others are placed."""
+        told = [
+            PlannedUnitOutcome(self.request.queue[place], node.metadata.name, (), made, number)
+            for number, (place, (node, made)) in enumerate(placed.items(), len(self._told_units) + 1)
+        ]
+        self._told_units.update(zip(placed, told, strict=True))
+        if self.verifier:
+            self.verifier.place(told, self.time.verification_ends())
+
     @gc_paused()
     def answer(
         self, searched: _Searched, assignment: PlanAssignment, *, may_be_unread: bool
@@ -251,7 +262,9 @@ class _Planning:
         """The verified answer, cut to the units for which there was time, and the cluster with what is bought."""
         question, time, lifted = self.question, self.time, self.lifted
         self._refuse_unplaced(assignment)
-        outcomes = None if lifted else placed_outcomes(admitted_queue(self.request, assignment), assignment)
+        admitted = admitted_queue(self.request, assignment)
+        given = assignment.assigned, assignment.order, self._told_units
+        outcomes = None if lifted else placed_outcomes(admitted, *given)
         begun = None
         if self.verifier and outcomes:
             # It replays units while this process looks for reasons.

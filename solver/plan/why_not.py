@@ -13,13 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
 from ...models.formats.errors import plural
 from ...models.kubernetes.claims import AllocationResult
-from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
@@ -29,7 +27,7 @@ from ...models.workload.gangs import covered_amounts
 from ...models.workload.node_room import device_resources, remaining_after, remaining_allocatable
 from ...models.workload.requests import Requests, sum_requests
 from ...models.workload.unit_classes import Gang
-from ...models.workload.units import Allocations, Unit
+from ...models.workload.units import Unit
 from ...problem.messages import DeadlineExceededError, check_deadline
 from ...problem.node_state import AllocatedState
 from ..engines.outcome import missing_reference_reasons
@@ -46,14 +44,12 @@ from .node_survey import (
     subtract_placed,
     unit_demand,
 )
-from .outcome import ReasonsByUnit, SharedReasons
+from .outcome import PlacementByUnit, ReasonsByUnit, SharedReasons
 from .pod_ledger import MESSAGES, has_pod_rules, ledger_beside
 from .relaxation import UnplacedRelaxationSearch, shortage_reasons
 
 # How many classes of equal units are explained, the largest first.
 MOST_UNIT_CLASSES = 64
-PlacementByUnit: TypeAlias = Mapping[int, tuple[Node, Allocations]]
-"""By place in the queue: the node, and what the unit's claims get."""
 
 
 def unplaced_reasons(

@@ -437,16 +437,13 @@ def _label(one: Node | karpenter.NodeClaim, label: str) -> str:
 
 
 def room_findings(
-    cluster: Cluster, gates: FeatureGates, placed: Iterable[tuple[str | None, Pod | None]]
+    cluster: Cluster, loads: NodeLoads, placed: Iterable[tuple[str | None, Pod | None]]
 ) -> Iterator[Finding]:
-    """Nodes of which planned units take more than running pods leave; ``placed`` are nodes with pods."""
+    """Nodes of which planned units take more than running pods and others leave; ``placed`` are nodes with pods."""
     pods: dict[str, list[Pod]] = {}
     for name, pod in placed:
         if name is not None and name in cluster.nodes and pod is not None:
             pods.setdefault(name, []).append(pod)
-    if not pods:
-        return
-    loads = NodeLoads(cluster, gates)
     for name, own in pods.items():
         for resource, more in loads.excess(own, cluster.nodes[name]):
             yield Finding("PLAN-ROOM", f"node {name}: planned units take {more} of {resource} more than is left")

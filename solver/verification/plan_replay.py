@@ -7,6 +7,7 @@ are sent to it: owners, numbers, nodes and allocations.
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,7 +29,7 @@ from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import Allocations, ClaimRef, Unit
-from .nodes import room_findings
+from .nodes import NodeLoads, room_findings
 from .verify import Placement, Replay, VerificationTimeoutError, Violation, verify
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 # Plans on fewer nodes are verified soon without another process.
 _MANY_NODES = 2_000
+# So many placed units go to another process at once.
+UNITS_AT_ONCE = 5_000
 # So many units of a queue are made before a plan is there, for each node: most nodes take fewer.
 _UNITS_A_NODE = 16
 
@@ -136,7 +139,7 @@ def verifier_of_plans(about: PlanRules, selection: QueueSelection) -> Iterator[P
     if len(cluster.nodes) < _MANY_NODES or cluster.constraint_groups or cluster.pod_groups or not is_safe_to_fork():
         yield None
         return
-    forks = multiprocessing.get_context("fork")
+    forks, memory = multiprocessing.get_context("fork"), os.memfd_create("plan")
     here, there = forks.Pipe()
 
     def serve() -> None:
@@ -145,15 +148,16 @@ def verifier_of_plans(about: PlanRules, selection: QueueSelection) -> Iterator[P
         here.close()
         # Where nothing is answered the plan is replayed there, and what is wrong with the input is told there.
         with gc_paused(), suppress(Exception):
-            there.send(_verdict_on_sent_plan(about, selection, there))
+            there.send(_verdict_on_sent_plan(about, selection, there, memory))
 
     process = forks.Process(target=serve, daemon=True)
     process.start()
     there.close()
     try:
-        yield PlanVerifier(about, here)
+        yield PlanVerifier(about, here, memory)
     finally:
         here.close()
+        os.close(memory)
         process.kill()
         process.join()
 
@@ -191,31 +195,50 @@ class _SentUnit(NamedTuple):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(tuple[float | None, list[_SentUnit]]).decode
+_decode = msgspec.msgpack.Decoder(list[_SentUnit]).decode
+# When to give up, and how many bytes of units follow; none at the end.
+_decode_notice = msgspec.msgpack.Decoder(tuple[float | None, int]).decode
 
 
 class PlanVerifier:
-    """A process that reads a cluster and its queue for itself while a plan is made, and replays the plan then.
+    """A process that reads a cluster and its queue for itself while a plan is made, and replays it unit by unit.
 
-    Groups are not among what it can judge.
+    Units are in a ``memory`` that both have, so that neither waits for the other. Groups are not among what it judges.
     """
 
-    def __init__(self, about: PlanRules, connection: Connection) -> None:
-        self.about, self.connection = about, connection
+    def __init__(self, about: PlanRules, connection: Connection, memory: int) -> None:
+        self.about, self.connection, self._memory = about, connection, memory
+        self._sent: list[PlacedUnit] = []
+        self._size, self._is_broken = 0, False
+
+    def place(self, units: Sequence[PlacedUnit], deadline: float | None) -> None:
+        """Let it replay units that are placed after those that it has; the plan may turn out to be another one."""
+        self._sent += units
+        try:
+            written = _encode([_SentUnit.of(unit) for unit in units]) if units else b""
+            self._is_broken |= os.pwrite(self._memory, written, self._size) < len(written)
+            self._size += len(written)
+            self.connection.send_bytes(_encode((deadline, len(written))))
+        except (OSError, TypeError, ValueError, OverflowError):
+            self._is_broken = True
 
     def send(self, units: Sequence[PlacedUnit], deadline: float | None) -> bool:
-        """Let it replay the placed units of a plan, in this order. False: they cannot be sent, or it has not read all.
+        """Let it replay the placed units of a plan, in this order; it may have the first of them.
 
-        Then it has no processor of its own, and nobody waits for it.
+        False: they cannot be sent, it has others, or it has not read all. Then it has no processor of its own, and
+        nobody waits for it.
         """
+        there = len(self._sent)
         try:
-            if not self.connection.poll():
+            if there > len(units) or not all(map(is_, self._sent, units)) or not self.connection.poll():
                 return False
             self.connection.recv_bytes()
-            self.connection.send_bytes(_encode((deadline, [_SentUnit.of(unit) for unit in units])))
-        except (EOFError, OSError, TypeError, ValueError, OverflowError):
+        except (EOFError, OSError):
             return False
-        return True
+        for first in range(there, len(units), UNITS_AT_ONCE):
+            self.place(units[first : first + UNITS_AT_ONCE], deadline)
+        self.place((), deadline)
+        return not self._is_broken
 
     def verdict(self) -> Verdict | None:
         """What it says of the plan; None: nothing."""
@@ -226,8 +249,8 @@ class PlanVerifier:
         return told
 
 
-def _verdict_on_sent_plan(about: PlanRules, selection: QueueSelection, there: Connection) -> Verdict:
-    """Read all that can be read before the plan is there, and then the plan."""
+def _verdict_on_sent_plan(about: PlanRules, selection: QueueSelection, there: Connection, memory: int) -> Verdict:
+    """Read all that can be read before the plan is there, and then the plan, part by part."""
     cluster, gates, cel_errors, caller_constraints = about
     replay = Replay(cluster, gates, cel_errors, caller_constraints, counts_rooms=False)
     queue = _OwnedUnits(cluster, gates, read_queue(cluster, gates=gates, **selection._asdict()))
@@ -237,14 +260,19 @@ def _verdict_on_sent_plan(about: PlanRules, selection: QueueSelection, there: Co
         for node in cluster.nodes.values():
             sequences.read(node)
     there.send_bytes(b"all is read")
-    deadline, placed = _decode(there.recv_bytes())
-    placements = [one.on(cluster, queue.unit(one)) for one in placed]
-    try:
-        found = replay.violations(placements, deadline)
-    except VerificationTimeoutError as error:
-        return [], error.verified
-    rooms = room_findings(cluster, gates, ((one.node.metadata.name, one.pod) for one in placements))
-    return found + [Violation(one.rule, "", one.message) for one in rooms], None
+    loads, found, verified, first = NodeLoads(cluster, gates), list[Violation](), 0, 0
+    while True:
+        deadline, size = _decode_notice(there.recv_bytes())
+        if not size:
+            return found, None
+        placements = [one.on(cluster, queue.unit(one)) for one in _decode(os.pread(memory, size, first))]
+        try:
+            found += replay.violations(placements, deadline)
+        except VerificationTimeoutError as error:
+            return found, None if found else verified + error.verified
+        rooms = room_findings(cluster, loads, ((one.node.metadata.name, one.pod) for one in placements))
+        found += [Violation(one.rule, "", one.message) for one in rooms]
+        verified, first = verified + len(placements), first + size
 
 
 class _OwnedUnits:

@@ -37,7 +37,7 @@ from ...models.workload.quota import Admissions, QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import ClaimRef, Unit
 from .gangs import gang_findings, tree_findings
-from .nodes import purchase_findings, room_findings
+from .nodes import NodeLoads, purchase_findings, room_findings
 from .payments import value_findings
 from .plan_replay import PlacedUnit, PlanReplay, allocates_all, placement_order
 from .pod_rules import have_pod_rules, pod_rule_findings
@@ -160,7 +160,7 @@ def plan_violations(
         late = error
     if not replayed.has_rooms:
         pairs = ((unit.node, unit.unit.pod) for unit, _ in queue.known if unit.node is not None)
-        found += room_findings(cluster, gates, pairs)
+        found += room_findings(cluster, NodeLoads(cluster, gates), pairs)
     told = [*(Violation(finding.rule, "", finding.message) for finding in found), *wrong]
     if late is not None and not told:
         raise late

@@ -20,7 +20,7 @@ from ...models.results.plan import PlanDocument, PlannedUnit
 from ...models.results.quota import QuotaDocument, QuotaPlacement, WorkloadPlacement, WorkloadQuota
 from ...models.workload.units import Unit
 from .documents import CheckQuestion, Lines, line
-from .nodes import room_findings
+from .nodes import NodeLoads, room_findings
 from .plan_admissions import FlavoredPods, flavor_labels
 from .plan_documents import PlanCheck, UnitReading
 from .plan_figures import order_flaws
@@ -127,7 +127,8 @@ def _unit_lines(
     found = placed_units(placement.units, gates, asked, reading)
     yield from found.placements()
     pairs = [(one.node, one.unit.pod) for one in found.units]
-    rooms: list[object] = list(room_findings(cluster.with_gates(gates), gates, pairs))
+    gated = cluster.with_gates(gates)
+    rooms: list[object] = list(room_findings(gated, NodeLoads(gated, gates), pairs))
     there = sorted((unit.order or 0, place) for place, unit in enumerate(placement.units) if unit.node in cluster.nodes)
     ordered = [found.units[place] for _, place in there]
     rooms += pod_rule_findings(

@@ -372,6 +372,14 @@ def placed_pods(units: Iterable[tuple[QueuedUnit, str]]) -> Iterator[tuple[PodPr
             yield planned.unit_set.shape.preferences, node
 
 
+def counted_preferences(
+    cluster: Cluster, queue: Sequence[QueuedUnit], assigned: Mapping[int, tuple[Node, object]]
+) -> int:
+    """What the units that are placed count in the stage ``preferences``; these are given by place, with their nodes."""
+    placed = ((queue[place], node.metadata.name) for place, (node, _) in assigned.items())
+    return preference_score(cluster, placed_pods(placed), soft_rules(queue))
+
+
 def soft_rules(queue: Sequence[QueuedUnit]) -> list[SpreadRule]:
     """The spread constraints that count: those of all pods of the queue, each once."""
     return list(dict.fromkeys(rule for one in _wishes(queue) for rule in one.spread))

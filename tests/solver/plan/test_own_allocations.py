@@ -12,7 +12,7 @@ from support.plan_building import nodes as nodes_of
 import drasat
 from drasat.models.workload.expansion import OwnAllocations, QueuedUnit, UnitExpander, expand_units, unmade_unit
 from drasat.models.workload.queue import read_queue
-from drasat.solver.plan.assign import placed_outcomes
+from drasat.solver.plan.outcome import placed_outcomes
 from drasat.solver.plan.plan import plan
 from drasat.solver.verification.plans import Queue, plan_violations
 
@@ -79,8 +79,8 @@ def made(monkeypatch):
     """Of the units that a plan places, how many are still to be made when the plan is there, and how many are made."""
     found = {}
 
-    def outcomes(queue, assignment):
-        placed = placed_outcomes(queue, assignment)
+    def outcomes(*given):
+        placed = placed_outcomes(*given)
         found.update(Counter(unmade_unit(one) is None for one in placed.values()))
         return placed
 

@@ -269,8 +269,11 @@ def test_processes_change_nothing():
         assert told(executor=executor) == told()
 
 
-def test_a_process_that_verifies_changes_nothing(monkeypatch):
+@pytest.mark.parametrize("at_once", [2, 5_000])
+def test_a_process_that_verifies_changes_nothing(monkeypatch, at_once):
     alone, answers = told(), []
+    for module in ("verification.plan_replay", "plan.assign"):
+        monkeypatch.setattr(f"drasat.solver.{module}.UNITS_AT_ONCE", at_once)
     monkeypatch.setattr("drasat.solver.verification.plan_replay._MANY_NODES", 0)
     send, verdict = PlanVerifier.send, PlanVerifier.verdict
     monkeypatch.setattr(PlanVerifier, "send", lambda own, *plan: own.connection.poll(60) and send(own, *plan))

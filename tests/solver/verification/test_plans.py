@@ -170,8 +170,55 @@ def test_time_is_over_in_another_process(verifier):
     assert late.value.verified == 0
 
 
+def test_another_process_has_units_before_the_plan_is_whole(verifier):
+    plan, process = verifier
+    for one in plan.units[:2]:
+        process.place([one], None)
+    assert process.send(plan.units, None)
+    assert process.verdict() == ([], None)
+
+
+def test_units_that_the_plan_does_not_have_then_are_not_judged(verifier):
+    plan, process = verifier
+    process.place(plan.units[:2], None)
+    plan.change("b", node=None, allocations=())
+    replay = sent(plan, process)
+    assert not replay.has_rooms
+    assert plan.violations(begun=replay) == []
+
+
+def test_a_fault_among_the_first_units_is_told_at_the_end(verifier):
+    plan, process = verifier
+    plan.change("a", allocations=plan["b"].allocations)
+    process.place(plan.units[:1], None)
+    process.place(plan.units[1:2], None)
+    assert plan.violations(begun=sent(plan, process)) == plan.violations() != []
+
+
+def test_nodes_have_room_for_the_units_of_all_parts(monkeypatch):
+    monkeypatch.setattr("drasat.solver.verification.plan_replay._MANY_NODES", 0)
+    monkeypatch.setattr("drasat.solver.verification.plan_replay.UNITS_AT_ONCE", 1)
+    cluster = scene(*(pod(name, cpu="3") for name in "ab"))
+    plan = Plan(cluster, a=("n1",), b=("n1",))
+    with verifier_of_plans((cluster, ALL, "strict", ()), QueueSelection()) as process:
+        assert process.connection.poll(60)
+        assert process.send(plan.units, None)
+        found, late = process.verdict()
+    assert ([one.rule for one in found], late) == (["PLAN-ROOM"], None)
+    assert plan.rules() == ["PLAN-ROOM"]
+
+
+def test_units_of_earlier_parts_count_where_time_is_over(verifier):
+    """SCHED-7."""
+    plan, process = verifier
+    process.place(plan.units[:2], None)
+    with pytest.raises(VerificationTimeoutError) as late:
+        plan.violations(begun=sent(plan, process, deadline=0.0))
+    assert late.value.verified == 2
+
+
 @pytest.mark.parametrize(
-    "answer", [lambda *_: sleep(60), lambda *given: given[-1].send_bytes(b"all is read") or os._exit(1)]
+    "answer", [lambda *_: sleep(60), lambda *given: given[2].send_bytes(b"all is read") or os._exit(1)]
 )
 def test_a_plan_is_replayed_here_if_the_other_process_is_late_or_says_nothing(monkeypatch, answer):
     monkeypatch.setattr("drasat.solver.verification.plan_replay._MANY_NODES", 0)
