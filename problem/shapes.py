@@ -329,12 +329,20 @@ class Profile:
     shared: bool
 
 
+# Where values are not shared, nothing is found by identity.
+_MOST_IDENTITIES = 10_000
+
+
 class _DeviceKind(NamedTuple):
-    """Devices whose attributes have the same names: those that are seen, the others, and the profiles."""
+    """Devices whose attributes have the same names: those that are seen, the others, and the profiles.
+
+    Profiles are also by the identities of what is seen, which a device has that is kept: readers share equal values.
+    """
 
     seen: tuple[str, ...]
     hidden: tuple[str, ...]
     by_content: dict[bytes, Profile]
+    by_identity: dict[tuple[int, ...], tuple[Profile, Device]]
 
 
 class Profiles:
@@ -364,43 +372,46 @@ class Profiles:
             key = entry.id[0], bool(entry.slice.spec.skip_node_operations), tuple(device.attributes or ())
             if latest is None or key != latest:
                 latest, kind = key, self._kind(key)
-            content = self._content(kind, device)
-            profile = kind.by_content.get(content)
-            if profile is None:
-                shared = self._sharing and bool(device.allow_multiple_allocations)
-                profile = Profile(next(self._numbers), key[0], device, key[1], shared)
-                kind.by_content[content] = profile
-            found.append(profile)
-        return tuple(found)
-
-    def _content(self, kind: _DeviceKind, device: Device) -> bytes:
-        """Write down what can be seen, beside the names; all of it where a value fails every expression (CEL-3)."""
-        attributes, seen = device.attributes or {}, kind.seen
-        for name in kind.hidden:
-            value = attributes[name]
-            # Plain values are by far the most and never wrong; as keys they would only fill the memory.
-            is_plain = value.string is not None or value.int_value is not None or value.bool_value is not None
-            if not (is_plain or self._is_readable(value)):
-                seen = tuple(attributes)
-                break
-        return _encode(
-            (
-                [attributes[name] for name in seen],
+            attributes, seen = device.attributes or {}, kind.seen
+            for name in kind.hidden:
+                value = attributes[name]
+                # Plain values are by far the most and never wrong; as keys they would only fill the memory.
+                is_plain = value.string is not None or value.int_value is not None or value.bool_value is not None
+                if not (is_plain or self._is_readable(value)):
+                    # All of it is seen where a value fails every expression (CEL-3).
+                    seen = key[2]
+                    break
+            parts = [attributes[name] for name in seen]
+            others = (
                 device.capacity,
                 device.consumes_counters,
                 device.taints,
                 device.binding_conditions,
                 device.allow_multiple_allocations,
-                device.node_resources,
+                device.node_allocatable_resources,
+                device.node_allocatable_resource_mappings,
             )
-        )
+            identity = (*map(id, parts), *map(id, others))
+            known = kind.by_identity.get(identity)
+            if known is None:
+                content = _encode((parts, *others[:-2], device.node_resources))
+                profile = kind.by_content.get(content)
+                if profile is None:
+                    shared = self._sharing and bool(device.allow_multiple_allocations)
+                    profile = Profile(next(self._numbers), key[0], device, key[1], shared)
+                    kind.by_content[content] = profile
+                known = profile, device
+                if len(kind.by_identity) < _MOST_IDENTITIES:
+                    kind.by_identity[identity] = known
+            found.append(known[0])
+        return tuple(found)
 
     def _kind(self, key: tuple[str, bool, tuple[str, ...]]) -> _DeviceKind:
         found = self._kinds.get(key)
         if found is None:
             driver, _, names = key
             seen = self._visible.of(driver, names)
-            found = self._kinds[key] = _DeviceKind(seen, tuple(name for name in names if name not in seen), {})
+            found = self._kinds[key] = _DeviceKind(seen, tuple(name for name in names if name not in seen), {}, {})
         return found
 
     def _is_readable(self, attribute: DeviceAttribute) -> bool:
