@@ -1,7 +1,7 @@
 """The replay of a plan: its placed units in their order, judged here or in a process that began with the plan.
 
-Such a process has read the queue and the inventory for itself by the time that the plan is there. Only the placed units
-are sent to it: owners, numbers, nodes and allocations.
+Such a process has read the queue and the inventory for itself by the time that units are placed. Only these are sent to
+it, in parts: owners, numbers, nodes and allocations.
 """
 
 from __future__ import annotations
