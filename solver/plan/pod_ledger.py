@@ -204,8 +204,7 @@ class PodLedger:
         """The nodes that count for a rule, and the pods in each domain."""
         found = self._spread.get(rule)
         if found is None:
-            choice = rule.node_choice
-            if choice not in self._chosen:
+            if (choice := rule.node_choice) not in self._chosen:
                 self._chosen[choice] = frozenset(name for name, node in self._nodes.items() if rule.counts(node))
             there = self._chosen[choice]
             counts: Counter[str] = Counter()

@@ -311,7 +311,6 @@ class LinearNodes:
         for group, devices in self._matched(node_class, groups):
             for index in group:
                 copies[index].append(tuple(Pick(0, device) for device in devices))
-        # Of many kinds of units a node has few.
         return Bundle(tuple([tuple(copies[unit.index]) if unit.index in copies else () for unit in question.units]))
 
     def column(self, node_class: int, bundle: Bundle) -> Column:
