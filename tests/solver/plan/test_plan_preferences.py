@@ -19,6 +19,7 @@ from drasat.models.workload.queue import read_queue
 from drasat.solver.plan.build.preferences import PreferencePlan, soft_rules
 from drasat.solver.plan.outcome import check_plan
 from drasat.solver.plan.plan import plan
+from drasat.solver.verification import preferences as verified
 from drasat.solver.verification.plans import plan_violations
 
 # More cases with a larger factor: 25 are 2,000.
@@ -277,4 +278,12 @@ def test_constraints_that_count_the_same_nodes_judge_each_of_them_once(monkeypat
     assert len(rules) == 8
     ledger = PreferenceLedger(given)
     assert all(ledger.domains(rule) == ZONES for rule in rules)
+    assert len(looked_at) == len(NODES)
+
+
+def test_the_verifier_judges_each_node_once_for_constraints_that_count_the_same_nodes(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(verified, "admits", lambda *given: looked_at.append(given) or True)
+    given = cluster(*NODES, *(one for app in "abcdefgh" for one in pods(app, 1, **anyway(app))))
+    assert verified.preference_value(given, [(one, None) for one in given.pods.values()]) == 0
     assert len(looked_at) == len(NODES)
