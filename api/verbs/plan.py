@@ -256,8 +256,11 @@ def plan(
         For a KeyboardInterrupt while planning; ``result`` holds the best plan by then.
 
     """
+    from ..problem.messages import DeadlineExceededError
     from ..solver.engines.outcome import SearchInterrupted
+    from ..solver.engines.registry import effective_policy
     from ..solver.plan.plan import plan as solve
+    from ..solver.plan.question import unread_plan
 
     began = monotonic()
     moving: MovingPods | None = None
@@ -306,13 +309,17 @@ def plan(
         pictured = PicturedPlan(answer, cluster, namespace, selector, natural_gangs, seed, only_new, tuple(constraints))
         return PlanResult(document, partial(_manifests, answer, market), cluster, progress, pictured)
 
-    call = moving.asked(cluster, ask) if moving else partial(ask, may_be_unread=True)
+    ask = partial(ask, may_be_unread=True)
+    call = moving.asked(cluster, ask) if moving else ask
     try:
         found = call(time_limit=time_limit, seed=seed, executor=executor, watch=record, constraints=constraints)
     except SearchInterrupted as interrupted:
         raise PlanInterrupted(made(interrupted.answer)) from None
+    except DeadlineExceededError:
+        policy = effective_policy("cp-sat", cel_errors)
+        found = unread_plan(cluster, gates_of(feature_gates), policy, gap, (), {})
     result = made(found)
-    if moving is not None and preempt:
+    if moving is not None and preempt and not found.unread:
         left_over = None if ends is None else max(0.0, ends - monotonic())
         tell = partial(moving.with_scheduler, result.written, cluster, found, left_over)
         try:

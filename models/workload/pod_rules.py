@@ -99,6 +99,11 @@ class SpreadRule:
     keys: tuple[str, ...] = field(compare=False)
     admission: PodSpec = field(compare=False)
 
+    @property
+    def node_choice(self) -> Hashable:
+        """Rules in which this is equal count the same nodes."""
+        return self.keys, _encode(self.admission)
+
     def counts(self, node: Node) -> bool:
         """Whether pods on the node count, and its domain is one; of an unschedulable one only its taints count."""
         labels = node.metadata.labels or {}

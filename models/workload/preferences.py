@@ -140,7 +140,7 @@ class PreferenceLedger:
         self._selected: Counter[tuple[PodTerm, str]] = Counter()
         self._weights: Counter[tuple[PodTerm, str]] = Counter()
         self._counted: dict[SpreadRule, Counter[str]] = defaultdict(Counter)
-        self._domains: dict[SpreadRule, dict[str, str]] = {}
+        self._domains: dict[Hashable, dict[str, str]] = {}
         book = preference_book(cluster)
         for pod in running_pods(cluster).values():
             self.add(book.preferences(pod), pod.spec.node_name or "", is_leaving=is_deleting(pod.metadata))
@@ -178,13 +178,14 @@ class PreferenceLedger:
 
     def domains(self, rule: SpreadRule) -> Mapping[str, str]:
         """The domain of each node that counts for a constraint."""
-        if rule not in self._domains:
-            self._domains[rule] = {
+        key = rule.topology_key, rule.node_choice
+        if key not in self._domains:
+            self._domains[key] = {
                 name: (node.metadata.labels or {})[rule.topology_key]
                 for name, node in self._nodes.items()
                 if name and rule.counts(node)
             }
-        return self._domains[rule]
+        return self._domains[key]
 
     def touches(self, term: PodTerm, value: str) -> bool:
         """Whether a pod of a domain has a term, or is selected by it."""

@@ -33,6 +33,7 @@ from .gangs import GangCollector, GangKey
 from .member_moves import GroupPlace, MemberMoves
 from .node_resources import NodeResourceError
 from .node_room import DeviceBudgets, recorded_requests, remaining_allocatable, running_pods
+from .pod_sets import Look, looking
 from .requests import Requests, backed_resources
 from .units import ClaimRef, PodClaims, Unit, allocation_of, is_deleting, is_reserved_for_others, made_extended_claim
 
@@ -108,14 +109,19 @@ class RunningPod:
 
 
 def read_running_pods(
-    cluster: Cluster, gates: FeatureGates, *, move_bare: bool = False, allowed: Collection[ObjectKey] | None = None
+    cluster: Cluster,
+    gates: FeatureGates,
+    *,
+    move_bare: bool = False,
+    allowed: Collection[ObjectKey] | None = None,
+    look: Look | None = None,
 ) -> Mapping[ObjectKey, RunningPod]:
     """Return all running pods by namespace and name; only those ``allowed`` may move, None: all.
 
-    ``move_bare``: pods without a controller may move as well. Raises ``ValueError`` for a move cost that cannot be read
-    (objects made in Python), or a budget with a bad selector.
+    ``move_bare``: pods without a controller may move as well. ``look`` is called after every few pods. Raises
+    ``ValueError`` for a move cost that cannot be read (objects made in Python), or a budget with a bad selector.
     """
-    return _RunningPodReader(cluster, gates, move_bare, allowed).read()
+    return _RunningPodReader(cluster, gates, move_bare, allowed).read(look)
 
 
 class _RunningPodReader:
@@ -139,11 +145,11 @@ class _RunningPodReader:
         left = remaining_allocatable(cluster, gates)
         self._crowded = {name for name, free in left.items() if free and min(free.values()) < 0}
 
-    def read(self) -> dict[ObjectKey, RunningPod]:
+    def read(self, look: Look | None) -> dict[ObjectKey, RunningPod]:
         running = running_pods(self._cluster)
-        claims = {key: self._claims_of(pod) for key, pod in self._cluster.pods.items()}
+        claims = {key: self._claims_of(pod) for key, pod in looking(self._cluster.pods.items(), look)}
         users = Counter(ref.key for refs in claims.values() for ref in refs)
-        return {key: self._pod(pod, claims[key], users) for key, pod in running.items()}
+        return {key: self._pod(pod, claims[key], users) for key, pod in looking(running.items(), look)}
 
     def _claims_of(self, pod: Pod) -> tuple[ClaimRef, ...]:
         return (*self._claims.claims_of(pod), *self._claims.extended_claim_of(pod))

@@ -73,10 +73,11 @@ def pack_decreasing(
     nodes: Mapping[int, VectorNode],
     units: Sequence[int],
     costs: Mapping[int, int],
+    deadline: float | None = None,
 ) -> Iterator[list[tuple[Column, int]]]:
     """Yield plans for so many units of each class, in several ways; nodes of a class cost so much each.
 
-    The kinds of nodes that come first are the cheapest ones for all units. There are none where classes are very many.
+    Nodes that are cheapest for all units come first. Very many classes have no plan; after ``deadline`` none is whole.
     """
     paid = sorted(
         (index for index in nodes if costs.get(index, 0) > 0),
@@ -87,13 +88,13 @@ def pack_decreasing(
     ways.sort(key=lambda way: (way[0] is not sum, way[2]))
     if paid and same_needs(nodes):
         fillings = _WholeFillings.of(instance, nodes, units, costs)
-        yield [(pricer.filled(index, counts), number) for index, counts, number in fillings.all()]
+        yield [(pricer.filled(index, counts), number) for index, counts, number in fillings.all(deadline)]
     steps = len(nodes) * sum(number > 0 for number in units)
     ways = ways[: _MOST_STEPS // max(1, steps)]
     for key, main, fullest in ways:
         packing = _DecreasingPacking(instance, nodes, costs, main, fullest=fullest)
         for unit in _decreasing(nodes, units, key):
-            packing.place(unit, units[unit])
+            packing.place(unit, 0 if is_past(deadline) else units[unit])
         columns = Counter[Column]()
         for (node_class, counts), number in Counter(packing.downsized()).items():
             columns[pricer.filled(node_class, counts)] += number
@@ -251,10 +252,10 @@ class _WholeFillings:
         rooms = {index: node.left[d] // step for index, node in nodes.items()}
         return cls(nodes, costs, free, {unit: units[unit] for unit in order}, sizes, rooms)
 
-    def all(self) -> Iterator[tuple[int, tuple[tuple[int, int], ...], int]]:
+    def all(self, deadline: float | None) -> Iterator[tuple[int, tuple[tuple[int, int], ...], int]]:
         """Yield node classes with what each node takes, and how many of them do."""
         for seed in self.left:
-            while self.left[seed] and (best := self._best(seed)):
+            while self.left[seed] and not is_past(deadline) and (best := self._best(seed)):
                 index, counts = best
                 times = min(self.free[index], *(self.left[unit] // number for unit, number in counts.items()))
                 self.free[index] -= times

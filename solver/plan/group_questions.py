@@ -40,6 +40,7 @@ from ..verification.bounds import BoundQuestion, audited_bounds
 from ..verification.verify import Violation
 from .build.objectives import LOSS_STAGES, MOVE_STAGES
 from .lifted import MoveOptions
+from .master_problem import is_past
 from .moves import plan_with_moves
 from .outcome import PlanOutcome
 from .plan import plan
@@ -261,7 +262,7 @@ class _GroupRun:
         alone = not members.running and not self.cluster.constraint_groups and pod_rule_book(self.cluster).is_empty
         if empty.answer == "no" and alone:
             return structs.replace(_no(question, members, _NOT_EVEN_EMPTY, empty.most), proof=empty.proof)
-        return None
+        return _unknown(question, members) if is_past(self.deadline) else None
 
 
 _STATES = ("empty", "now")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heapreplace
 from math import floor
 from operator import mul
 from random import Random
@@ -297,15 +298,23 @@ def _remove_slack_from_columns(
     columns: Sequence[tuple[Column, int]], surplus: list[int], pricer: Pricer
 ) -> Counter[Column]:
     left, done = Counter(dict(columns)), Counter[Column]()
-    while left:
-        column = min(left, key=lambda one: _removal_key(one, surplus))
+    # Keys only grow as surplus goes: who comes first with the key of now is the least.
+    waiting = [(_removal_key(one, surplus), place, one) for place, one in enumerate(left)]
+    heapify(waiting)
+    while waiting:
+        key, place, column = waiting[0]
+        if key != (now := _removal_key(column, surplus)):
+            heapreplace(waiting, (now, place, column))
+            continue
         cut = _removable_units(column, surplus)
         if not cut:
             break
         times = min(left[column], *(surplus[unit] // number for unit, number in cut.items()))
         for unit, number in cut.items():
             surplus[unit] -= number * times
-        left = +(left - Counter({column: times}))
+        left[column] -= times
+        if not left[column]:
+            heappop(waiting)
         counts = {unit: amount - cut.get(unit, 0) for unit, amount in column.counts}
         if any(counts.values()):
             done[pricer.reduced(column, counts)] += times

@@ -21,6 +21,7 @@ from ...models.workload.evictions import Evictions, leaving_pods, preempting_uni
 from ...models.workload.node_room import running_pods
 from ...models.workload.queue import read_queue
 from ...models.workload.running import eviction_notices, read_running_pods
+from ...problem.messages import DeadlineExceededError, check_deadline
 from ..allocate.check import VerificationError
 from ..engines.outcome import SearchInterrupted
 from ..verification.steps import step_violations
@@ -43,6 +44,7 @@ from .master_problem import is_past
 from .outcome import PlannedMove, PlanOutcome
 from .plan import plan
 from .steps import StepOrder, TemporaryPlaces, node_step
+from .time_budget import PlanTimeBudget
 
 _NO_ROOM = "without taking others' places there is no room"
 # What of the arguments of a plan says which units it is about.
@@ -58,7 +60,8 @@ _MOST_OBJECTS = 100_000
 def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> PlanOutcome:
     """Answer ``plan`` where running pods may move or lose their places; ``asked`` are the arguments of ``plan``.
 
-    Raises as ``plan`` does, and ``ValueError`` with quota, or with pods whose cost of a move cannot be read.
+    Raises as ``plan`` does, and ``ValueError`` with quota, or with pods whose cost of a move cannot be read. With
+    ``may_be_unread`` raises ``DeadlineExceededError`` where pods are not read in time.
     """
     if asked.get("quota") is not None:
         said = "move running pods or take their places" if options.preempts else "move running pods"
@@ -66,18 +69,20 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
     limit = asked.get("time_limit")
     ends = None if limit is None else monotonic() + limit
     gates = gates_of(asked.get("feature_gates"))
+    latest = PlanTimeBudget(limit).queue_ends() if asked.get("may_be_unread") else None
+    look = partial(check_deadline, latest)
+    narrowed = {key: asked[key] for key in _NARROWING if key in asked} | {"look": look}
     refused: dict[UnitKey, Reason] = {}
     notices: tuple[str, ...] = ()
     if options.preempts:
         given, cluster = cluster, leaving_pods(cluster)
         if leaving := len(given.pods) - len(cluster.pods):
             notices = (f"{plural(leaving, 'pod')} being deleted count as gone: wait until they are",)
-        refused = _without_preemption(cluster, gates, options, asked)
+        refused = _without_preemption(cluster, gates, options, asked, narrowed)
     reading = monotonic()
-    asked["objective"] = _objective(cluster, options, asked)
-    narrowed = {key: asked[key] for key in _NARROWING if key in asked}
+    asked["objective"] = _objective(cluster, gates, options, asked, narrowed)
     allowed = _allowed(cluster, asked.get("namespace"), asked.get("selector", ""))
-    running = read_running_pods(cluster, gates, move_bare=options.bare, allowed=allowed)
+    running = read_running_pods(cluster, gates, move_bare=options.bare, allowed=allowed, look=look)
     evictions = Evictions()
     if options.preempts:
         highest, gangs = preempting_units(cluster, gates, **narrowed)
@@ -87,6 +92,7 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
     keys |= {("Pod", key) for key in evictions.pods} | {("ResourceClaim", key) for key in evictions.shared}
     is_narrowed = False
     while True:
+        look()
         lifted = LiftedPods.of(cluster, running, frozenset(keys), options, evictions, refused)
         lifted = replace(lifted, is_narrowed=is_narrowed)
         if ends is not None:
@@ -107,13 +113,12 @@ def plan_with_moves(cluster: Cluster, options: MoveOptions, **asked: Any) -> Pla
 
 
 def _without_preemption(
-    cluster: Cluster, gates: FeatureGates, options: MoveOptions, asked: dict[str, Any]
+    cluster: Cluster, gates: FeatureGates, options: MoveOptions, asked: dict[str, Any], narrowed: Mapping[str, Any]
 ) -> dict[UnitKey, Reason]:
     """Units that may not take others' places, as claims of no pod may not, and have none without that (EVT-1).
 
     They are planned before, beside everything else that waits, where nobody loses a place.
     """
-    narrowed = {key: asked[key] for key in _NARROWING if key in asked}
     sets = read_queue(cluster, gates=gates, **narrowed)
     shy = {(one.kind, one.namespace, one.name) for one in sets if not preempts(cluster, gates, one)}
     if not shy:
@@ -123,6 +128,8 @@ def _without_preemption(
     before = {**asked, "time_limit": share, "objective": "priority,admitted"}
     alone = replace(options, preempts=False)
     found = plan_with_moves(cluster, alone, **before) if options.moves else plan(cluster, **before)
+    if found.unread:
+        raise DeadlineExceededError
     why = {True: "no pod asks for it", False: "its preemptionPolicy is Never"}
     return {
         outcome_key(one): Reason("preemption", "", f"{why[one.unit.pod is None]}, and {_NO_ROOM}")
@@ -135,6 +142,8 @@ def _with_steps(lifted: LiftedPods, ask: Callable[[], PlanOutcome], ends: float 
     """The plan with steps; Ctrl-C leaves time for an order of what was found, without temporary places."""
 
     def ordered(answer: PlanOutcome, ends: float | None) -> PlanOutcome:
+        if answer.unread:
+            return answer
         counts = {name: len(nodes) for name, nodes in answer.bought.items()}
         answer = replace(answer, removed=tuple(_removed(lifted, answer)))
         answer = with_victims(lifted, answer) if lifted.options.preempts else answer
@@ -210,7 +219,9 @@ def order_of_steps(
     return order, steps
 
 
-def _objective(cluster: Cluster, options: MoveOptions, asked: Mapping[str, Any]) -> tuple[str, ...]:
+def _objective(
+    cluster: Cluster, gates: FeatureGates, options: MoveOptions, asked: Mapping[str, Any], narrowed: Mapping[str, Any]
+) -> tuple[str, ...]:
     """The stages with those about moves: behind what is placed, or last where nothing waits that moves could help.
 
     Stages about moves that are named stay where they are. Without any name, and with nothing that waits, the room for a
@@ -219,8 +230,7 @@ def _objective(cluster: Cluster, options: MoveOptions, asked: Mapping[str, Any])
     given, buys = asked.get("objective", ()), bool(asked.get("buy"))
     few_nodes, alternatives = bool(cluster.objects(NodePool)), asked.get("alternatives", "any")
     names = list(parse_objective(given, buys, few_nodes=few_nodes, alternatives=alternatives))
-    gates, narrowed = asked.get("feature_gates"), {key: asked[key] for key in _NARROWING if key in asked}
-    waits = any(one.numbers for one in read_queue(cluster, gates=gates_of(gates), **narrowed))
+    waits = any(one.numbers for one in read_queue(cluster, gates=gates, **narrowed))
     if options.prices and COST not in names:
         names.append(COST)
     elif not waits and last_stages(given) and not buys and options.moves:

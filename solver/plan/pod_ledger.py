@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from heapq import heappop, heappush
 
 from ...models.cluster.cluster import Cluster
@@ -53,6 +53,7 @@ class PodLedger:
         # What is looked at only once a pod asks for it.
         self._near: dict[tuple[PodTerm, ...], _TermCounts] = {}
         self._spread: dict[SpreadRule, tuple[frozenset[str], Counter[str]]] = {}
+        self._chosen: dict[Hashable, frozenset[str]] = {}
         # What the emptiest domain of a rule has, and how many domains have so many.
         self._least: dict[SpreadRule, tuple[int, int]] = {}
 
@@ -203,7 +204,9 @@ class PodLedger:
         """The nodes that count for a rule, and the pods in each domain."""
         found = self._spread.get(rule)
         if found is None:
-            there = frozenset(name for name, node in self._nodes.items() if rule.counts(node))
+            if (choice := rule.node_choice) not in self._chosen:
+                self._chosen[choice] = frozenset(name for name, node in self._nodes.items() if rule.counts(node))
+            there = self._chosen[choice]
             counts: Counter[str] = Counter()
             for name in there:
                 counts[self._value(name, rule.topology_key) or ""] += 0

@@ -202,7 +202,8 @@ class _StageSolver:
     def _is_labeled(self, stage: ObjectiveStage) -> bool:
         """Whether nodes are vectors without graphs and short lists."""
         nodes, pricer = vector_nodes(self._instance, self._generator.pricer) or {}, self._generator.pricer
-        has_graphs = not nodes or filling_graphs(self._generator, stage, self._limits.deadline)
+        is_over = master_problem.is_past(self._limits.deadline)
+        has_graphs = not nodes or is_over or filling_graphs(self._generator, stage, self._limits.deadline)
         known = (pricer.fillings(one, self._instance.demands()) for one in nodes)
         return not has_graphs and any(one is None or one.is_long for one in known)
 
@@ -265,13 +266,12 @@ class _StageSolver:
         instance, pricer = self._instance, self._generator.pricer
         # With few classes greedy filling at the start is as quick, and finds more where not all fits.
         is_filled = stage.maximise and (self._plan.columns or len(instance.units) <= _FEW_UNITS)
-        if stage.terms.usage or stage.brief or self._instance.start or is_filled:
+        is_other = stage.terms.usage or stage.brief or self._instance.start or is_filled
+        if is_other or (nodes := vector_nodes(instance, pricer)) is None:
             return
-        nodes = vector_nodes(instance, pricer)
-        if nodes is None:
-            return
+        costs, ends = {} if stage.maximise else stage.terms.nodes, self._limits.deadline
         units = master_problem.placed_units(instance, self._plan) if self._plan.columns else instance.demands()
-        for columns in pack_decreasing(instance, pricer, nodes, units, {} if stage.maximise else stage.terms.nodes):
+        for columns in pack_decreasing(instance, pricer, nodes, units, costs, ends):
             if self._plan.columns:
                 plan = replace(self._plan, columns=master_problem.ordered_columns(dict(columns)))
             else:
@@ -281,7 +281,7 @@ class _StageSolver:
                 self.master.add(column)
             if plan.is_feasible(instance, self.master.rows):
                 self._keep_better(stage, plan)
-            if self._is_close(stage, bound):
+            if self._is_close(stage, bound) or master_problem.is_past(ends):
                 break
 
     def _follow(self, stage: ObjectiveStage, plans: Iterable[IntegerPlan], bound: int | None) -> None:

@@ -97,7 +97,7 @@ class PlanTimeBudget:
         self._begun = self._last = clock()
         self._last_work = self._work_clock()
         self._waited = self._worked = 0.0
-        self._pace = self._step = _FASTEST_STEP
+        self._pace = self._step = self._fastest = _FASTEST_STEP
         self._most: int | None = None
         self._runs = self._nodes = 0
         self._reread = self._recheck = 0.0
@@ -113,7 +113,7 @@ class PlanTimeBudget:
             self._waited += now - self._last
             self._worked += work - self._last_work
         self._last, self._last_work = now, work
-        self._step = max(self._pace, _FASTEST_STEP * self._slowdown)
+        self._step = max(self._pace, self._fastest * self._slowdown)
 
     @property
     def _slowdown(self) -> float:
@@ -122,13 +122,17 @@ class PlanTimeBudget:
             return 1.0
         return min(max(1.0, self._waited / self._worked), _MOST_SLOWDOWN)
 
-    def measure_pace(self, units: int, nodes: int = 0, most: int | None = None, runs: int | None = None) -> None:
+    def measure_pace(
+        self, units: int, nodes: int = 0, most: int | None = None, runs: int | None = None, slowness: float = 1.0
+    ) -> None:
         """Take the time since the beginning for that of reading so many units; verification reads all nodes, too.
 
         No more than ``most`` units can be placed; None: that is not known. They are read in ``runs``; None: each alone.
+        A step takes at least ``slowness`` times as long as the fastest one.
         """
         pace = (self._clock() - self._begun) / max(1, units) / _QUEUE_STEPS
-        self._pace = self._step = min(max(pace, _FASTEST_STEP), _SLOWEST_STEP)
+        self._fastest = _FASTEST_STEP * slowness
+        self._pace = self._step = min(max(pace, self._fastest), _SLOWEST_STEP)
         self._runs, self._nodes, self._most = units if runs is None else runs, nodes, most
         self._reread = self._runs * (_REREAD_STEPS + _WRITTEN_STEPS) + nodes * _READ_NODE_STEPS
         self._recheck = self._runs * _RECHECK_STEPS

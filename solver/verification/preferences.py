@@ -61,7 +61,7 @@ class _Count:
     groups: Sequence[_Group]
 
     def __post_init__(self) -> None:
-        self._pods = PlacedPods(self.cluster)
+        self._pods, self._domains = PlacedPods(self.cluster), dict[object, dict[str, str]]()
 
     def total(self, queued: Sequence[Pod]) -> int:
         """All parts together."""
@@ -111,8 +111,8 @@ class _Count:
         labels = node.metadata.labels or {}
         return all(one.topology_key in labels for one in _soft(pod)) and admits(pod, node, constraint)
 
-    def _identity(self, pod: Pod, constraint: TopologySpreadConstraint) -> object:
-        """Equal for constraints that count the same pods on the same nodes."""
+    def _identity(self, pod: Pod, constraint: TopologySpreadConstraint) -> tuple[object, ...]:
+        """Equal for constraints that count the same pods on the same nodes; from the fifth on it is about nodes."""
         labels, spec = pod.metadata.labels or {}, pod.spec
         tests: list[tuple[str, str, tuple[str, ...]]] = []
         tests += [(key, "In", (value,)) for key, value, _ in more_labels(labels, constraint.match_label_keys, ())]
@@ -134,7 +134,8 @@ class _Count:
         namespace, key = key_of(pod.metadata)[0], constraint.topology_key
         more = more_labels(pod.metadata.labels or {}, constraint.match_label_keys, ())
         test = selector_test(constraint.label_selector, more)
-        domains = {
+        which = key, self._identity(pod, constraint)[4:]
+        domains = self._domains[which] = self._domains.get(which) or {
             name: (node.metadata.labels or {})[key]
             for name, node in self.cluster.nodes.items()
             if name and self._is_counted(pod, node, constraint)

@@ -21,6 +21,7 @@ from ....models.workload.quota import QuotaQueue
 from ....models.workload.requests import Requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import Allocations
+from ....problem.messages import until
 from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeContextBuilder
 from ....problem.requests import VisibleAttributes
 from ...engines.engine import Session
@@ -188,7 +189,7 @@ class _PlanInstanceBuilder:
         residual_roles = [self._roles.of(unit_class) for unit_class in residual_classes]
         roles = self._roles.all
         times = _RESIDUAL_MULTIPLE if FRAGMENTATION in objective else 1
-        session, used = self._request.session, self._request.earlier.nodes
+        session, used, relaxed = self._request.session, self._request.earlier.nodes, self._request.relaxed
         draws = UnitDraws(self._cluster, session.gates, unit_classes)
         resources = ScaledResources.of(unit_classes, times, rules.limits, draws.ranges)
         bound = {*members, *(entry.gang for entry in entries if entry.gang)}
@@ -203,9 +204,8 @@ class _PlanInstanceBuilder:
         contexts = NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
         # These stages count what admin access looks at.
         looks = not {SOFT, COMPACT}.intersection(self._request.objective)
-        ledger, relaxed = self._ledger, self._request.relaxed
         questions = BundleQuestionBuilder(
-            self._compiler, ledger, resources, session, contexts, residual_roles, looks, relaxed, draws
+            self._compiler, self._ledger, resources, session, contexts, residual_roles, looks, relaxed, draws
         )
         plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
         homes: HomeBuilder | None = None
@@ -234,7 +234,7 @@ class _PlanInstanceBuilder:
         goals = self._goals(objective, gangs, roles, target_roles, node_classes, stages, least, homes, free)
         measured = {
             node.index: self._measured(plain[node.index], node, shared, goals, consumption.get(node.index))
-            for node in node_classes
+            for node in until(node_classes, self._compiler.deadline)
         }
         first = len(shared.limits) + len(self._apart.refs)
         on_one_node = [CouplingRow(Terms(usage={meter: 1}), upper=1) for meter in range(len(shared.limits), first)]

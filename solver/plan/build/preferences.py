@@ -168,6 +168,8 @@ class PreferencePlan:
         self._by_name = any(own.match_fields for own in self._selectors())
         self._scores: dict[Hashable, tuple[int, ...]] = {}
         self._best: dict[int, int] = {}
+        faces = dict.fromkeys(map(self.scores, self.nodes))
+        self._node_scores = [dict(zip(self._number, face, strict=False)) for face in faces]
 
     @property
     def _own_rules(self) -> list[SpreadRule]:
@@ -239,8 +241,7 @@ class PreferencePlan:
         index = role.unit_class.index
         if index not in self._best:
             own = self._pods[index]
-            faces = {self.scores(node) for node in self.nodes}
-            best = max((_sum_over(dict(zip(self._number, face, strict=False)), own) for face in faces), default=0)
+            best = max((_sum_over(one, own) for one in self._node_scores), default=0)
             beside: Counter[PodPreferences] = Counter()
             for other, demand in zip(self._roles, self._demands, strict=True):
                 for wishes, number in self._pods[other.unit_class.index].items():

@@ -307,11 +307,11 @@ class LinearNodes:
         if node_class in self.folded:
             dealt = self.folded[node_class].copies([unit for group in groups for unit in group])
             return Bundle(tuple(tuple(dealt.get(unit.index, ())) for unit in question.units))
-        copies: dict[int, list[Picks]] = {unit.index: [] for unit in question.units}
+        copies: dict[int, list[Picks]] = defaultdict(list)
         for group, devices in self._matched(node_class, groups):
             for index in group:
                 copies[index].append(tuple(Pick(0, device) for device in devices))
-        return Bundle(tuple(tuple(copies[unit.index]) for unit in question.units))
+        return Bundle(tuple([tuple(copies[unit.index]) if unit.index in copies else () for unit in question.units]))
 
     def column(self, node_class: int, bundle: Bundle) -> Column:
         """The column of a node that takes a bundle: units that share a device are one group."""

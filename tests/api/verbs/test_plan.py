@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from time import monotonic
 
 import jsonschema
 import pytest
@@ -22,9 +23,12 @@ from support.plan_outcomes import (
 )
 
 import drasat as package
+from drasat.models.kubernetes.gates import gates_of
 from drasat.models.results.plan import relative_gap
+from drasat.models.workload.running import read_running_pods
 from drasat.solver.engines.outcome import SearchInterrupted
 from drasat.solver.plan import outcome as outcome_module
+from drasat.solver.plan.time_budget import PlanTimeBudget
 from drasat.verbs.plan import PlanResult
 
 
@@ -381,3 +385,42 @@ def test_an_interrupt_carries_the_best_plan_by_then(solver):
 
 def test_public_names_are_there():
     assert {"plan", "PlanResult", "PlanInterrupted"} <= {*package.__all__} & {*dir(package)}
+
+
+LATE = {
+    "before the plan": ("queue_ends", lambda _: monotonic() - 1),
+    "for the second reading": ("has_time_to_reread", lambda _: False),
+}
+MOVING = {"make-room": {"moves": "any"}, "preempt": {"preempt": True}, "consolidate": {"consolidate": True}}
+
+
+@pytest.mark.parametrize("late", LATE)
+@pytest.mark.parametrize("name", MOVING)
+def test_a_plan_says_that_there_was_no_time_to_read_what_runs_and_moves_nothing(name, late, examples, monkeypatch):
+    """SRCH-10: a limit holds where running pods may move, too."""
+    given = package.load(examples / name)
+    monkeypatch.setattr(PlanTimeBudget, *LATE[late])
+    found = package.plan(given, time_limit=1000.0, **MOVING[name])
+    told = found.document
+    assert (told.outcome, told.asked, told.steps, told.victims or ()) == ("Unknown", 0, (), ())
+    assert told.unread >= len(given.pods) + len(given.claims)
+    checked = package.check(found, given).document
+    assert (checked.holding, checked.failing, checked.unchecked) == (0, 0, 1)
+
+
+def test_what_may_not_take_places_is_not_told_from_a_plan_that_did_not_read_it(examples, monkeypatch):
+    """A pod that never preempts is planned before, beside the others: nothing is known where that had no time."""
+    given = package.load(examples / "preempt")
+    read, limits = PlanTimeBudget.queue_ends, []
+    monkeypatch.setattr("drasat.solver.plan.moves.preempts", lambda *_: False)
+    monkeypatch.setattr(PlanTimeBudget, "has_time_to_reread", lambda own: limits.append(read(own)) or len(limits) > 1)
+    found = package.plan(given, time_limit=1000.0, preempt=True)
+    assert (found.document.outcome, found.document.asked, len(limits)) == ("Unknown", 0, 1)
+
+
+def test_a_look_at_the_clock_ends_reading_running_pods(examples, monkeypatch):
+    monkeypatch.setattr("drasat.models.workload.pod_sets._OBJECTS_BETWEEN_LOOKS", 1)
+    given, looks = package.load(examples / "preempt"), []
+    found = read_running_pods(given, gates_of(None), look=lambda: looks.append(1))
+    # Claims of all pods come first.
+    assert len(looks) == len(given.pods) + len(found)

@@ -1,9 +1,11 @@
 """Packing by size keeps to what a node takes of one kind of unit, and nodes that are repacked to all that they take."""
 
 from collections import Counter
+from functools import partial
 from itertools import count
 from operator import le
 from random import Random
+from time import monotonic
 from types import SimpleNamespace
 
 import pytest
@@ -32,6 +34,16 @@ def test_a_node_that_takes_two_of_a_kind_gets_no_more_of_it_once_others_are_open
     for columns in plans:
         small = [dict(column.counts)[1] for column, number in columns for _ in range(number)]
         assert small == [2, 2, 2]
+
+
+def test_after_the_deadline_nothing_more_is_packed():
+    instance = MasterProblem((MasterUnitClass(0, 3), MasterUnitClass(1, 7)), (MasterNodeClass(0, 9),))
+    nodes = {0: VectorNode((100,), {0: (50,), 1: (30,)}, {})}
+    packed = partial(pack_decreasing, instance, vector_pricer(nodes), nodes, [3, 7], {0: 1})
+    assert all(packed())
+    late = list(packed(monotonic() - 1))
+    assert late == [[]] * len(late)
+    assert late
 
 
 def vector_pricer(nodes):

@@ -55,6 +55,13 @@ def test_what_evictions_and_moves_make_room_for_is_said():
     assert (found["now"].most, str(found["now"].proof)) == (0, "solver")
 
 
+def test_after_the_time_limit_nobody_is_evicted_or_moved(monkeypatch):
+    there = [*running("x", "a", 0), *running("y", "b", 0), *nodes("c", devices=1)]
+    monkeypatch.setattr("drasat.solver.plan.group_questions.is_past", lambda _: True)
+    found = answers(*nodes("a", "b", devices=2), *there, group(2), *members(2, "t2"))
+    assert found == {"empty": "yes", "now": "no", "evictions": "unknown", "moves": "unknown"}
+
+
 def test_moves_are_named():
     there = [*running("x", "a", 0), *nodes("c", devices=1)]
     found = asked(*nodes("a", "b", devices=2), *there, group(2), *members(2, "t2"))

@@ -11,6 +11,7 @@ from support.planning import fits_column, random_scene
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.problem.problem import Counters
+from drasat.solver.plan import heuristics
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
 from drasat.solver.plan.heuristics import remove_slack
 from drasat.solver.plan.master_problem import (
@@ -92,6 +93,17 @@ def test_a_plan_whose_rows_ask_for_usage_keeps_it():
     instance = replace(linear([4], 1, rows=(CouplingRow(Terms(units={0: -2}, usage={0: 1}), lower=0),)), meters=1)
     plan = IntegerPlan(((Column(0, ((0, 3),), ((0, 2),)), 1),), (1,), ())
     assert remove_slack(instance, plan, Metered()) is plan
+
+
+def test_of_many_columns_each_is_looked_at_a_few_times(monkeypatch):
+    """Of a plan for which there is no time all goes, one column after the other."""
+    looked_at, key = [], heuristics._removal_key
+    monkeypatch.setattr(heuristics, "_removal_key", lambda *given: looked_at.append(given) or key(*given))
+    kinds = 200
+    columns = tuple((Column(0, ((unit, 1), (kinds, 1))), 1) for unit in range(kinds))
+    plan = IntegerPlan(columns, (0,) * (kinds + 1), ())
+    assert counts_of(remove_slack(linear([1] * kinds + [kinds], kinds), plan, Metered())) == []
+    assert kinds <= len(looked_at) < 5 * kinds
 
 
 class Metered:

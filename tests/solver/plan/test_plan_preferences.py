@@ -12,8 +12,14 @@ from support.pod_rules_by_force import HOST, ZONE
 from support.preferences_by_force import PREFERRED, PreferringCase
 
 import drasat
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.pod_rules import SpreadRule
+from drasat.models.workload.preferences import PreferenceLedger
+from drasat.models.workload.queue import read_queue
+from drasat.solver.plan.build.preferences import PreferencePlan, soft_rules
 from drasat.solver.plan.outcome import check_plan
 from drasat.solver.plan.plan import plan
+from drasat.solver.verification import preferences as verified
 from drasat.solver.verification.plans import plan_violations
 
 # More cases with a larger factor: 25 are 2,000.
@@ -251,3 +257,33 @@ def test_of_an_unschedulable_node_its_taints_decide_whether_it_counts():
     assert solved(*NODES, cordoned, *pods("a", 4, **spec))[0] == -200
     cordoned["spec"]["taints"] = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]
     assert solved(*NODES, cordoned, *pods("a", 4, **spec))[0] == 0
+
+
+def test_scores_of_nodes_are_read_once_for_all_kinds_of_pods(monkeypatch):
+    looked_at, scores = [], PreferencePlan.scores
+    monkeypatch.setattr(PreferencePlan, "scores", lambda *own: looked_at.append(own) or scores(*own))
+    seen = []
+    for kinds in (2, 12):
+        looked_at.clear()
+        assert solved(*NODES, *(one for kind in range(kinds) for one in pods(f"k{kind}", 1, like(kind + 1, ZONE, "a"))))
+        seen.append(len(looked_at))
+    assert seen[0] == seen[1]
+
+
+def test_constraints_that_count_the_same_nodes_judge_each_of_them_once(monkeypatch):
+    looked_at, counts = [], SpreadRule.counts
+    monkeypatch.setattr(SpreadRule, "counts", lambda *own: looked_at.append(own) or counts(*own))
+    given = cluster(*NODES, *(one for app in "abcdefgh" for one in pods(app, 1, **anyway(app))))
+    rules = soft_rules(expand_units(given, read_queue(given, gates=ALL, prefers=True), ALL))
+    assert len(rules) == 8
+    ledger = PreferenceLedger(given)
+    assert all(ledger.domains(rule) == ZONES for rule in rules)
+    assert len(looked_at) == len(NODES)
+
+
+def test_the_verifier_judges_each_node_once_for_constraints_that_count_the_same_nodes(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(verified, "admits", lambda *given: looked_at.append(given) or True)
+    given = cluster(*NODES, *(one for app in "abcdefgh" for one in pods(app, 1, **anyway(app))))
+    assert verified.preference_value(given, [(one, None) for one in given.pods.values()]) == 0
+    assert len(looked_at) == len(NODES)

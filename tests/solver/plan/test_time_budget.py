@@ -9,6 +9,8 @@ from support.plan_building import ALL, classes, cluster, entry, nodes, placed, p
 
 from drasat.models.workload.expansion import expand_units, unit_runs
 from drasat.models.workload.queue import read_queue
+from drasat.problem.messages import DeadlineExceededError
+from drasat.solver.plan import build
 from drasat.solver.plan.time_budget import PlanTimeBudget
 
 
@@ -127,6 +129,39 @@ def test_the_busier_the_machine_is_the_more_time_is_kept_for_what_comes_last():
         made.lap("build")
         ends.append(made.reasons_end(QUEUE))
     assert ends[1] < ends[0]
+
+
+def test_fewer_units_are_affordable_where_a_step_takes_longer_than_the_fastest_one():
+    affordable = []
+    for slowness in (1.0, 5.0):
+        made, clock = budget(0.05, read=0.001)
+        made.measure_pace(len(QUEUE), slowness=slowness)
+        clock.now += 0.2
+        # A phase later it is as slow.
+        made.lap("build")
+        affordable.append(made.affordable_units(QUEUE))
+    assert affordable[1] < affordable[0] == len(QUEUE)
+
+
+@pytest.mark.parametrize(("objects", "options", "slowness"), [((), {}, 3.0), ((to_buy("big"),), {"buy": True}, 5.0)])
+def test_a_step_takes_longer_without_another_process_and_where_nodes_are_bought(
+    objects, options, slowness, monkeypatch
+):
+    measure, noted = PlanTimeBudget.measure_pace, []
+    monkeypatch.setattr(PlanTimeBudget, "measure_pace", lambda *given: noted.append(given[-1]) or measure(*given))
+    assert planning(*nodes("n1"), *objects, user("a"), **options).outcome == "Optimal"
+    assert noted == [slowness]
+
+
+def test_building_ends_between_classes_of_nodes(monkeypatch):
+    def late(*_):
+        raise DeadlineExceededError
+
+    until, looks = build.until, []
+    monkeypatch.setattr(build, "until", lambda *given: until(*given) if looks else late(looks.append(1)))
+    found = planning(*CROWD, time_limit=1000.0)
+    assert found.notices == ("the time limit ended before anything could be planned",)
+    assert looks == [1]
 
 
 def test_laps_are_the_times_of_phases():
