@@ -49,15 +49,15 @@ def joint_prices(
     The plans share ``time_limit`` seconds. Raises ``PricesInterruptedError`` for a KeyboardInterrupt.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    question = quota_problem(cluster)
     found = JointPriceReport(0, 0, (), proven=False, complete=False)
-    if question is None:
+    has_time = time_limit is None or time_limit > 0
+    if not has_time or (question := quota_problem(cluster)) is None:
         return found
     cluster, problem = question
 
     def planned(quota: QuotaProblem) -> PlanOutcome:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        return plan(cluster, quota=quota, gap=gap, time_limit=left, seed=seed)
+        return plan(cluster, quota=quota, gap=gap, time_limit=left, seed=seed, may_be_unread=True)
 
     try:
         first = planned(problem)
@@ -65,7 +65,7 @@ def joint_prices(
         waiting = len(first.quota.workloads) - len(before) if first.quota is not None else 0
         found = JointPriceReport(len(before), waiting, (), proven=first.outcome == OPTIMAL, complete=False)
         for raised in _raised_amounts(problem, first):
-            if deadline is not None and time.monotonic() >= deadline:
+            if first.unread or (deadline is not None and time.monotonic() >= deadline):
                 return found
             step = _step(problem, raised.pair[1])
             changed = planned(_with_more(problem, raised, step))
@@ -74,7 +74,7 @@ def joint_prices(
             if len(after) > len(before):
                 price = _price(problem.nodes[raised.place], raised, step, before, after)
                 found = msgspec.structs.replace(found, prices=(*found.prices, price))
-        return msgspec.structs.replace(found, complete=True)
+        return msgspec.structs.replace(found, complete=not first.unread)
     except (KeyboardInterrupt, SearchInterrupted):
         raise PricesInterruptedError(found) from None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
+from functools import partial
 
 from ...models.cluster.cluster import Cluster
 from ...models.results.common import ProofKind, Reason
@@ -40,7 +41,8 @@ def place_admitted(
     cluster, problem = given_admissions(cluster, state, phase, held)
     held = held - phase.evicted
     try:
-        return _placement_of(plan(cluster, quota=problem, gap=0.0, time_limit=time_limit, seed=seed), held)
+        ask = partial(plan, cluster, quota=problem, gap=0.0, time_limit=time_limit, seed=seed, may_be_unread=True)
+        return _placement_of(ask(), held)
     except SearchInterrupted as stopped:
         raise PlacementInterruptedError(_placement_of(stopped.answer, held)) from None
 
@@ -87,7 +89,7 @@ def _placement_of(found: PlanOutcome, held: Collection[str]) -> QuotaPlacement:
 
 def _proof_of(found: PlanOutcome, workloads: Collection[WorkloadPlacement]) -> ProofKind | None:
     """What it rests on that no plan places more; None if that is not proven."""
-    if all(one.placed == one.asked for one in workloads):
+    if not found.unread and all(one.placed == one.asked for one in workloads):
         return ProofKind.WITNESS
     if found.outcome != OPTIMAL:
         return None

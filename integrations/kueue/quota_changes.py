@@ -21,6 +21,7 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.kueue import ResourceFlavor
 from ...models.results import quota as records
 from ...models.results.quota import QuotaField
+from ...problem.messages import DeadlineExceededError, until
 from .amounts import step_of, written_amount
 from .configuration import KueueConfiguration
 from .cycles import KueueState
@@ -34,6 +35,7 @@ from .workload_state import QUOTA_RESERVED, WorkloadState
 _MOST_WAYS = 8
 # So often an amount is raised by what is missing then, before all that could be needed is tried.
 _MOST_STEPS = 6
+_ALWAYS_TOLD = 50
 # What part of the time that is left goes into changes before prices; then into those that are left.
 _SHARES_OF_CHANGES = (0.7, 1.0)
 
@@ -127,12 +129,17 @@ class _LimitFinder:
         for one in sorted(pending, key=lambda one: (-one.priority, one.queued_since, one.uid, one.key)):
             if self._state.place(one) is not None:
                 waiting[one.shape].append(one)
-        kinds = [self._kind(alike) for alike in waiting.values()]
+        left = iter(waiting.values())
+        # What these lack is told though nothing is judged; of the others only those that there is time to look at.
+        kinds = [self._kind(alike) for alike in islice(left, _ALWAYS_TOLD)]
+        with suppress(DeadlineExceededError):
+            kinds += map(self._kind, until(left, self._deadline))
         levers = self._priced(kinds)
 
         def known() -> records.QuotaLimitReport:
             prices = tuple(price for price in map(self._prices.get, levers) if price is not None)
-            complete = not any(kind.open for kind in kinds) and self._prices.keys() >= levers.keys()
+            is_judged = len(kinds) == len(waiting) and not any(kind.open for kind in kinds)
+            complete = is_judged and self._prices.keys() >= levers.keys()
             return records.QuotaLimitReport(tuple(kind.limit() for kind in kinds), prices, complete)
 
         try:

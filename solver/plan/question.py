@@ -14,6 +14,7 @@ from ...models.formats.runtime import gc_paused
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION, CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.kueue import KueueWorkload
 from ...models.kubernetes.node_templates import PurchaseLimit
 from ...models.kubernetes.workloads import DaemonSet
 from ...models.results.common import Reason
@@ -283,7 +284,7 @@ def unread_plan(
     cluster: Cluster, gates: FeatureGates, policy: str, gap: float, notices: Sequence[str], seconds: Mapping[str, float]
 ) -> PlanOutcome:
     """The plan that tells nothing, for there was no time to read the queue and to verify what is told of it."""
-    controllers = sum(map(len, cluster.workload_objects.values()))
+    controllers = sum(map(len, cluster.workload_objects.values())) + len(cluster.objects(KueueWorkload))
     unread = len(cluster.pods) + len(cluster.claims) + controllers
     said = (
         f"the time limit ended before the queue was read: no unit of {unread:,} pods, claims and controllers"

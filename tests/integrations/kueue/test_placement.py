@@ -7,8 +7,12 @@ import yaml
 from support.kueue_cases import read_objects
 
 import drasat
+from drasat.integrations.kueue.configuration import kueue_configuration
+from drasat.integrations.kueue.cycles import KueueState
+from drasat.integrations.kueue.placement import place_admitted
 from drasat.models.cluster.cluster import Cluster
 from drasat.scenarios.quota import quota as made_up
+from drasat.solver.plan.time_budget import PlanTimeBudget
 
 
 @pytest.fixture
@@ -153,3 +157,14 @@ def test_a_stranded_workload_alone_is_exit_code_1(drasat, stranded, tmp_path):
     path.write_text(yaml.safe_dump_all(one for one in stranded if one["metadata"]["name"] not in ("halves", "more")))
     done = drasat("quota", "-f", path)
     assert (done.code, done.out.splitlines()[0].split(",")[0]) == (1, "1 of 1 workload has quota")
+
+
+def test_without_time_no_placement_is_known(monkeypatch):
+    """Nothing is proven of pods that were not read, though none of them lacks a place."""
+    cluster = drasat.load(made_up(20, 4, 4, 50))
+    monkeypatch.setattr(PlanTimeBudget, "has_time_to_reread", lambda _: False)
+    state = KueueState(cluster, kueue_configuration(cluster))
+    phase = state.run()
+    found = place_admitted(cluster, state, phase, frozenset(), time_limit=0.0)
+    assert (found.workloads, found.proven, found.proof) == ((), False, None)
+    assert "before the queue was read: no unit of 50 pods, claims and controllers" in found.notices[-1]

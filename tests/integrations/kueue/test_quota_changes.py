@@ -144,6 +144,18 @@ def test_what_is_not_known_in_time_is_left_out(examples):
     assert (one.changes, one.complete, found.prices, found.complete) == ((), False, (), False)
 
 
+def test_of_many_kinds_the_first_ones_are_told_without_time(examples, monkeypatch):
+    cluster = drasat.load(made_up(12, 20, 4, 40, seed=1))
+    configuration = kueue_configuration(cluster)
+    state = KueueState(cluster, configuration)
+    state.run()
+    whole = quota_limits(cluster, configuration, state, deadline=0.0).workloads
+    assert len(whole) > 2
+    monkeypatch.setattr("drasat.integrations.kueue.quota_changes._ALWAYS_TOLD", 2)
+    found = quota_limits(cluster, configuration, state, deadline=0.0)
+    assert (found.workloads, found.complete) == (whole[:2], False)
+
+
 def test_the_tables_have_limits_and_prices(drasat, examples):
     done = drasat("quota", "-f", examples / "kueue" / "c-borrowing", "--limits")
     assert done.code == 1
