@@ -284,8 +284,8 @@ _MOST_REPACKED_CLASSES = 60
 # What CP-SAT may spend on a few nodes, in deterministic units of work, and rounds in vain after which it is over.
 _REPACKING_WORK = 0.3
 _REPACKINGS_IN_VAIN = 24
-# Exchanges in vain for each unit of work, and with one unit to place; units squared times dimensions at most for them.
-_EXCHANGES, _MOST_SETTLED = 300_000, 2_000_000
+# Exchanges in vain by work: more where nodes have many units. Units squared times dimensions are no more for them.
+_EXCHANGES, _MOST_SETTLED = 20_000, 2_000_000
 # With more nodes in use a few say little.
 _MOST_NODES = 2000
 # Sizes are counted in such parts of a node.
@@ -366,8 +366,9 @@ class NodeRepacking:
             index: (*node.left, *(node.most.get(one, len(units)) if one in node.needs else 0 for one in limited))
             for index, node in self.nodes.items()
         }
-        paid, vain = next(filter(self.costs.get, self.nodes)), int(work * _EXCHANGES / max(1, len(units)))
+        paid = next(filter(self.costs.get, self.nodes))
         while units and len(units) ** 2 * len(needs[0]) <= _MOST_SETTLED and paid in kinds:
+            vain = int(work * _EXCHANGES * len(units) / len(kinds) ** 2)
             kinds.remove(paid)
             places = settle_units(needs, [room[kind] for kind in kinds], vain, deadline)
             if places is None:
