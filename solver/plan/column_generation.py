@@ -236,6 +236,22 @@ def stage_bounds(
         master.add_row(stage.kept_at(value))
 
 
+def vector_nodes(instance: MasterProblem, pricer: Pricer) -> dict[int, VectorNode] | None:
+    """The node classes that there are, as vectors; None where some class is not one."""
+    found: dict[int, VectorNode] = {}
+    for node in instance.nodes:
+        if node.count:
+            one = pricer.vector(node.index)
+            if one is None:
+                return None
+            found[node.index] = one
+    return found
+
+
+MANY_NODE_CLASSES = 64
+"""With more node classes sizes say little."""
+
+
 # What one more unit may add to a stage, times the stage's scale, is about this.
 _PRECISION = 1 << 26
 # Prices of rows about nodes alone are whole numbers of this part: coefficients there, such as costs, may be large.

@@ -19,7 +19,6 @@ from ..engines.cp_sat import Limits, SolverStatus, run_solver
 from . import column_generation, master_problem
 from .arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, filling_graphs
 from .filling_graph import FillingGraph, VectorNode
-from .first_fit_decreasing import vector_nodes
 from .heuristics import DivingHeuristic, filling_deadline
 from .master import LinearMaster, open_choices, plan_from_columns, solve_restricted_master
 
@@ -166,7 +165,7 @@ class NodeCounts:
             return None
         units = tuple(master_problem.required_units(instance, generator.master.rows))
         graphs = filling_graphs(generator, stage, asked.deadline) if any(units) else None
-        nodes = vector_nodes(instance, generator.pricer)
+        nodes = column_generation.vector_nodes(instance, generator.pricer)
         return None if graphs is None or nodes is None else cls(asked, graphs, nodes, units)
 
     def completed(self) -> ArcFlowResult:

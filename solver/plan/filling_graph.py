@@ -72,6 +72,21 @@ class VectorNode:
         pairs = zip(self.needs[unit], self.left, strict=True)
         return [need / left for need, left in pairs if left]
 
+    def cost_of_all(self, units: Sequence[int], cost: int) -> float:
+        """What nodes cost for all units, by the scarcest dimension; each that it does not take counts as one."""
+        taken = [(number, self.needs[unit]) for unit, number in enumerate(units) if unit in self.needs]
+        totals = [sum(number * needs[d] for number, needs in taken) for d in range(len(self.left))]
+        missing = sum(number for unit, number in enumerate(units) if unit not in self.needs)
+        filled = max((total / left for total, left in zip(totals, self.left, strict=True) if left), default=0.0)
+        return cost * (filled + missing)
+
+
+def same_needs(nodes: Mapping[int, VectorNode]) -> Mapping[int, tuple[int, ...]] | None:
+    """What a unit of each class takes; None where that is not the same on all nodes."""
+    found: dict[int, tuple[int, ...]] = {}
+    is_same = all(found.setdefault(unit, own) == own for node in nodes.values() for unit, own in node.needs.items())
+    return found if is_same and len({len(node.left) for node in nodes.values()}) == 1 else None
+
 
 def volume_bound(nodes: Mapping[int, VectorNode], units: Sequence[int], costs: Mapping[int, int]) -> int:
     """Bound the cost of nodes for so many units by their sizes, in one dimension after the other.

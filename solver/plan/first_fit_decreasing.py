@@ -18,9 +18,9 @@ from random import Random
 from ...encoders.rows import CoefficientError, CpSatRows
 from ...encoders.solver_library import IntArray, np
 from ..engines.cp_sat import Limits, run_solver
-from .column_generation import Pricer, value_step
-from .filling_graph import VectorNode, volume_bound
-from .heuristics import remove_slack
+from .column_generation import MANY_NODE_CLASSES, Pricer, value_step, vector_nodes
+from .filling_graph import VectorNode, same_needs, volume_bound
+from .heuristics import remove_slack, settle_units
 from .master_problem import (
     Column,
     CouplingRow,
@@ -29,26 +29,13 @@ from .master_problem import (
     ObjectiveStage,
     is_past,
     ordered_columns,
+    placed_units,
     required_units,
 )
 
 # Ways times node classes times unit classes that are tried; each is some ten microseconds.
 _MOST_STEPS = 10_000
-MANY_NODE_CLASSES = 64
-"""With more node classes sizes say little."""
 _SIZE_KEYS: tuple[Callable[[Sequence[float]], float], ...] = (sum, max, prod)
-
-
-def vector_nodes(instance: MasterProblem, pricer: Pricer) -> dict[int, VectorNode] | None:
-    """The node classes that there are, as vectors; None where some class is not one."""
-    found: dict[int, VectorNode] = {}
-    for node in instance.nodes:
-        if node.count:
-            one = pricer.vector(node.index)
-            if one is None:
-                return None
-            found[node.index] = one
-    return found
 
 
 def cost_bound(
@@ -81,7 +68,7 @@ def pack_decreasing(
     """
     paid = sorted(
         (index for index in nodes if costs.get(index, 0) > 0),
-        key=lambda index: _cost_of_all(nodes[index], units, costs[index]),
+        key=lambda index: nodes[index].cost_of_all(units, costs[index]),
     )
     mains: Sequence[int | None] = paid or (None,)
     ways = [(key, main, fullest) for main in mains for key in _SIZE_KEYS for fullest in (False, True)]
@@ -99,15 +86,6 @@ def pack_decreasing(
         for (node_class, counts), number in Counter(packing.downsized()).items():
             columns[pricer.filled(node_class, counts)] += number
         yield list(columns.items())
-
-
-def _cost_of_all(node: VectorNode, units: Sequence[int], cost: int) -> float:
-    """What nodes of a class cost for all units, by the scarcest dimension; each that it does not take counts as one."""
-    taken = [(number, node.needs[unit]) for unit, number in enumerate(units) if unit in node.needs]
-    totals = [sum(number * needs[d] for number, needs in taken) for d in range(len(node.left))]
-    missing = sum(number for unit, number in enumerate(units) if unit not in node.needs)
-    filled = max((total / left for total, left in zip(totals, node.left, strict=True) if left), default=0.0)
-    return cost * (filled + missing)
 
 
 def _decreasing(
@@ -215,13 +193,6 @@ class _DecreasingPacking:
 _MOST_SUMS = 1 << 12
 
 
-def same_needs(nodes: Mapping[int, VectorNode]) -> Mapping[int, tuple[int, ...]] | None:
-    """What a unit of each class takes; None where that is not the same on all nodes."""
-    found: dict[int, tuple[int, ...]] = {}
-    is_same = all(found.setdefault(unit, own) == own for node in nodes.values() for unit, own in node.needs.items())
-    return found if is_same and len({len(node.left) for node in nodes.values()}) == 1 else None
-
-
 @dataclass
 class _WholeFillings:
     """Fills one node after the other around the largest unit that is left, at the least price for what is used.
@@ -314,6 +285,8 @@ _MOST_REPACKED_CLASSES = 60
 # What CP-SAT may spend on a few nodes, in deterministic units of work, and rounds in vain after which it is over.
 _REPACKING_WORK = 0.3
 _REPACKINGS_IN_VAIN = 24
+# Exchanges in vain by work: more where nodes have many units. Units squared times dimensions are no more for them.
+_EXCHANGES, _MOST_SETTLED = 20_000, 2_000_000
 # With more nodes in use a few say little.
 _MOST_NODES = 2000
 # Sizes are counted in such parts of a node.
@@ -356,11 +329,14 @@ class NodeRepacking:
     ) -> Iterator[IntegerPlan]:
         """Yield plans that cost ever less, until nothing more is found, or so much work is done.
 
-        ``rounds`` are numbers, each of which stands for choices that are made.
+        ``rounds`` are numbers, each of which stands for choices. Where one class costs, its nodes become fewer.
         """
         columns = remove_slack(self.instance, plan, self.pricer).columns
         packed = [_PackedNode(column.node_class, column.counts) for column, number in columns for _ in range(number)]
         if not _LEAST_REPACKED <= len(packed) <= _MOST_NODES:
+            return
+        if len(list(filter(self.costs.get, self.nodes))) == 1:
+            yield from self._fewer(plan, [node.node_class for node in packed], work, deadline)
             return
         scarce, vain, tried = self._scarce(packed), 0, set[tuple[_PackedNode, ...]]()
         while vain < _REPACKINGS_IN_VAIN and work > 0 and not is_past(deadline):
@@ -378,10 +354,36 @@ class NodeRepacking:
             is_better = self._cost((*others, *found)) < self._cost(packed)
             packed, vain = [*others, *found], 0 if is_better else vain + 1
             if is_better:
-                yield replace(
-                    plan,
-                    columns=ordered_columns(Counter(self.pricer.filled(one.node_class, one.counts) for one in packed)),
-                )
+                yield self._plan(plan, packed)
+
+    def _fewer(self, plan: IntegerPlan, kinds: list[int], work: float, deadline: float | None) -> Iterator[IntegerPlan]:
+        """Yield plans on ever fewer nodes of the class that is paid for, from one on nodes of these classes."""
+        units = [unit for unit, number in enumerate(placed_units(self.instance, plan)) for _ in range(number)]
+        some = {unit for node in self.nodes.values() for unit in (*node.most, *(self.needs.keys() - node.needs.keys()))}
+        # What not all nodes take, or not in any number, is a dimension of its own.
+        limited = sorted(some.intersection(units))
+        needs = [(*self.needs[unit], *(int(unit == one) for one in limited)) for unit in units]
+        room = {
+            index: (*node.left, *(node.most.get(one, len(units)) if one in node.needs else 0 for one in limited))
+            for index, node in self.nodes.items()
+        }
+        paid = next(filter(self.costs.get, self.nodes))
+        while units and len(units) ** 2 * len(needs[0]) <= _MOST_SETTLED and paid in kinds:
+            vain = int(work * _EXCHANGES * len(units) / len(kinds) ** 2)
+            kinds.remove(paid)
+            places = settle_units(needs, [room[kind] for kind in kinds], vain, deadline)
+            if places is None:
+                return
+            counts: dict[int, Counter[int]] = {place: Counter() for place in sorted(set(places))}
+            for unit, place in zip(units, places, strict=True):
+                counts[place][unit] += 1
+            packed = [_PackedNode(kinds[place], tuple(sorted(own.items()))) for place, own in counts.items()]
+            kinds = [node.node_class for node in packed]
+            yield self._plan(plan, packed)
+
+    def _plan(self, plan: IntegerPlan, packed: Iterable[_PackedNode]) -> IntegerPlan:
+        columns = Counter(self.pricer.filled(node.node_class, node.counts) for node in packed)
+        return replace(plan, columns=ordered_columns(columns))
 
     def _cost(self, packed: Iterable[_PackedNode]) -> int:
         return sum(self.costs.get(node.node_class, 0) for node in packed)

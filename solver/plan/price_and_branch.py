@@ -21,8 +21,9 @@ from time import monotonic
 from ..engines.cp_sat import Limits
 from . import column_generation, master, master_problem
 from .arc_flow import OpenStage, filling_graphs, solve_arc_flow
+from .column_generation import MANY_NODE_CLASSES, vector_nodes
 from .enumeration import complete_whole_nodes, prove_by_enumeration
-from .first_fit_decreasing import MANY_NODE_CLASSES, NodeRepacking, cost_bound, pack_decreasing, vector_nodes
+from .first_fit_decreasing import NodeRepacking, cost_bound, pack_decreasing
 from .gang_dive import fill_for_gangs, fill_whole_gangs, improved_by_gangs, rounded_gangs
 from .heuristics import (
     DivingHeuristic,
@@ -156,7 +157,8 @@ class _StageSolver:
         if stage.brief and stage.least:
             self._lighten(stage)
         self._note(stage, known, 0)
-        if is_close(self._plan.value(stage.terms), known, _NEAR_GAP) or self._is_labeled(stage):
+        is_near = is_close(self._plan.value(stage.terms), known, _NEAR_GAP)
+        if is_near or len([*filter(None, stage.terms.nodes.values())]) == 1 or self._is_labeled(stage):
             self._repack(stage, known, _FIRST_REPACKING_WORK)
         if not self._is_close(stage, known):
             self._generate(stage, known)
@@ -292,7 +294,7 @@ class _StageSolver:
                 break
 
     def _repack(self, stage: ObjectiveStage, bound: int | None, work: float) -> None:
-        """Make a plan cheaper by packing a few nodes anew, where nodes are vectors."""
+        """Make a plan cheaper by packing a few nodes anew, or all on one less, where nodes are vectors."""
         if stage.maximise or stage.brief or stage.terms.usage or self._instance.start or self._is_close(stage, bound):
             return
         repacking = NodeRepacking.of(self._instance, self._generator.pricer, stage.terms.nodes)

@@ -215,9 +215,10 @@ def _grid_knapsack(
 
 @dataclass(frozen=True, slots=True)
 class FillingList:
-    """All fillings of a node that takes few units, a row each: places of ``classes``, of which the last one is none.
+    """All fillings of a node that takes few units, a column of ``rows`` each, as sums over rows are far quicker.
 
-    ``copies`` say for each place which unit of its class it is in a row.
+    What is in a column are places of ``classes``, of which the last one is none. ``copies`` say for each place which
+    unit of its class it is in a filling.
     """
 
     rows: IntArray
@@ -227,7 +228,7 @@ class FillingList:
     @property
     def is_long(self) -> bool:
         """Whether pricing takes about as long as labels do."""
-        return len(self.rows) > _LONG_LIST
+        return len(self.rows[0]) > _LONG_LIST
 
     @classmethod
     def of(cls, items: Sequence[GraphItem], left: Sequence[int], lists: int = 1) -> FillingList | None:
@@ -236,53 +237,54 @@ class FillingList:
         none, length, most = len(units), 1, _MOST_LISTED // lists
         if none > _MOST_LISTED_UNITS:
             return None
-        amounts = np.array([needs for _, _, needs in units], dtype=np.int64).reshape(none, len(left))
-        # Rows of one length in the order of their last units, what they leave, and where the rows of each unit end.
-        rows, room = np.full((1, 0), none, dtype=np.int64), np.array([left], dtype=np.int64)
+        amounts = np.array([needs for _, _, needs in units], dtype=np.int64).reshape(none, len(left)).T
+        # Fillings of one size in the order of their last units, what they leave, and where those of each unit end.
+        rows, room = np.full((0, 1), none, dtype=np.int64), np.array([left], dtype=np.int64).T
         ends, listed = [1] * (none + 1), [rows]
-        while len(rows) and none:
-            # Some rows say how many there will be.
-            step = max(1, len(rows) // _SAMPLED)
-            later = np.arange(none) >= np.searchsorted(ends, np.arange(0, len(rows), step), side="right")[:, None]
-            more = int(((room[::step, None] >= amounts).all(axis=2) & later).sum()) * step
+        while rows.shape[1] and none:
+            # Some of them say how many there will be.
+            step = max(1, rows.shape[1] // _SAMPLED)
+            later = np.arange(none) >= np.searchsorted(ends, np.arange(0, rows.shape[1], step), side="right")[:, None]
+            more = int(((room[:, ::step, None] >= amounts[:, None]).all(axis=0) & later).sum()) * step
             if length + more > 2 * most or sum(ends[:-1]) * len(left) > _MOST_LISTED_NUMBERS // lists:
                 return None
             parts, spaces = list[IntArray](), list[IntArray]()
             for place, (_, copy, _) in enumerate(units):
                 # A copy comes directly behind the one before it.
                 first = 0 if copy == 1 else ends[place - 1]
-                fits = first + np.flatnonzero((room[first : ends[place]] >= amounts[place]).all(axis=1))
-                parts.append(np.column_stack((rows[fits], np.full(len(fits), place, dtype=np.int64))))
-                spaces.append(room[fits] - amounts[place])
+                own = amounts[:, place, None]
+                fits = first + np.flatnonzero((room[:, first : ends[place]] >= own).all(axis=0))
+                parts.append(np.vstack((rows[:, fits], np.full(len(fits), place, dtype=np.int64))))
+                spaces.append(room[:, fits] - own)
                 length += len(fits)
                 if length > most:
                     return None
-            ends = [0, *accumulate(map(len, parts))]
-            rows, room = np.concatenate(parts), np.concatenate(spaces)
+            ends = [0, *accumulate(one.shape[1] for one in parts)]
+            rows, room = np.hstack(parts), np.hstack(spaces)
             listed.append(rows)
-        longest = max(1, listed[-1].shape[1])
-        padded = [np.pad(one, ((0, 0), (0, longest - one.shape[1])), constant_values=none) for one in listed]
-        return cls(np.concatenate(padded), tuple(unit for unit, _, _ in units), tuple(copy for _, copy, _ in units))
+        longest = max(1, len(listed[-1]))
+        padded = [np.pad(one, ((0, longest - len(one)), (0, 0)), constant_values=none) for one in listed]
+        return cls(np.hstack(padded), tuple(unit for unit, _, _ in units), tuple(copy for _, copy, _ in units))
 
     def best_paths(self, prices: Sequence[int], limits: Sequence[int]) -> tuple[int, list[Filling]]:
-        """As ``Fillings`` has it, of the best rows."""
-        sums = self._worth(prices, limits)[self.rows].sum(axis=1)
+        """As ``Fillings`` has it, of the best ones."""
+        sums = self._worth(prices, limits)[self.rows].sum(axis=0)
         least = np.partition(sums, -_MOST_ROWS)[-_MOST_ROWS] if len(sums) > _MOST_ROWS else 0
         good = np.flatnonzero(sums >= max(1, least))
         good = good[np.argsort(-sums[good], kind="stable")][:_MOST_ROWS]
-        # The best row of each unit.
-        _, first = np.unique(self.rows[good], return_index=True)
-        best = good[np.unique(first // self.rows.shape[1])].tolist()
-        return int(sums.max()), list(_covering(self._filling(row, prices, limits) for row in best))
+        # The best filling of each unit.
+        _, first = np.unique(self.rows[:, good].T, return_index=True)
+        best = good[np.unique(first // len(self.rows))].tolist()
+        return int(sums.max()), list(_covering(self._filling(one, prices, limits) for one in best))
 
     def paths(self, prices: Sequence[int], limits: Sequence[int], least: int, most: int) -> list[Filling] | None:
         """As ``Fillings`` has it."""
         worth = self._worth(prices, limits)
-        good = np.flatnonzero(worth[self.rows].sum(axis=1) >= least)
-        # A row with units that are worth nothing says no more than the one without them.
+        good = np.flatnonzero(worth[self.rows].sum(axis=0) >= least)
+        # One with units that are worth nothing says no more than the one without them.
         there = np.concatenate((worth[:-1] > 0, [True]))
-        good = good[there[self.rows[good]].all(axis=1)]
-        return None if len(good) > most else [self._filling(row, prices, limits) for row in good.tolist()]
+        good = good[there[self.rows[:, good]].all(axis=0)]
+        return None if len(good) > most else [self._filling(one, prices, limits) for one in good.tolist()]
 
     def _worth(self, prices: Sequence[int], limits: Sequence[int]) -> IntArray:
         pairs = zip(self.classes, self.copies, strict=True)
@@ -290,8 +292,8 @@ class FillingList:
             [*(max(0, prices[one]) if copy <= limits[one] else 0 for one, copy in pairs), 0], dtype=np.int64
         )
 
-    def _filling(self, row: int, prices: Sequence[int], limits: Sequence[int]) -> Filling:
-        units = (self.classes[place] for place in self.rows[row].tolist() if place < len(self.classes))
+    def _filling(self, number: int, prices: Sequence[int], limits: Sequence[int]) -> Filling:
+        units = (self.classes[place] for place in self.rows[:, number].tolist() if place < len(self.classes))
         counts = Counter(one for one in units if prices[one] > 0)
         return tuple(sorted((one, min(number, limits[one])) for one, number in counts.items() if limits[one]))
 

@@ -10,10 +10,10 @@ from support.planning import Scene, fewest_nodes, fits_column, optimum
 from drasat.encoders.solver_library import mathopt
 from drasat.solver.plan import arc_flow, price_and_branch
 from drasat.solver.plan.arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, flow_network, solve_arc_flow
-from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits
+from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, vector_nodes
 from drasat.solver.plan.enumeration import EnumerationProof
 from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph, volume_bound
-from drasat.solver.plan.first_fit_decreasing import pack_decreasing, vector_nodes
+from drasat.solver.plan.first_fit_decreasing import pack_decreasing
 from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.master_problem import (
     Column,

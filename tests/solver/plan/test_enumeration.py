@@ -8,9 +8,9 @@ import pytest
 from support.planning import Scene, fits_column, optimum
 
 from drasat.solver.plan.arc_flow import OpenStage
-from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits
+from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, vector_nodes
 from drasat.solver.plan.enumeration import NodeCounts, complete_whole_nodes
-from drasat.solver.plan.first_fit_decreasing import pack_decreasing, vector_nodes
+from drasat.solver.plan.first_fit_decreasing import pack_decreasing
 from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.master_problem import (
     CouplingRow,

@@ -110,7 +110,7 @@ def test_a_list_has_each_filling_of_some_worth_once(seed):
 )
 def test_a_list_that_would_be_too_long_is_none(monkeypatch, limit, most):
     items = [GraphItem(unit, (3, 4), 2) for unit in range(6)]
-    assert len(FillingList.of(items, (9, 12)).rows) == 1 + 6 + 21 + 50
+    assert len(FillingList.of(items, (9, 12)).rows.T) == 1 + 6 + 21 + 50
     monkeypatch.setattr(f"drasat.solver.plan.pricing.vector_labeling.{limit}", most)
     assert FillingList.of(items, (9, 12)) is None
     assert FillingList.of(items[:2], (5, 5)) is not None
