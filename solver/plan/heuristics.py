@@ -15,7 +15,6 @@ from operator import mul
 from random import Random
 from time import monotonic
 
-from ...encoders.solver_library import IntArray, np
 from ..engines.cp_sat import Limits
 from .column_generation import ColumnGenerator, GenerationLimits, Pricer, Prices, PricingLimits
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
@@ -257,56 +256,6 @@ def _left_units(instance: MasterProblem, columns: Sequence[tuple[Column, int]]) 
     """The units of each class that columns have no room for."""
     there = covered_units(instance, columns)
     return [max(0, requested - number) for requested, number in zip(instance.demands(), there, strict=True)]
-
-
-# For so many exchanges a unit does not come back to a node. What all of a dimension counts; amounts are not larger.
-_LEAST_TABU, _MOST_TABU, _WHOLE, _FORBIDDEN = 6, 10, 1 << 40, 1 << 62
-
-
-def settle_units(
-    needs: Sequence[Sequence[int]], room: Sequence[Sequence[int]], vain: int, deadline: float | None
-) -> list[int] | None:
-    """Find nodes for all units by tabu search (Glover, 1989): they move or change places while nodes have too much.
-
-    Rows are units and nodes, dimensions columns. None where so many exchanges in a row do not come nearer.
-    """
-    number, free = len(needs), np.array(room, dtype=np.int64).reshape(len(room), len(needs[0]))
-    # Behind the units each node has nothing, which changes places with a unit that moves.
-    amounts = np.pad(np.array(needs, dtype=np.int64), ((0, len(free)), (0, 0)))
-    if not len(free) or free.max() > _WHOLE or (amounts.sum(axis=0) > free.sum(axis=0)).any():
-        return None
-    weights = _WHOLE // np.maximum(free.max(axis=0), 1)
-
-    def lacking(left: IntArray) -> IntArray:
-        found: IntArray = np.maximum(-left, 0) @ weights
-        return found
-
-    places, left, sizes = np.arange(-number, len(free)), free.copy(), amounts * weights
-    for unit in np.argsort(-sizes[:number].sum(axis=1), kind="stable").tolist():
-        # Where it lacks least, and among these where others take something else.
-        beside = (free - left) @ (sizes[unit] / _WHOLE * weights)
-        place = int(np.lexsort((beside, lacking(left - amounts[unit])))[0])
-        places[unit], left[place] = place, left[place] - amounts[unit]
-    # What a node lacks once one of its units is replaced by another one.
-    replaced = lacking((left[places] + amounts)[:, None] - amounts)
-    tabu, random, step, last, best = np.zeros((len(places), len(free)), int), Random(number), 0, 0, _FORBIDDEN
-    while (total := int((lacks := lacking(left)).sum())) and step - last <= vain and not is_past(deadline):
-        step, own = step + 1, lacks[places]
-        if total < best:
-            best, last = total, step
-        bad = np.flatnonzero(own[:number])
-        losses = replaced[bad] + replaced[:, bad].T - own[bad, None] - own
-        is_tabu = (tabu[bad][:, places] > step) | (tabu[:, places[bad]] > step).T
-        losses[is_tabu & (losses >= best - total) | (places[bad, None] == places)] = _FORBIDDEN
-        row, other = divmod(int(losses.argmin()), len(places))
-        unit, ends = int(bad[row]), places[[bad[row], other]]
-        left[ends] += np.outer((1, -1), amounts[unit] - amounts[other])
-        for one, before, after in ((unit, *ends), (other, *ends[::-1])):
-            if one < number:
-                places[one], tabu[one, before] = after, step + random.randint(_LEAST_TABU, _MOST_TABU)
-        changed = np.flatnonzero((places == ends[0]) | (places == ends[1]))
-        replaced[changed] = lacking((left[places[changed]] + amounts[changed])[:, None] - amounts)
-    return None if total else places[:number].tolist()
 
 
 def remove_slack(instance: MasterProblem, plan: IntegerPlan, pricer: Pricer) -> IntegerPlan:

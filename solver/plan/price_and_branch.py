@@ -23,7 +23,7 @@ from . import column_generation, master, master_problem
 from .arc_flow import OpenStage, filling_graphs, solve_arc_flow
 from .column_generation import MANY_NODE_CLASSES, vector_nodes
 from .enumeration import complete_whole_nodes, prove_by_enumeration
-from .first_fit_decreasing import NodeRepacking, cost_bound, pack_decreasing
+from .first_fit_decreasing import cost_bound, pack_decreasing
 from .gang_dive import fill_for_gangs, fill_whole_gangs, improved_by_gangs, rounded_gangs
 from .heuristics import (
     DivingHeuristic,
@@ -173,8 +173,7 @@ class _StageSolver:
             columns[pricer.lightened(column)] += number
         for columns_at_hand in (before.columns, master_problem.ordered_columns(columns)):
             plan = replace(before, columns=columns_at_hand)
-            if plan.is_feasible(self._instance, self.master.rows):
-                self._keep_better(stage, plan)
+            self._keep_better(stage, plan)
         for column, _ in self._plan.columns:
             self.master.add(column)
 
@@ -277,12 +276,10 @@ class _StageSolver:
             if self._plan.columns:
                 plan = replace(self._plan, columns=master_problem.ordered_columns(dict(columns)))
             else:
-                stages = [*(reached for reached, _ in self._reached), stage]
-                plan = plan_from_columns(instance, stages, columns)
+                plan = plan_from_columns(instance, [*(one for one, _ in self._reached), stage], columns)
             for column, _ in columns:
                 self.master.add(column)
-            if plan.is_feasible(instance, self.master.rows):
-                self._keep_better(stage, plan)
+            self._keep_better(stage, plan)
             if self._is_close(stage, bound) or master_problem.is_past(ends):
                 break
 
@@ -297,10 +294,11 @@ class _StageSolver:
         """Make a plan cheaper by packing a few nodes anew, or all on one less, where nodes are vectors."""
         if stage.maximise or stage.brief or stage.terms.usage or self._instance.start or self._is_close(stage, bound):
             return
+        from .node_repacking import NodeRepacking  # few plans buy
+
         repacking = NodeRepacking.of(self._instance, self._generator.pricer, stage.terms.nodes)
         for plan in repacking.plans(self._plan, self._repackings, work, self._limits.deadline) if repacking else ():
-            if plan.is_feasible(self._instance, self.master.rows):
-                self._keep_better(stage, plan)
+            self._keep_better(stage, plan)
             self._note(stage, bound, 0)
             if self._is_close(stage, bound):
                 break
@@ -344,8 +342,7 @@ class _StageSolver:
         """Keep what these columns allow, if it is better."""
         stages = [*(reached for reached, _ in self._reached), stage]
         plan = plan_from_columns(self._instance, stages, columns, wished)
-        if plan.is_feasible(self._instance, self.master.rows):
-            self._keep_better(stage, plan)
+        self._keep_better(stage, plan)
 
     def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
         # A part of a stage's gap is for the columns. The best of few node classes is soon known, and spares first fit.
@@ -359,7 +356,8 @@ class _StageSolver:
         self._choose(stage, master.open_choices(self._instance, columns), work)
 
     def _keep_better(self, stage: ObjectiveStage, plan: IntegerPlan | None) -> None:
-        settled = self._settled(plan) if plan else None
+        is_right = plan is not None and plan.is_feasible(self._instance, self.master.rows)
+        settled = self._settled(plan) if plan and is_right else None
         if settled and stage.gain(settled, self._plan) > 0:
             self._plan = settled
             for column, _ in settled.columns:
@@ -422,8 +420,7 @@ class _StageSolver:
         solver, deadline, gap = self._whole_gangs, self._limits.deadline, stage.gap(self._limits.gap)
         stages = [*(reached for reached, _ in self._reached), stage]
         start = solver.filled(stages, relaxation, self._kept_gangs(stage), filling_deadline(deadline))
-        if start.is_feasible(self._instance, self.master.rows):
-            self._keep_better(stage, start)
+        self._keep_better(stage, start)
         best = self._plan
         solver.add_prices(self._generator.stage_pricing(stage, relaxation.duals).prices.units, deadline)
         for _ in range(_WISHES):

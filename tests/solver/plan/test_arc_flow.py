@@ -8,7 +8,7 @@ import pytest
 from support.planning import Scene, fewest_nodes, fits_column, optimum
 
 from drasat.encoders.solver_library import mathopt
-from drasat.solver.plan import arc_flow, price_and_branch
+from drasat.solver.plan import arc_flow, node_repacking, price_and_branch
 from drasat.solver.plan.arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, flow_network, solve_arc_flow
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, vector_nodes
 from drasat.solver.plan.enumeration import EnumerationProof
@@ -137,7 +137,7 @@ def test_a_plan_of_arc_flow_that_breaks_a_rule_proves_nothing(monkeypatch):
     monkeypatch.setattr(price_and_branch, "_FEW_COLUMNS", 0)
     monkeypatch.setattr(price_and_branch.DivingHeuristic, "run", lambda *_: iter(()))
     monkeypatch.setattr(price_and_branch.LargeNeighbourhoodSearch, "plans", lambda *_: iter(()))
-    monkeypatch.setattr(price_and_branch.NodeRepacking, "of", lambda *_: None)
+    monkeypatch.setattr(node_repacking.NodeRepacking, "of", lambda *_: None)
     monkeypatch.setattr(price_and_branch, "pack_decreasing", lambda *_: iter(()))
     monkeypatch.setattr(price_and_branch, "prove_by_enumeration", lambda *given: EnumerationProof(given[3], False))
     is_worse = set()

@@ -1,26 +1,21 @@
-"""Packing by size keeps to what a node takes of one kind of unit, and nodes that are repacked to all that they take."""
+"""Packing by size keeps to what a node takes of one kind of unit."""
 
 from collections import Counter
 from functools import partial
-from itertools import count
-from operator import le
-from random import Random
 from time import monotonic
 from types import SimpleNamespace
 
 import pytest
+from support.vector_packing import random_packing, vector_pricer
 
-from drasat.solver.plan import first_fit_decreasing
 from drasat.solver.plan.filling_graph import VectorNode
-from drasat.solver.plan.first_fit_decreasing import NodeRepacking, pack_decreasing
-from drasat.solver.plan.heuristics import settle_units
+from drasat.solver.plan.first_fit_decreasing import pack_decreasing
 from drasat.solver.plan.master_problem import (
     Column,
     IntegerPlan,
     MasterNodeClass,
     MasterProblem,
     MasterUnitClass,
-    Terms,
     ordered_columns,
 )
 
@@ -45,34 +40,6 @@ def test_after_the_deadline_nothing_more_is_packed():
     late = list(packed(monotonic() - 1))
     assert late == [[]] * len(late)
     assert late
-
-
-def vector_pricer(nodes):
-    return SimpleNamespace(filled=Column, vector=nodes.get)
-
-
-def random_packing(seed):
-    """A problem whose nodes are vectors at prices, its pricer, and a plan that gives each unit a node of its own."""
-    rng = Random(seed)
-    dimensions, kinds, classes = rng.choice((1, 2)), rng.randint(1, 3), rng.randint(2, 5)
-    left = [tuple(rng.randint(8, 14) for _ in range(dimensions)) for _ in range(kinds)]
-    needs = {unit: tuple(rng.randint(1, 8) for _ in range(dimensions)) for unit in range(classes)}
-    demands = [rng.randint(1, 3) for _ in range(classes)]
-    takes = [
-        {unit for unit, own in needs.items() if not index or (rng.random() < 0.7 and all(map(le, own, left[index])))}
-        for index in range(kinds)
-    ]
-    most = [{unit: rng.randint(1, 2) for unit in needs if rng.random() < 0.3} for _ in range(kinds)]
-    nodes = {i: VectorNode(left[i], {unit: needs[unit] for unit in sorted(takes[i])}, most[i]) for i in range(kinds)}
-    counts = [sum(demands), *(rng.randint(1, 4) for _ in range(kinds - 1))]
-    instance = MasterProblem(
-        tuple(MasterUnitClass(unit, number) for unit, number in enumerate(demands)),
-        tuple(MasterNodeClass(index, number) for index, number in enumerate(counts)),
-    )
-    columns = {Column(0, ((unit, 1),)): number for unit, number in enumerate(demands)}
-    plan = IntegerPlan(ordered_columns(columns), tuple(demands), ())
-    costs = {index: rng.randint(1, 9) for index in range(kinds)}
-    return instance, nodes, costs, plan
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -111,113 +78,3 @@ def test_whole_fillings_heed_the_dimensions_that_are_not_scarce(other, nodes_use
     nodes = {0: VectorNode((10, 4), {0: (5, other * 3), 1: (3, 0), 2: (2, other * 3)}, {})}
     columns = next(pack_decreasing(instance, vector_pricer(nodes), nodes, instance.demands(), {0: 1}))
     assert sum(number for _, number in columns) == nodes_used
-
-
-@pytest.mark.parametrize("others_cost", [True, False])
-@pytest.mark.parametrize("seed", range(40))
-def test_repacked_plans_place_the_same_units_and_cost_ever_less(seed, others_cost):
-    """Where one class alone costs something, all units are packed on one node less."""
-    instance, nodes, costs, plan = random_packing(seed)
-    costs = costs if others_cost else {index: cost if not index else 0 for index, cost in costs.items()}
-    repacking = NodeRepacking.of(instance, vector_pricer(nodes), costs)
-    terms = Terms(nodes=costs)
-    before = plan.value(terms)
-    for better in repacking.plans(plan, count(1), 2.0, None):
-        assert better.units == plan.units
-        assert better.is_feasible(instance, ())
-        assert better.value(terms) < before
-        before = better.value(terms)
-        for column, _ in better.columns:
-            node = nodes[column.node_class]
-            assert all(unit in node.needs and number <= node.most.get(unit, number) for unit, number in column.counts)
-            used = [sum(node.needs[u][d] * number for u, number in column.counts) for d in range(len(node.left))]
-            assert all(map(le, used, node.left))
-
-
-def random_vectors(nodes, dimensions, rng):
-    """Four units for each of some nodes, which leave at most a tenth of it in any dimension."""
-    for _ in range(nodes):
-        cuts = [sorted(rng.randint(10, 90) for _ in range(3)) for _ in range(dimensions)]
-        edges = [(0, *own, 100 - rng.randint(0, 10)) for own in cuts]
-        yield from (tuple(max(1, own[n + 1] - own[n]) for own in edges) for n in range(4))
-
-
-def most_taken(needs, places):
-    """The most that any of the nodes has of a dimension, as units are placed."""
-    totals = Counter()
-    for own, place in zip(needs, places, strict=True):
-        totals.update({(place, dimension): need for dimension, need in enumerate(own)})
-    return max(totals.values())
-
-
-@pytest.mark.parametrize("dimensions", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(5))
-def test_units_that_fill_nodes_but_for_a_tenth_are_placed_where_decreasing_sizes_need_more_nodes(seed, dimensions):
-    needs = list(random_vectors(8, dimensions, Random(seed)))
-    instance = MasterProblem(tuple(MasterUnitClass(unit, 1) for unit in range(32)), (MasterNodeClass(0, 32),))
-    node = VectorNode((102,) * dimensions, dict(enumerate(needs)), {})
-    pricer = vector_pricer({0: node})
-    packed = list(pack_decreasing(instance, pricer, {0: node}, instance.demands(), {0: 1}))
-    fewest = min(packed, key=len)
-    plan = IntegerPlan(ordered_columns(dict(fewest)), instance.demands(), ())
-    plans = [plan, *NodeRepacking.of(instance, pricer, {0: 1}).plans(plan, count(1), 1.0, None)]
-    assert sum(number for _, number in plans[-1].columns) <= 8
-    assert dimensions < 3 or len(plans) > 1
-    for better in plans:
-        assert better.is_feasible(instance, ())
-        assert all(node.holds(dict(column.counts)) for column, _ in better.columns)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_settled_units_keep_to_the_room_of_every_node_and_what_does_not_fit_is_not_settled(seed):
-    rng = Random(seed)
-    dimensions = rng.randint(1, 3)
-    needs = list(random_vectors(3, dimensions, rng))
-    room = [tuple(rng.randint(80, 120) for _ in range(dimensions)) for _ in range(rng.randint(2, 4))]
-    places = settle_units(needs, room, 200, None)
-    assert places == settle_units(needs, room, 200, None)
-    if places is None:
-        assert settle_units(needs, [(100,) * dimensions] * 3, 2000, None) is not None
-    else:
-        for place, own in enumerate(room):
-            there = [need for need, at in zip(needs, places, strict=True) if at == place]
-            assert all(sum(amounts) <= most for amounts, most in zip(zip(*there, strict=True), own, strict=False))
-    assert settle_units([*needs, (1000,) * dimensions], room, 200, None) is None
-    assert settle_units(needs, [], 200, None) is None
-
-
-@pytest.mark.parametrize("costs", [{0: 7}, {0: 7, 1: 8}])
-def test_what_is_left_over_comes_together_until_a_node_is_empty(costs):
-    """Four nodes are full of 5, 5 or 4, 4 of ten; the 4s fit three nodes only if the rest is brought together."""
-    units = (MasterUnitClass(0, 3), MasterUnitClass(1, 3))
-    instance = MasterProblem(units, tuple(MasterNodeClass(index, 9) for index in costs))
-    nodes = {index: VectorNode((9,), {0: (5,), 1: (4,)}, {}) for index in costs}
-    columns = {Column(0, ((0, 1),)): 3, Column(0, ((1, 2),)): 1, Column(0, ((1, 1),)): 1}
-    plan = IntegerPlan(ordered_columns(columns), (3, 3), ())
-    repacking = NodeRepacking.of(instance, vector_pricer(nodes), costs)
-    *_, last = repacking.plans(plan, count(1), 2.0, None)
-    assert last.columns == ((Column(0, ((0, 1), (1, 1))), 3),)
-
-
-def test_the_same_nodes_are_packed_anew_once(monkeypatch):
-    """Three full nodes are all that there are to choose from."""
-    asked = []
-    solve = first_fit_decreasing.run_solver
-
-    def counted(*arguments):
-        asked.append(arguments)
-        return solve(*arguments)
-
-    monkeypatch.setattr(first_fit_decreasing, "run_solver", counted)
-    instance = MasterProblem((MasterUnitClass(0, 3),), (MasterNodeClass(0, 9), MasterNodeClass(1, 9)))
-    nodes = {index: VectorNode((9,), {0: (5,)}, {}) for index in range(2)}
-    plan = IntegerPlan(((Column(0, ((0, 1),)), 3),), (3,), ())
-    repacking = NodeRepacking.of(instance, vector_pricer(nodes), {0: 7, 1: 8})
-    assert not list(repacking.plans(plan, count(1), 2.0, None))
-    assert len(asked) == 1
-
-
-def test_units_that_take_something_else_on_other_nodes_are_not_repacked():
-    instance = MasterProblem((MasterUnitClass(0, 3),), (MasterNodeClass(0, 9), MasterNodeClass(1, 9)))
-    nodes = {0: VectorNode((9,), {0: (5,)}, {}), 1: VectorNode((9,), {0: (4,)}, {})}
-    assert NodeRepacking.of(instance, vector_pricer(nodes), {0: 7, 1: 7}) is None
