@@ -41,6 +41,7 @@ from drasat.solver.allocate.load import load as load_cluster
 from drasat.solver.capacity.capacity import capacity
 from drasat.solver.explain.explain import explain
 from drasat.solver.plan.lifted import MoveOptions
+from drasat.solver.plan.master_problem import IntegerPlan
 from drasat.solver.plan.moves import plan_with_moves
 from drasat.solver.plan.plan import plan
 
@@ -300,6 +301,9 @@ def test_a_plan_does_not_say_that_nodes_are_free_where_pods_stay(monkeypatch):
     """The search found no place for pods that stay, and counted no node: nothing is less, so it was called proven."""
     scene = Leaving.of_scene(random_scene(1))
     FAULTS["values are off by one"](monkeypatch)
+    # The search leaves out plans that break a row of the master problem, and the verifier does not rely on it.
+    scene.asked(None, None)
+    monkeypatch.setattr(IntegerPlan, "is_feasible", lambda *_: True)
     with pytest.raises(VerificationError, match="fewest-nodes is said to be 0, and is 1"):
         scene.asked(None, None)
 
