@@ -61,11 +61,13 @@ def joint_prices(
 
     try:
         first = planned(problem)
+        if first.unread:
+            return found
         before = _admitted(first)
         waiting = len(first.quota.workloads) - len(before) if first.quota is not None else 0
         found = JointPriceReport(len(before), waiting, (), proven=first.outcome == OPTIMAL, complete=False)
         for raised in _raised_amounts(problem, first):
-            if first.unread or (deadline is not None and time.monotonic() >= deadline):
+            if deadline is not None and time.monotonic() >= deadline:
                 return found
             step = _step(problem, raised.pair[1])
             changed = planned(_with_more(problem, raised, step))
@@ -74,7 +76,7 @@ def joint_prices(
             if len(after) > len(before):
                 price = _price(problem.nodes[raised.place], raised, step, before, after)
                 found = msgspec.structs.replace(found, prices=(*found.prices, price))
-        return msgspec.structs.replace(found, complete=not first.unread)
+        return msgspec.structs.replace(found, complete=True)
     except (KeyboardInterrupt, SearchInterrupted):
         raise PricesInterruptedError(found) from None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
-from functools import partial
 
 from ...models.cluster.cluster import Cluster
 from ...models.results.common import ProofKind, Reason
@@ -41,8 +40,8 @@ def place_admitted(
     cluster, problem = given_admissions(cluster, state, phase, held)
     held = held - phase.evicted
     try:
-        ask = partial(plan, cluster, quota=problem, gap=0.0, time_limit=time_limit, seed=seed, may_be_unread=True)
-        return _placement_of(ask(), held)
+        found = plan(cluster, quota=problem, gap=0.0, time_limit=time_limit, seed=seed, may_be_unread=True)
+        return _placement_of(found, held)
     except SearchInterrupted as stopped:
         raise PlacementInterruptedError(_placement_of(stopped.answer, held)) from None
 

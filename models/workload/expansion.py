@@ -63,10 +63,10 @@ class QueuedUnit:
 class OwnAllocations(Sequence[tuple[ClaimRef, AllocationResult]]):
     """What the claims of a unit get, none of which has an allocation; they are made when they are looked at."""
 
-    __slots__ = ("_planned", "results")
+    __slots__ = ("planned", "results")
 
     def __init__(self, planned: QueuedUnit, results: tuple[AllocationResult, ...]) -> None:
-        self._planned, self.results = planned, results
+        self.planned, self.results = planned, results
 
     def __len__(self) -> int:
         return len(self.results)
@@ -81,7 +81,7 @@ class OwnAllocations(Sequence[tuple[ClaimRef, AllocationResult]]):
         return isinstance(other, tuple | OwnAllocations) and tuple(self) == tuple(other)
 
     def __iter__(self) -> Iterator[tuple[ClaimRef, AllocationResult]]:
-        return zip(self._planned.unit.requested_claims, self.results, strict=False)
+        return zip(self.planned.unit.requested_claims, self.results, strict=False)
 
 
 def allocation_results(made: Allocations) -> Iterable[AllocationResult]:

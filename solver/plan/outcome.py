@@ -380,13 +380,14 @@ def placed_outcomes(
     assigned: PlacementByUnit,
     order: Iterable[int],
     told: Mapping[int, PlannedUnitOutcome] = MappingProxyType({}),
+    first: int = 1,
 ) -> dict[int, PlannedUnitOutcome]:
-    """The units with nodes, by their places in a queue of what is admitted, in the order of the plan.
+    """The units with nodes, by their places in a queue of what is admitted, in the order of the plan from a number on.
 
     What was ``told`` of them before counts as long as it is so.
     """
     found: dict[int, PlannedUnitOutcome] = {}
-    for number, place in enumerate(order, 1):
+    for number, place in enumerate(order, first):
         (node, made), one = assigned[place], told.get(place)
         if one is None or one.allocations is not made or one.order != number or one.node != node.metadata.name:
             one = PlannedUnitOutcome(queue[place], node.metadata.name, (), made, number)

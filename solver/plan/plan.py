@@ -248,13 +248,10 @@ class _Planning:
 
     def _tell(self, placed: PlacementByUnit) -> None:
         """Let the verifier begin with units while others are placed."""
-        told = [
-            PlannedUnitOutcome(self.request.queue[place], node.metadata.name, (), made, number)
-            for number, (place, (node, made)) in enumerate(placed.items(), len(self._told_units) + 1)
-        ]
-        self._told_units.update(zip(placed, told, strict=True))
+        told = placed_outcomes(self.request.queue, placed, placed, first=len(self._told_units) + 1)
+        self._told_units.update(told)
         if self.verifier:
-            self.verifier.place(told, self.time.verification_ends())
+            self.verifier.place(tuple(told.values()), self.time.verification_ends())
 
     @gc_paused()
     def answer(

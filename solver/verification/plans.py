@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, is_
 from time import monotonic
 from types import MappingProxyType
 
@@ -300,8 +300,8 @@ class Queue:
         self.admissions = admissions
         sets = sets if self.quota is None else self.quota.sets
         self._requested, self._cluster = _RequestedUnits(sets), cluster
-        # The latest sets that were compared, and how many claims their units have if these are equal.
-        self._latest: tuple[UnitSet | None, UnitSet | None, int | None] = None, None, None
+        # The latest sets that were compared, what makes units of them, and how many claims these have if all is equal.
+        self._latest: tuple[UnitSet | None, UnitSet | None, UnitExpander | None, int | None] = None, None, None, None
         self._expander = UnitExpander(cluster, gates)
         self.known: list[tuple[PlacedUnit, UnitSet]] = []
 
@@ -346,16 +346,16 @@ class Queue:
         Units of a set are all made in one way, which is not that of the solver.
         """
         unmade = unmade_unit(unit) if self.quota is None else None
-        if unmade is None or not isinstance(unit.allocations, OwnAllocations):
+        if unmade is None or not isinstance(unit.allocations, OwnAllocations) or unit.allocations.planned is not unmade:
             return False
-        planned, number = unmade.unit_set, unmade.number
-        if self._latest[0] is not planned or self._latest[1] is not requested:
-            shape, is_about = requested.shape, unmade.expander and unmade.expander.is_about(self._cluster)
+        planned, number, expander = unmade.unit_set, unmade.number, unmade.expander
+        if not all(map(is_, self._latest, (planned, requested, expander))):
+            shape, is_about = requested.shape, expander is not None and expander.is_about(self._cluster)
             are_open = all(one.key is None and not one.problem for one in shape.claims)
             is_same = is_about and _naming(planned) == _naming(requested) and planned.kind == requested.kind
             is_same = is_same and planned.pod == requested.pod and planned.claim == requested.claim
-            self._latest = planned, requested, len(shape.claims) if is_same and are_open else None
-        return number == unit.replica and len(unit.allocations) == self._latest[2]
+            self._latest = planned, requested, expander, len(shape.claims) if is_same and are_open else None
+        return number == unit.replica and len(unit.allocations) == self._latest[3]
 
     def _single(self, units: Sequence[PlacedUnit]) -> Iterator[PlacedUnit]:
         """The units that are to be compared one by one: all but those of runs that the queue has as they are."""

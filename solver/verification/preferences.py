@@ -111,30 +111,33 @@ class _Count:
         labels = node.metadata.labels or {}
         return all(one.topology_key in labels for one in _soft(pod)) and admits(pod, node, constraint)
 
-    def _identity(self, pod: Pod, constraint: TopologySpreadConstraint) -> tuple[object, ...]:
-        """Equal for constraints that count the same pods on the same nodes; from the fifth on it is about nodes."""
-        labels, spec = pod.metadata.labels or {}, pod.spec
-        tests: list[tuple[str, str, tuple[str, ...]]] = []
-        tests += [(key, "In", (value,)) for key, value, _ in more_labels(labels, constraint.match_label_keys, ())]
-        selector = constraint.label_selector
-        tests += [(one.key, one.operator, one.values) for one in (selector.requirements if selector else ())]
+    def _node_choice(self, pod: Pod, constraint: TopologySpreadConstraint) -> tuple[object, ...]:
+        """Equal for constraints that count the same nodes in the same domains."""
+        spec = pod.spec
         required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
         selected = sorted((spec.node_selector or {}).items()), required
         return (
-            key_of(pod.metadata)[0],
             constraint.topology_key,
-            constraint.max_skew,
-            None if selector is None else frozenset(tests),
             frozenset(one.topology_key for one in _soft(pod)),
             repr(selected) if constraint.node_affinity_policy != "Ignore" else "",
             repr(spec.tolerations or ()) if constraint.node_taints_policy == "Honor" else "any",
         )
 
+    def _identity(self, pod: Pod, constraint: TopologySpreadConstraint) -> object:
+        """Equal for constraints that count the same pods on the same nodes."""
+        labels = pod.metadata.labels or {}
+        tests: list[tuple[str, str, tuple[str, ...]]] = []
+        tests += [(key, "In", (value,)) for key, value, _ in more_labels(labels, constraint.match_label_keys, ())]
+        selector = constraint.label_selector
+        tests += [(one.key, one.operator, one.values) for one in (selector.requirements if selector else ())]
+        told = None if selector is None else frozenset(tests)
+        return key_of(pod.metadata)[0], constraint.max_skew, told, self._node_choice(pod, constraint)
+
     def _too_many(self, pod: Pod, constraint: TopologySpreadConstraint) -> int:
         namespace, key = key_of(pod.metadata)[0], constraint.topology_key
         more = more_labels(pod.metadata.labels or {}, constraint.match_label_keys, ())
         test = selector_test(constraint.label_selector, more)
-        which = key, self._identity(pod, constraint)[4:]
+        which = self._node_choice(pod, constraint)
         domains = self._domains[which] = self._domains.get(which) or {
             name: (node.metadata.labels or {})[key]
             for name, node in self.cluster.nodes.items()

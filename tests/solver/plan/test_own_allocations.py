@@ -177,7 +177,15 @@ def test_units_that_another_cluster_makes_are_compared_one_by_one():
     # There the template of the same name asks for two devices.
     changed = cluster(*nodes("n1", devices=40), web(30), web(3, "other", "t2"), template("t", of(2)), template("t2"))
     expander = expand_units(changed, read_queue(changed, gates=ALL), ALL).maker
-    scene.units[0] = scene.unmade(scene.units[0], expander=expander)
+    place = next(place for place, one in enumerate(scene.units) if one.replica == 3)
+    scene.units[place] = scene.unmade(scene.units[place], expander=expander)
+    assert "PLAN-CLAIM" in scene.rules()
+
+
+def test_allocations_of_another_unit_are_found_though_nobody_made_it():
+    scene = Scene()
+    first, second = scene.units[:2]
+    scene.units[0] = structs.replace(first, allocations=OwnAllocations(second.queued, first.allocations.results))
     assert "PLAN-CLAIM" in scene.rules()
 
 

@@ -208,6 +208,16 @@ def test_nodes_have_room_for_the_units_of_all_parts(monkeypatch):
     assert plan.rules() == ["PLAN-ROOM"]
 
 
+def test_time_may_be_over_before_the_plan_is_whole(verifier):
+    plan, process = verifier
+    process.place(plan.units[:1], None)
+    process.place(plan.units[1:2], 0.0)
+    sleep(0.5)
+    with pytest.raises(VerificationTimeoutError) as late:
+        plan.violations(begun=sent(plan, process))
+    assert late.value.verified == 1
+
+
 def test_units_of_earlier_parts_count_where_time_is_over(verifier):
     """SCHED-7."""
     plan, process = verifier
