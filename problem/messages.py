@@ -157,10 +157,10 @@ def check_deadline(deadline: float | None) -> None:
         raise DeadlineExceededError("filter operation aborted: the time limit passed")
 
 
-def until(items: Iterable[T], deadline: float | None) -> Iterator[T]:
-    """Yield the items; look at the deadline before every few of them. Raises ``DeadlineExceededError``."""
+def until(items: Iterable[T], deadline: float | None, every: int = _ITEMS_BETWEEN_LOOKS) -> Iterator[T]:
+    """Yield the items; look at the deadline before ``every`` so many of them. Raises ``DeadlineExceededError``."""
     for number, one in enumerate(items):
-        if number % _ITEMS_BETWEEN_LOOKS == 0:
+        if number % every == 0:
             check_deadline(deadline)
         yield one
 

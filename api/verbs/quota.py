@@ -128,7 +128,8 @@ def quota(
     from ..integrations.kueue.cycles import CycleRecord, KueueState
     from ..integrations.kueue.quota_document import quota_document, workload_manifests
 
-    deadline = None if time_limit is None else time.monotonic() + time_limit
+    began = time.monotonic()
+    deadline = None if time_limit is None else began + time_limit
     if cycles is not None and cycles < 1:
         raise ValueError(f"cycles must be at least 1, not {cycles}")
     if refused := start_errors(cluster):
@@ -142,7 +143,9 @@ def quota(
     with gc_paused():
         state = KueueState(cluster, configuration, deadline=deadline)
         held = {key for key, one in state.workloads.items() if one.reserved}
-        phase = state.run(cycles, deadline=deadline, on_cycle=report)
+        # What follows the cycles takes about as long as to read and count workloads, though there is no time to plan.
+        read = time.monotonic() - began if placement else 0.0
+        phase = state.run(cycles, deadline=None if deadline is None else deadline - read, on_cycle=report)
         document, interrupted = quota_document(state, phase), phase.interrupted
     if placement and not interrupted and any(cluster.nodes) and any(one.reserved for one in state.workloads.values()):
         from ..integrations.kueue.placement import PlacementInterruptedError, place_admitted

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
+from time import monotonic
 
 from ...models.cluster.cluster import Cluster
 from ...models.results.common import ProofKind, Reason
@@ -37,10 +38,12 @@ def place_admitted(
     Pods of workloads that were evicted are gone, and their devices are free. Pods that wait and need no quota are
     planned as well. Raises ``PlacementInterruptedError`` for a KeyboardInterrupt.
     """
+    deadline = None if time_limit is None else monotonic() + time_limit
     cluster, problem = given_admissions(cluster, state, phase, held)
     held = held - phase.evicted
+    left = None if deadline is None else max(0.0, deadline - monotonic())
     try:
-        found = plan(cluster, quota=problem, gap=0.0, time_limit=time_limit, seed=seed, may_be_unread=True)
+        found = plan(cluster, quota=problem, gap=0.0, time_limit=left, seed=seed, may_be_unread=True)
         return _placement_of(found, held)
     except SearchInterrupted as stopped:
         raise PlacementInterruptedError(_placement_of(stopped.answer, held)) from None

@@ -110,6 +110,8 @@ class QuotaTrials:
         key = frozenset(raises.items())
         found = self._known.get(key)
         if found is None:
+            if _is_past(self.deadline):
+                raise TrialTimeOverError
             if self._begun is None:
                 self._begun = self._quiet_cycles()
             begun, cycles = self._begun
@@ -135,8 +137,6 @@ class QuotaTrials:
         return state, cycles
 
     def _run(self, state: KueueState, cycles: int | None) -> None:
-        if _is_past(self.deadline):
-            raise TrialTimeOverError
         if state.run(cycles, deadline=self.deadline, with_quota=False).interrupted:
             raise KeyboardInterrupt
         if _is_past(self.deadline):

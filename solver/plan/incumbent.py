@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from time import monotonic
 
 from ...models.kubernetes.core import Node
 from ...models.workload.expansion import QueuedUnit, unit_runs
@@ -359,14 +360,14 @@ def settled_plan(
     What has no place in any order is left out; where running pods may go, they all stay then, and first fit places what
     it can beside them. Bounds of stages behind the first that is worse are about plans that are not, and do not hold.
     """
-    kept = keep_pod_rules(request, assignment)
+    kept = keep_pod_rules(request, assignment, limits.deadline)
     if kept.assigned.keys() == assignment.assigned.keys():
         return solution, kept
     start = instance.unmoved
     if request.moves and start is not None:
         solution = replace(solution, plan=start)
         before = assign_plan(request, instance, solution)
-        kept = filled_beside(request, keep_pod_rules(request, before), limits)
+        kept = filled_beside(request, keep_pod_rules(request, before, limits.deadline), limits)
         more, fewer = kept.assigned.keys() - before.assigned.keys(), before.assigned.keys() - kept.assigned.keys()
         counted = list(values_with_more(request, instance, start, more, fewer))
     else:
@@ -404,8 +405,11 @@ def values_with_more(
         yield value
 
 
-def keep_pod_rules(request: PlanRequest, assignment: PlanAssignment) -> PlanAssignment:
-    """The assignment in an order in which each unit passes, without those that have no place in it, and their gangs."""
+def keep_pod_rules(request: PlanRequest, assignment: PlanAssignment, deadline: float | None = None) -> PlanAssignment:
+    """The assignment in an order in which each unit passes, without those that have no place in it, and their gangs.
+
+    None is sought after the ``deadline``, a reading of ``time.monotonic``; each attempt has half of the time left.
+    """
     queue = request.queue
     if not has_pod_rules(one for one, _ in unit_runs(queue)):
         return assignment
@@ -423,12 +427,15 @@ def keep_pod_rules(request: PlanRequest, assignment: PlanAssignment) -> PlanAssi
             for place in assignment.order
             if place in assigned and place not in staying
         ]
-        order, refused = valid_order(ledger, moving)
+        ends = None if deadline is None else (monotonic() + deadline) / 2
+        order, refused = valid_order(ledger, moving, ends)
         order = [*(place for place in assignment.order if place in staying), *order]
-        if not refused:
-            break
-        for place in _torn_with(request, assigned, refused):
+        torn = _torn_with(request, assigned, refused) if refused else set()
+        for place in torn:
             assigned.pop(place, None)
+        # The order is one of those that are left unless some of them go as well.
+        if len(torn) <= len(refused):
+            break
     if tuple(order) == assignment.order:
         return assignment
     there = {

@@ -235,7 +235,9 @@ class _Planning:
         """Give columns to nodes and devices to units, and place with first fit what it places better."""
         request, instance, limits = self.request, self.instance, searched.limits
         assigned = assign_plan(request, instance, searched.solution, self._tell if self.verifier else None)
-        solution, assignment = settled_plan(request, instance, searched.solution, assigned, limits)
+        ends = self.time.reasons_end(list(unit_runs(request.queue, sorted(assigned.assigned))))
+        settled = replace(limits, deadline=ends)
+        solution, assignment = settled_plan(request, instance, searched.solution, assigned, settled)
         if self.lifted and self.moves:
             assignment = self.lifted.completed(assignment, self.moves)
         self.time.lap("assign")

@@ -6,9 +6,10 @@ rules if each of its units passes when it is placed in the order that is written
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from ...models.cluster.cluster import Cluster
@@ -19,6 +20,7 @@ from ...models.workload.node_room import running_pods
 from ...models.workload.pod_rules import HostPort, PodRules, PodTerm, SpreadRule, pod_rule_book
 from ...models.workload.unit_classes import UnitSet
 from ...models.workload.units import is_deleting
+from .master_problem import is_past
 
 # Ids of reasons, in the order in which rules are looked at.
 VOLUMES = "volumes"
@@ -73,10 +75,10 @@ class PodLedger:
         if is_leaving:
             self._leaving[rules, node] += times
         for term in rules.selected_by:
-            if (value := self._value(node, term.topology_key)) is not None:
+            if (value := self.value(node, term.topology_key)) is not None:
                 self._selected[term, value] += times
         for term in rules.anti_affinity:
-            if (value := self._value(node, term.topology_key)) is not None:
+            if (value := self.value(node, term.topology_key)) is not None:
                 self._owners[term, value] += times
         for port in rules.ports:
             self._ports[node][port] += times
@@ -86,7 +88,7 @@ class PodLedger:
             self._add_near(affinity, near, rules, node, times)
         for rule, (there, counts) in self._spread.items():
             if rule in rules.counted_by and node in there and not is_leaving:
-                self._count(rule, counts, self._value(node, rule.topology_key) or "", times)
+                self._count(rule, counts, self.value(node, rule.topology_key) or "", times)
 
     def _count(self, rule: SpreadRule, counts: Counter[str], domain: str, times: int) -> None:
         """Count pods of a domain, and how many domains are the emptiest still, as long as that is known."""
@@ -114,7 +116,7 @@ class PodLedger:
 
     def level(self, rules: PodRules, node: str) -> int:
         """How many pods the fullest domain has that such a pod adds to, of all rules that count it."""
-        return max(self._counts(rule)[1][self._value(node, rule.topology_key) or ""] for rule in rules.counted_by)
+        return max(self._counts(rule)[1][self.value(node, rule.topology_key) or ""] for rule in rules.counted_by)
 
     def ports_of(self, node: str) -> list[HostPort]:
         """The ports of the host that pods on a node have."""
@@ -130,7 +132,7 @@ class PodLedger:
 
     def term_counts(self, term: PodTerm, node: str) -> tuple[int, int]:
         """The same in the domain of a node."""
-        value = self._value(node, term.topology_key)
+        value = self.value(node, term.topology_key)
         return (0, 0) if value is None else self.domain_counts(term, value)
 
     def near_count(self, affinity: tuple[PodTerm, ...], term: PodTerm, value: str) -> int:
@@ -144,7 +146,7 @@ class PodLedger:
     def is_first(self, affinity: tuple[PodTerm, ...], node: str) -> bool:
         """Whether a pod that all terms of an affinity select would be the first in some domain of a node."""
         near = self._near_counts(affinity)
-        values = ((term, self._value(node, term.topology_key)) for term in affinity)
+        values = ((term, self.value(node, term.topology_key)) for term in affinity)
         return any(value is not None and near[term, value] <= 0 for term, value in values)
 
     def least(self, rule: SpreadRule) -> int:
@@ -160,7 +162,8 @@ class PodLedger:
         """How many pods each domain of a spread rule has."""
         return self._counts(rule)[1]
 
-    def _value(self, node: str, key: str) -> str | None:
+    def value(self, node: str, key: str) -> str | None:
+        """The value of a label of a node."""
         found = self._nodes.get(node)
         return None if found is None else (found.metadata.labels or {}).get(key)
 
@@ -169,7 +172,7 @@ class PodLedger:
         terms = [(self._selected, rules.anti_affinity), (self._owners, rules.selected_by)]
         for counts, own in terms:
             for term in own:
-                value = self._value(node, term.topology_key)
+                value = self.value(node, term.topology_key)
                 if value is not None and counts[term, value] > 0:
                     return False
         return True
@@ -184,7 +187,7 @@ class PodLedger:
 
     def _is_near(self, rules: PodRules, node: str) -> bool:
         near = self._near_counts(rules.affinity)
-        values = [(term, self._value(node, term.topology_key)) for term in rules.affinity]
+        values = [(term, self.value(node, term.topology_key)) for term in rules.affinity]
         if any(value is None for _, value in values):
             return False
         if all(near[term, value] > 0 for term, value in values if value is not None):
@@ -197,7 +200,7 @@ class PodLedger:
     ) -> None:
         if rules.selected_by.issuperset(affinity):
             for term in affinity:
-                if (value := self._value(node, term.topology_key)) is not None:
+                if (value := self.value(node, term.topology_key)) is not None:
                     near[term, value] += times
 
     def _counts(self, rule: SpreadRule) -> tuple[frozenset[str], Counter[str]]:
@@ -209,16 +212,16 @@ class PodLedger:
             there = self._chosen[choice]
             counts: Counter[str] = Counter()
             for name in there:
-                counts[self._value(name, rule.topology_key) or ""] += 0
+                counts[self.value(name, rule.topology_key) or ""] += 0
             for (rules, node), number in self._placed.items():
                 if rule in rules.counted_by and node in there:
-                    counts[self._value(node, rule.topology_key) or ""] += number - self._leaving[rules, node]
+                    counts[self.value(node, rule.topology_key) or ""] += number - self._leaving[rules, node]
             found = self._spread[rule] = there, counts
         return found
 
     def is_even(self, rule: SpreadRule, rules: PodRules, node: str) -> bool:
         """Whether a pod on a node keeps a spread rule."""
-        value = self._value(node, rule.topology_key)
+        value = self.value(node, rule.topology_key)
         if value is None:
             return False
         _, counts = self._counts(rule)
@@ -245,63 +248,78 @@ _Placement = tuple[int, PodRules | None, str]
 """A place in the queue, the rules of its unit, and its node."""
 
 
-def valid_order(ledger: PodLedger, placements: Iterable[_Placement]) -> tuple[list[int], list[int]]:
+def valid_order(
+    ledger: PodLedger, placements: Iterable[_Placement], deadline: float | None = None
+) -> tuple[list[int], list[int]]:
     """Find an order in which all units pass: return it, and those that pass in none of those that were tried.
 
     Those go first that must be spread, and whoever only adds to what others count goes when nobody else can: an order
-    that is found in this way exists if one does, where no two spread rules count the same pods.
+    that is found in this way exists if one does, where no two spread rules count the same pods. After the ``deadline``,
+    a reading of ``time.monotonic``, no more are tried.
     """
     order: list[int] = []
     listed = list(placements)
-    waiting: dict[_Arrival, list[int]] = defaultdict(list)
+    waiting: dict[tuple[PodRules, str], list[int]] = defaultdict(list)
     for number, (place, rules, node) in enumerate(listed):
         if rules is None:
             order.append(place)
         else:
             waiting[rules, node].append(number)
-    order += [listed[number][0] for number in _PassingOrderSearch(ledger, waiting).order()]
-    return order, [listed[number][0] for number in sorted(one for numbers in waiting.values() for one in numbers)]
+    kinds = [_EqualPods(number, *one, own) for number, (one, own) in enumerate(waiting.items())]
+    order += [listed[number][0] for number in _PassingOrderSearch(ledger, kinds, deadline).order()]
+    return order, [listed[number][0] for number in sorted(one for kind in kinds for one in kind.waiting)]
 
 
-_Arrival = tuple[PodRules, str]
-"""Pods that are alike: their rules, and the node that they go to."""
+@dataclass(frozen=True, slots=True)
+class _EqualPods:
+    """Pods with the same rules that go to one node, and the numbers of those that wait."""
+
+    number: int
+    rules: PodRules
+    node: str
+    waiting: list[int]
 
 
 class _PassingOrderSearch:
     """Tries pods in rounds, and alike ones again only once what refuses them has changed.
 
     As pods only come, what keeps apart never changes. A spread rule lets more in once all of its emptiest domains are
-    fuller, and an affinity once a domain has its first pod.
+    fuller, and an affinity once a domain has its first pod. Of those that a spread rule refuses in a domain one is
+    tried again, and the next one if that one is refused by something else or passes.
     """
 
-    def __init__(self, ledger: PodLedger, waiting: Mapping[_Arrival, list[int]]) -> None:
-        self._ledger = ledger
-        self._waiting = waiting
-        spread = {rule for rules, _ in waiting for rule in rules.spread}
-        self._late = [one for one in waiting if not one[0].counted_by.isdisjoint(spread) and not one[0].spread]
-        late = set(self._late)
-        self._early = {one for one in waiting if one not in late}
-        self._numbers = {one: number for number, one in enumerate(waiting)}
-        self._listed = list(waiting)
+    def __init__(self, ledger: PodLedger, kinds: Sequence[_EqualPods], deadline: float | None) -> None:
+        self._ledger, self._kinds, self._deadline = ledger, kinds, deadline
+        spread = {rule for one in kinds for rule in one.rules.spread}
+        self._late = [one for one in kinds if not one.rules.counted_by.isdisjoint(spread) and not one.rules.spread]
+        late = {one.number for one in self._late}
+        self._early = {one.number for one in kinds} - late
         # The next pod of each kind that is to be tried: its round, its number, and which kind it is.
         self._ready: list[tuple[int, int, int]] = []
         self._at = 0, -1
-        self._uneven: dict[SpreadRule, tuple[int, list[_Arrival]]] = {}
-        self._alone: dict[tuple[PodTerm, ...], list[_Arrival]] = defaultdict(list)
+        # Whom spread rules refuse, by their domain and whether the rule counts them; and how many the emptiest one had.
+        self._uneven: dict[SpreadRule, dict[tuple[str | None, bool], list[_EqualPods]]] = {}
+        self._least: dict[SpreadRule, int] = {}
+        # Who is tried for others that the same spread rule refuses.
+        self._tried: dict[int, list[_EqualPods]] = {}
+        self._alone: dict[tuple[PodTerm, ...], list[_EqualPods]] = defaultdict(list)
 
     def order(self) -> Iterator[int]:
         """Yield numbers in order, and take them out of what waits."""
-        for one in self._listed:
-            if one in self._early:
+        for one in self._kinds:
+            if one.number in self._early:
                 self._try_again(one)
-        while True:
-            while self._ready:
+        while not is_past(self._deadline):
+            while self._ready and not is_past(self._deadline):
                 turn, number, kind = heappop(self._ready)
                 self._at = turn, number
-                one = self._listed[kind]
-                if self._passes(one):
+                one = self._kinds[kind]
+                others, refusal = self._tried.pop(kind, []), self._ledger.refusal(one.rules, one.node)
+                if refusal is None:
                     yield self._place(one, number)
                     self._try_again(one)
+                if self._note(one, refusal) is not others:
+                    self._try_next(others)
             self._at = self._at[0] + 1, -1
             if self._late and not self._early:
                 for one in self._late:
@@ -311,49 +329,58 @@ class _PassingOrderSearch:
             chosen = self._late_choice()
             if chosen is None:
                 return
-            yield self._place(chosen, self._waiting[chosen][0])
+            yield self._place(chosen, chosen.waiting[0])
 
-    def _try_again(self, one: _Arrival) -> None:
+    def _try_again(self, one: _EqualPods) -> None:
         """Let the next of alike pods be tried, in this round or the next."""
-        numbers, (turn, last) = self._waiting[one], self._at
+        numbers, (turn, last) = one.waiting, self._at
         if numbers:
             place = bisect_right(numbers, last)
             entry = (turn, numbers[place]) if place < len(numbers) else (turn + 1, numbers[0])
-            heappush(self._ready, (*entry, self._numbers[one]))
+            heappush(self._ready, (*entry, one.number))
         else:
-            self._early.discard(one)
+            self._early.discard(one.number)
 
-    def _passes(self, one: _Arrival) -> bool:
-        """Whether a pod passes; what refuses it is noted."""
-        rules, node = one
-        refusal = self._ledger.refusal(rules, node)
-        if refusal == SPREAD:
-            rule = next(rule for rule in rules.spread if not self._ledger.is_even(rule, rules, node))
-            self._uneven.setdefault(rule, (self._ledger.least(rule), []))[1].append(one)
-        elif refusal == POD_AFFINITY:
-            self._alone[rules.affinity].append(one)
-        return refusal is None
+    def _try_next(self, others: list[_EqualPods]) -> None:
+        """Let the first of those be tried again whom a spread rule refuses in a domain."""
+        if others:
+            one = others.pop(0)
+            self._tried[one.number] = others
+            self._try_again(one)
 
-    def _late_choice(self) -> _Arrival | None:
+    def _note(self, one: _EqualPods, refusal: str | None) -> list[_EqualPods] | None:
+        """Note what refuses a pod; the list has whom a spread rule refuses as well."""
+        if refusal == POD_AFFINITY:
+            self._alone[one.rules.affinity].append(one)
+        if refusal != SPREAD:
+            return None
+        rule = next(rule for rule in one.rules.spread if not self._ledger.is_even(rule, one.rules, one.node))
+        domain = self._ledger.value(one.node, rule.topology_key), rule in one.rules.counted_by
+        own = self._uneven.setdefault(rule, {}).setdefault(domain, [])
+        self._least.setdefault(rule, self._ledger.least(rule))
+        insort(own, one, key=lambda kind: kind.waiting[0])
+        return own
+
+    def _late_choice(self) -> _EqualPods | None:
         """Of those that only add to what others count, the one that goes where the fewest are; None: none passes."""
-        open_ones = sorted((self._waiting[one][0], self._numbers[one]) for one in self._late if self._waiting[one])
-        listed = (self._listed[kind] for _, kind in open_ones)
-        passing = (one for one in listed if self._ledger.refusal(*one) is None)
-        return min(passing, key=lambda one: self._ledger.level(*one), default=None)
+        open_ones = sorted((one for one in self._late if one.waiting), key=lambda one: one.waiting[0])
+        passing = (one for one in open_ones if self._ledger.refusal(one.rules, one.node) is None)
+        return min(passing, key=lambda one: self._ledger.level(one.rules, one.node), default=None)
 
-    def _place(self, one: _Arrival, number: int) -> int:
-        rules, node = one
+    def _place(self, one: _EqualPods, number: int) -> int:
         first = [
             affinity
             for affinity in self._alone
-            if rules.selected_by.issuperset(affinity) and self._ledger.is_first(affinity, node)
+            if one.rules.selected_by.issuperset(affinity) and self._ledger.is_first(affinity, one.node)
         ]
-        self._ledger.add(rules, node)
-        self._waiting[one].remove(number)
-        woken = [other for affinity in first for other in self._alone.pop(affinity)]
-        for rule in [rule for rule in self._uneven if rule in rules.counted_by]:
-            if self._ledger.least(rule) > self._uneven[rule][0]:
-                woken += self._uneven.pop(rule)[1]
-        for other in woken:
-            self._try_again(other)
+        self._ledger.add(one.rules, one.node)
+        one.waiting.remove(number)
+        for affinity in first:
+            for other in self._alone.pop(affinity):
+                self._try_again(other)
+        for rule in [rule for rule in self._uneven if rule in one.rules.counted_by]:
+            if (least := self._ledger.least(rule)) > self._least[rule]:
+                self._least[rule] = least
+                for others in self._uneven[rule].values():
+                    self._try_next(others)
         return number

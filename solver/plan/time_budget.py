@@ -178,9 +178,9 @@ class PlanTimeBudget:
         return self._share_of_rest(_COUPLING_SHARE)
 
     def build_ends(self) -> float | None:
-        """When building has to end, so that the queue can be verified with nothing placed."""
-        left = self._steps_left()
-        return None if left is None else self._clock() + left * self._step
+        """When building has to end, so that there is time to look for a plan, or to verify one with nothing placed."""
+        left, ends = self._steps_left(), self._share_of_rest(1 - _LEAST_SEARCH_SHARE)
+        return None if left is None or ends is None else min(ends, self._clock() + left * self._step)
 
     def search_ends(self, units: UnitRuns, *, is_filled: bool = True) -> float | None:
         """When to stop searching, so that time remains for devices, reasons and verification if all are placed.

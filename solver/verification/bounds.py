@@ -34,7 +34,7 @@ from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import Gang, UnitSet
 from .audit import without_never_placed
 from .audit_rows import NodeFace, most_valuable
-from .bundles import EqualBundles, NodeBundles, UnitKind
+from .bundles import EqualBundles, NodeBundles, PodSeparation, UnitKind
 from .consumption import ConsumptionWeights, RequestedCapacities
 from .payments import (
     FEWEST_NODES,
@@ -52,7 +52,7 @@ from .payments import (
     worth_of_shared,
 )
 from .pod_amounts import template_nodes
-from .pod_rules import PlacedPods, PodSeparation, have_pod_rules
+from .pod_rules import PlacedPods, have_pod_rules
 from .preemption import LeavingPod, LeavingPods
 from .quota_bounds import QueuedKinds
 from .state import ExpressionTimeoutError

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,7 +31,7 @@ from .existence import NoAllocationError, NodeAudit
 from .nodes import NodeLoads, node_findings
 from .offers import DeviceOption, NodeOffers
 from .payments import SharedPrices
-from .pod_rules import PodSeparation
+from .pod_rules import PlacedPods
 from .published import CounterKey, PoolView, PublishedDevice
 from .requests import is_admin
 
@@ -39,6 +39,36 @@ if TYPE_CHECKING:
     from .preemption import LeavingPod
 
 PODS = "pods"
+
+
+@dataclass(frozen=True, slots=True)
+class PodSeparation:
+    """Kinds of pods that are never together, by labels (``apart_by``), and what each one keeps off (``kept_from``)."""
+
+    apart: Mapping[tuple[Hashable, Hashable], frozenset[str]] = field(default_factory=dict)
+    kept: Mapping[Hashable, frozenset[tuple[str, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, state: PlacedPods, pods: Mapping[Hashable, Pod]) -> PodSeparation:
+        """Read the rules of kinds of pods, and of those that are there."""
+        kinds = list(pods.items())
+        pairs = (
+            ((one, other), state.apart_by(pod, beside))
+            for number, (one, pod) in enumerate(kinds)
+            for other, beside in kinds[number:]
+        )
+        return cls({pair: keys for pair, keys in pairs if keys}, {one: state.kept_from(pod) for one, pod in kinds})
+
+    def pairs(self, kinds: Sequence[Hashable], node: Node) -> tuple[tuple[int, int], ...]:
+        """The numbers of kinds of which no two such pods are ever on the node."""
+        there = {"", *(node.metadata.labels or {})}
+        numbers = ((a, b) for a in range(len(kinds)) for b in range(len(kinds))) if self.apart else ()
+        return tuple((a, b) for a, b in numbers if not there.isdisjoint(self.apart.get((kinds[a], kinds[b]), ())))
+
+    def keeps_off(self, kind: Hashable, node: Node) -> bool:
+        """Whether such a pod is never on the node."""
+        kept = self.kept.get(kind, frozenset())
+        return not kept.isdisjoint({("", node.metadata.name), *(node.metadata.labels or {}).items()})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -93,6 +93,12 @@ def _anti_terms(pod: Pod) -> Sequence[PodAffinityTerm]:
     return (affinity.required if affinity else None) or ()
 
 
+def _term_key(owner: Pod, term: PodAffinityTerm) -> Hashable:
+    """What decides which pods a term of a pod means."""
+    more = more_labels(owner.metadata.labels or {}, term.match_label_keys, term.mismatch_label_keys)
+    return key_of(owner.metadata)[0], repr(term), more
+
+
 def _ports(pod: Pod) -> Iterator[_Port]:
     spec = pod.spec
     for container in (*(spec.containers or ()), *(spec.init_containers or ())):
@@ -110,20 +116,53 @@ def labelled(pod: Pod) -> LabelledPods:
     return LabelledPods(key_of(pod.metadata)[0], labels, pod.metadata.deletion_timestamp is not None)
 
 
+@dataclass(slots=True)
+class _MeantPods:
+    """How many of the pods that a test means are in each domain of a label, and of those that keep off what it means.
+
+    ``domains`` has the values of the label by nodes. Pods come, and none goes.
+    """
+
+    key: str
+    means: _Test
+    domains: Mapping[str, str]
+    values: frozenset[str]
+    there: Counter[str] = field(default_factory=Counter)
+    keeping: Counter[str] = field(default_factory=Counter)
+    # The values of domains that have the least, and how many that is.
+    _emptiest: set[str] = field(default_factory=set)
+    _least: int = 0
+
+    def add(self, kind: LabelledPods, node: str, number: int = 1) -> None:
+        """Count pods of a kind on a node if they are meant."""
+        value = self.domains.get(node)
+        if value is not None and self.means(kind):
+            self.there[value] += number
+            self._emptiest.discard(value)
+
+    def least(self) -> int:
+        """How many there are in the domain that has the least."""
+        if not self._emptiest:
+            self._least = min(self.there[value] for value in self.values)
+            self._emptiest.update(value for value in self.values if self.there[value] == self._least)
+        return self._least
+
+
 @dataclass
 class PlacedPods:
     """What is on the nodes by now."""
 
     cluster: Cluster
     pods: dict[LabelledPods, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    # Pods with required anti-affinity: their terms as tests, and how many are on each node.
-    apart: dict[int, tuple[Pod, Counter[str]]] = field(default_factory=dict)
     ports: dict[str, list[_Port]] = field(default_factory=lambda: defaultdict(list))
     single: set[ObjectKey] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._same: dict[tuple[LabelledPods, object], int] = {}
-        self._meant: dict[tuple[LabelledPods, object], dict[LabelledPods, bool]] = defaultdict(dict)
+        self._known: dict[object, dict[LabelledPods, bool]] = defaultdict(dict)
+        self._meant: dict[Hashable, _MeantPods] = {}
+        # Of these, the terms of required anti-affinity of pods that are there.
+        self._apart: dict[Hashable, _MeantPods] = {}
+        self._domains: dict[str, Mapping[str, str]] = {}
         self._nodes: dict[str, Mapping[str, str]] = {}
 
     def add(self, pod: Pod, node: str) -> None:
@@ -134,9 +173,37 @@ class PlacedPods:
         self.single |= {
             key for key, spec in self._claims(pod) if spec and "ReadWriteOncePod" in (spec.access_modes or ())
         }
-        if terms := _anti_terms(pod):
-            number = self._same.setdefault((kind, repr(terms)), len(self._same))
-            self.apart.setdefault(number, (pod, Counter()))[1][node] += 1
+        for one in self._meant.values():
+            one.add(kind, node)
+        for term in _anti_terms(pod):
+            key = _term_key(pod, term)
+            kept = self._apart[key] = self._of_terms(pod, [term], term.topology_key)
+            if node in kept.domains:
+                kept.keeping[kept.domains[node]] += 1
+
+    def _counting(self, key: str, means: _Test, domains: Mapping[str, str]) -> _MeantPods:
+        """Count the pods that a test means."""
+        found = _MeantPods(key, means, domains, frozenset(domains.values()))
+        for kind, nodes in self.pods.items():
+            for node, number in nodes.items():
+                found.add(kind, node, number)
+        return found
+
+    def _of_terms(self, owner: Pod, terms: Sequence[PodAffinityTerm], key: str) -> _MeantPods:
+        """The pods that all terms of a pod mean, by the domains of a label."""
+        identity = key, *(_term_key(owner, term) for term in terms)
+        if identity not in self._meant:
+            tests = [self.term_test(owner, term) for term in terms]
+            meant = self._counting(key, lambda kind: all(test(kind) for test in tests), self._domains_of(key))
+            self._meant[identity] = meant
+        return self._meant[identity]
+
+    def _domains_of(self, key: str) -> Mapping[str, str]:
+        """The values of a label by the names of the nodes that have it."""
+        if key not in self._domains:
+            labels = ((name, node.metadata.labels or {}) for name, node in self.cluster.nodes.items())
+            self._domains[key] = {name: own[key] for name, own in labels if key in own}
+        return self._domains[key]
 
     def kept_from(self, pod: Pod) -> frozenset[tuple[str, str]]:
         """Labels of nodes that a pod keeps off as long as all that are there stay; "" with a node's name."""
@@ -144,11 +211,11 @@ class PlacedPods:
         found = {
             ("", name) for name, held in self.ports.items() if any(_clash(one, two) for one in own for two in held)
         }
-        for key, counts in [
-            *((key, nodes) for owner, nodes in self.apart.values() for key in self._keys(owner, pod)),
-            *((key, nodes) for key, test in self._tests(pod) for kind, nodes in self.pods.items() if test(kind)),
-        ]:
-            found |= {(key, value) for value, _ in self._values(counts, key)}
+        kind = labelled(pod)
+        for one in self._apart.values():
+            found |= {(one.key, value) for value in one.keeping if one.means(kind)}
+        for term in _anti_terms(pod):
+            found |= {(term.topology_key, value) for value in self._of_terms(pod, [term], term.topology_key).there}
         return frozenset(found)
 
     def apart_by(self, one: Pod, other: Pod) -> frozenset[str]:
@@ -158,12 +225,9 @@ class PlacedPods:
             keys | {""} if any(_clash(mine, its) for mine in _ports(one) for its in _ports(other)) else keys
         )
 
-    def _tests(self, owner: Pod) -> Iterator[tuple[str, _Test]]:
-        return ((term.topology_key, self.term_test(owner, term)) for term in _anti_terms(owner))
-
     def _keys(self, owner: Pod, pod: Pod) -> Iterator[str]:
         kind = labelled(pod)
-        return (key for key, test in self._tests(owner) if test(kind))
+        return (term.topology_key for term in _anti_terms(owner) if self.term_test(owner, term)(kind))
 
     def most_spread(
         self, pod: Pod, own: Mapping[str, Fraction], others: Sequence[tuple[Pod, Mapping[str, Fraction]]]
@@ -209,7 +273,7 @@ class PlacedPods:
             yield "PLAN-ANTI-AFFINITY", "a pod that is there must not be near it"
         for term in _anti_terms(pod):
             there = self._domain(node, term.topology_key)
-            if there is not None and self._number(self.term_test(pod, term), term.topology_key, there):
+            if there is not None and self._of_terms(pod, [term], term.topology_key).there[there]:
                 yield "PLAN-ANTI-AFFINITY", f"a pod that it must not be near has the same {term.topology_key}"
         affinity = pod.spec.affinity.pod_affinity if pod.spec.affinity else None
         if terms := (affinity.required if affinity else None) or ():
@@ -221,42 +285,20 @@ class PlacedPods:
     def _domain(self, node: Node, key: str) -> str | None:
         return (node.metadata.labels or {}).get(key)
 
-    def _values(self, nodes: Mapping[str, int], key: str) -> Iterator[tuple[str, int]]:
-        for name, number in nodes.items():
-            node = self.cluster.nodes.get(name)
-            if node is not None and (value := self._domain(node, key)) is not None:
-                yield value, number
-
-    def _number(self, test: _Test, key: str, value: str) -> int:
-        """How many pods pass a test on nodes with a value of a label."""
-        return sum(
-            number
-            for kind, nodes in self.pods.items()
-            if test(kind)
-            for there, number in self._values(nodes, key)
-            if there == value
+    def _is_kept_off(self, pod: Pod, node: Node) -> bool:
+        kind, labels = labelled(pod), node.metadata.labels or {}
+        return any(
+            one.key in labels and one.keeping[labels[one.key]] and one.means(kind) for one in self._apart.values()
         )
 
-    def _is_kept_off(self, pod: Pod, node: Node) -> bool:
-        kind = labelled(pod)
-        for owner, nodes in self.apart.values():
-            for term in _anti_terms(owner):
-                value = self._domain(node, term.topology_key)
-                there = {found for found, _ in self._values(nodes, term.topology_key)}
-                if value in there and self.term_test(owner, term)(kind):
-                    return True
-        return False
-
     def _broken_affinity(self, pod: Pod, node: Node, terms: Sequence[PodAffinityTerm]) -> Iterator[tuple[str, str]]:
-        tests = [self.term_test(pod, term) for term in terms]
-        meant = [nodes for kind, nodes in self.pods.items() if all(test(kind) for test in tests)]
         keys = dict.fromkeys(term.topology_key for term in terms)
-        found = {key: {value for nodes in meant for value, _ in self._values(nodes, key)} for key in keys}
+        found = {key: self._of_terms(pod, terms, key).there for key in keys}
         own = {key: self._domain(node, key) for key in keys}
         missing = [key for key, values in found.items() if own[key] not in values]
         if not missing:
             return
-        is_first = not any(found.values()) and all(test(labelled(pod)) for test in tests)
+        is_first = not any(found.values()) and all(self.term_test(pod, term)(labelled(pod)) for term in terms)
         if None in own.values() or not is_first:
             yield "PLAN-AFFINITY", f"no pod that it must be near has the same {missing[0]}"
 
@@ -267,18 +309,20 @@ class PlacedPods:
             return
         counted = self._counted(pod, constraint)
         namespace, own = key_of(pod.metadata)[0], pod.metadata.labels or {}
-        test = selector_test(constraint.label_selector, more_labels(own, constraint.match_label_keys, ()))
-        numbers = dict.fromkeys(counted.values(), 0)
-        for kind, nodes in self.pods.items():
-            if kind.namespace == namespace and not kind.leaving and test(dict(kind.labels)):
-                for name, number in nodes.items():
-                    if name in counted:
-                        numbers[counted[name]] += number
-        least = min(numbers.values(), default=None)
-        if least is not None and len(numbers) < (constraint.min_domains or 1):
-            least = 0
-        skew = numbers.get(value, 0) + int(test(own)) - (least or 0)
-        if least is not None and skew > constraint.max_skew:
+        more = more_labels(own, constraint.match_label_keys, ())
+        test = selector_test(constraint.label_selector, more)
+        if not counted:
+            return
+
+        def means(kind: LabelledPods) -> bool:
+            return kind.namespace == namespace and not kind.leaving and test(dict(kind.labels))
+
+        identity = namespace, repr(constraint), more, id(counted)
+        found = self._meant.get(identity) or self._counting(key, means, counted)
+        self._meant[identity] = found
+        least = found.least() if len(found.values) >= (constraint.min_domains or 1) else 0
+        skew = found.there[value] + int(test(own)) - least
+        if skew > constraint.max_skew:
             said = f"{key} {value} would have {skew} pods more than another one, {constraint.max_skew} may be"
             yield "PLAN-SPREAD", said
 
@@ -299,7 +343,7 @@ class PlacedPods:
 
     def term_test(self, owner: Pod, term: PodAffinityTerm) -> _Test:
         """A test whether a term of a pod means pods of a kind."""
-        known = self._meant[labelled(owner), repr(term)]
+        known = self._known[_term_key(owner, term)]
         namespace, labels = key_of(owner.metadata)[0], owner.metadata.labels or {}
         more = more_labels(labels, term.match_label_keys, term.mismatch_label_keys)
         passes = selector_test(term.label_selector, more)
@@ -362,36 +406,6 @@ class PlacedPods:
             for volume in self.cluster.objects(PersistentVolume).values()
             if volume.spec.storage_class_name == name and _is_for(volume, key, spec)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class PodSeparation:
-    """Kinds of pods that are never together, by labels (``apart_by``), and what each one keeps off (``kept_from``)."""
-
-    apart: Mapping[tuple[Hashable, Hashable], frozenset[str]] = field(default_factory=dict)
-    kept: Mapping[Hashable, frozenset[tuple[str, str]]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, state: PlacedPods, pods: Mapping[Hashable, Pod]) -> PodSeparation:
-        """Read the rules of kinds of pods, and of those that are there."""
-        kinds = list(pods.items())
-        pairs = (
-            ((one, other), state.apart_by(pod, beside))
-            for number, (one, pod) in enumerate(kinds)
-            for other, beside in kinds[number:]
-        )
-        return cls({pair: keys for pair, keys in pairs if keys}, {one: state.kept_from(pod) for one, pod in kinds})
-
-    def pairs(self, kinds: Sequence[Hashable], node: Node) -> tuple[tuple[int, int], ...]:
-        """The numbers of kinds of which no two such pods are ever on the node."""
-        there = {"", *(node.metadata.labels or {})}
-        numbers = ((a, b) for a in range(len(kinds)) for b in range(len(kinds))) if self.apart else ()
-        return tuple((a, b) for a, b in numbers if not there.isdisjoint(self.apart.get((kinds[a], kinds[b]), ())))
-
-    def keeps_off(self, kind: Hashable, node: Node) -> bool:
-        """Whether such a pod is never on the node."""
-        kept = self.kept.get(kind, frozenset())
-        return not kept.isdisjoint({("", node.metadata.name), *(node.metadata.labels or {}).items()})
 
 
 def _clash(one: _Port, other: _Port) -> bool:

@@ -207,7 +207,8 @@ class _PlanInstanceBuilder:
         questions = BundleQuestionBuilder(
             self._compiler, self._ledger, resources, session, contexts, residual_roles, looks, relaxed, draws
         )
-        plain = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
+        ends, demands = self._compiler.deadline, instance.demands()
+        plain = {node.index: questions.question(node, roles, demands) for node in until(node_classes, ends, every=1)}
         homes: HomeBuilder | None = None
         if moves:
             homes = HomeBuilder(moves, queue, self._roles, questions, self._compiler, departures)
@@ -217,7 +218,7 @@ class _PlanInstanceBuilder:
         instance = replace(instance, domains=tuple(free.domains(node_classes)))
         self._rows += free.rows(node_classes)
         plain = without_spanning_claims(node_classes, plain) if relaxed else plain
-        reaches = [questions.reach(node, unit_classes, plain[node.index]) for node in node_classes]
+        reaches = [questions.reach(node, unit_classes, plain[node.index]) for node in until(node_classes, ends)]
         shared = shared_devices(reaches, relaxed=relaxed)
         self._narrowed |= shared.is_narrowed or questions.is_narrowed or may_span_nodes(node_classes, plain)
         objective, survey, consumption = self._request.objective, None, dict[int, ConsumptionMeasure]()
@@ -234,7 +235,7 @@ class _PlanInstanceBuilder:
         goals = self._goals(objective, gangs, roles, target_roles, node_classes, stages, least, homes, free)
         measured = {
             node.index: self._measured(plain[node.index], node, shared, goals, consumption.get(node.index))
-            for node in until(node_classes, self._compiler.deadline)
+            for node in until(node_classes, ends)
         }
         first = len(shared.limits) + len(self._apart.refs)
         on_one_node = [CouplingRow(Terms(usage={meter: 1}), upper=1) for meter in range(len(shared.limits), first)]

@@ -15,6 +15,7 @@ from ....models.results.common import Status
 from ....models.workload.node_resources import NodeResourceError, claim_users, draw_ranges, nano_of, whole_amount
 from ....models.workload.node_room import DeviceBudget, DeviceBudgets
 from ....models.workload.units import allocation_of
+from ....problem.compiler import Question
 from ....problem.conditions import NodeLimitCondition
 from ....problem.constraints import pools_with_negative_draws
 from ....problem.messages import FatalError
@@ -59,6 +60,9 @@ class BundleQuestionBuilder:
 
     def __post_init__(self) -> None:
         self._decider = SearchThenSolve(replace(self.session, work=_LOOKING_WORK))
+        self._own_needs: dict[int, tuple[int, ...]] = {}
+        # By question and view, which is kept so that no other one has its identity.
+        self._problems: dict[tuple[int, int], tuple[NodeView, Problem | None]] = {}
 
     def view(self, unit_class: UnitClass, node: PlanNodeClass) -> NodeView:
         """Return what a unit class sees of a node."""
@@ -81,11 +85,18 @@ class BundleQuestionBuilder:
                 problems[role.unit_class.index] = self._drawing(role.unit_class, node)
             found = problems[role.unit_class.index]
             if found is not None:
-                needs, size = tuple(map(add, self.resources.needs(role.unit_class), found[2])), role.unit_class.size
+                needs, size = self._needs(role.unit_class, found[2]), role.unit_class.size
                 limit, key = (1, shared.key) if shared else (most[role.index], None)
                 names = role.unit_class.apart
                 units.append(BundleUnit(role.index, found[0], limit, needs, True, size, found[1], key, names))
         return BundleQuestion(tuple(self._with_claims(units)), self.allocated_state.in_use(node.view), node.left)
+
+    def _needs(self, unit_class: UnitClass, drawn: tuple[int, ...]) -> tuple[int, ...]:
+        """The steps that a unit and its devices take of a node."""
+        own = self._own_needs.get(unit_class.index)
+        if own is None:
+            own = self._own_needs[unit_class.index] = self.resources.needs(unit_class)
+        return tuple(map(add, own, drawn)) if any(drawn) else own
 
     def _with_claims(self, units: Sequence[BundleUnit]) -> Iterator[BundleUnit]:
         """Yield the units all of whose claims may be had, and these claims before them."""
@@ -149,8 +160,14 @@ class BundleQuestionBuilder:
 
     def problem(self, unit_class: UnitClass, node: PlanNodeClass) -> Problem | None:
         """Compile the claims of a unit class on a node; None where that fails, so that the node takes none of it."""
-        view = self.view(unit_class, node)
         question = self.compiler.question(unit_class.claims)
+        view = self.compiler.view(node.nodes[0], question)
+        known = self._problems.get((question.index, id(view)))
+        if known is None:
+            known = self._problems[question.index, id(view)] = view, self._compiled(question, view)
+        return known[1]
+
+    def _compiled(self, question: Question, view: NodeView) -> Problem | None:
         try:
             problem = self.compiler.problem(question, view.shape).order_independent()
         except FatalError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 from operator import attrgetter
 
-from ....encoders.solver_library import mathopt
+from ....encoders.solver_library import mathopt, np
 from ..master_problem import is_past
 
 
@@ -65,6 +65,8 @@ class LinearNode:
 # Steps of a device that a table has at most, unless shares are smaller still: sizes are rounded down to whole steps,
 # which keeps bounds valid.
 _MOST_STEPS = 2000
+# Among more units it is not looked for those that replace others.
+_MOST_COMPARED_UNITS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,7 @@ class LinearOffers:
         fitting = [index for index, unit in enumerate(units) if node.allows(index, unit)]
         fitting.sort(key=lambda index: (units[index].devices, units[index].share, index))
         own = [units[index] for index in fitting]
-        replacing = [sum(1 << rank for rank, other in enumerate(own) if _replaces(other, unit)) for unit in own]
-        return cls(node, units, fitting, [node.alone(unit) for unit in own], replacing)
+        return cls(node, units, fitting, [node.alone(unit) for unit in own], _replacing(own))
 
     def question(self, values: Sequence[int], most: Sequence[int], dominance: bool = True) -> LinearQuestion:
         """Drop what is worth nothing, and, by dominance, what another unit replaces that is worth no less."""
@@ -159,11 +160,22 @@ class LinearOffers:
         return KnapsackItem(index, self.units[index], values[index], number, self._is_scarce(rank, most))
 
 
-def _replaces(other: LinearUnit, unit: LinearUnit) -> bool:
-    """Whether ``other`` can replace ``unit`` in every packing."""
-    if other.devices > unit.devices or (other.share > unit.share and not unit.devices):
-        return False
-    return all(need <= most for need, most in zip(other.needs, unit.needs, strict=True))
+def _replacing(units: Sequence[LinearUnit]) -> list[int]:
+    """As bits, the numbers of those that can replace each unit in every packing; none where they are too many."""
+    if not 0 < len(units) <= _MOST_COMPARED_UNITS:
+        return [0] * len(units)
+    amounts = zip(*((unit.devices, unit.share, *unit.needs) for unit in units), strict=True)
+    # Only the order of amounts counts, and they may be larger than the numbers of an array.
+    listed = list(amounts)
+    orders = [{amount: place for place, amount in enumerate(sorted(set(own)))} for own in listed]
+    table = np.array([[order[one] for one in own] for order, own in zip(orders, listed, strict=True)], dtype=np.int32)
+    found: list[int] = []
+    for number, unit in enumerate(units):
+        is_less = table <= table[:, number : number + 1]
+        # A device that is taken whole has room for any share.
+        is_less[1] |= unit.devices > 0
+        found.append(int.from_bytes(np.packbits(is_less.all(axis=0), bitorder="little").tobytes(), "little"))
+    return found
 
 
 def _table_step(node: LinearNode, sizes: list[int]) -> int:

@@ -76,3 +76,27 @@ def test_pods_are_looked_at_few_times(monkeypatch):
     order, refused = valid_order(PodLedger(made.nodes), found)
     assert (len(order), refused) == (400, [])
     assert len(looks) <= 4 * 400
+
+
+def test_of_pods_that_a_spread_rule_refuses_in_a_domain_one_is_looked_at_again():
+    """Each of two zones has twenty nodes, and one more pod at a time comes to a zone."""
+    names = [f"n{number % 40}" for number in range(400)]
+    made, found = placements("a" * 20 + "b" * 20, [("even", name) for name in sorted(names)])
+    looks = []
+
+    class Looking(PodLedger):
+        def refusal(self, rules, node):
+            looks.append(node)
+            return super().refusal(rules, node)
+
+    order, refused = valid_order(Looking(made.nodes), found)
+    assert (len(order), refused) == (400, [])
+    assert passes(made, [found[place] for place in order])
+    assert len(looks) <= 4 * 400
+
+
+def test_nothing_is_tried_after_the_deadline():
+    made, found = placements("ab", [("even", "n0"), ("plain", "n1"), ("apart", "n1")])
+    order, refused = valid_order(PodLedger(made.nodes), found, deadline=0.0)
+    assert sorted([*order, *refused]) == [0, 1, 2]
+    assert all(found[place][1] is None for place in order)

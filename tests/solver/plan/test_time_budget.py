@@ -54,6 +54,11 @@ def test_without_a_limit_nothing_ends_and_everything_is_planned():
     assert made.affordable_units(QUEUE) == len(QUEUE)
 
 
+def test_building_leaves_time_to_look_for_a_plan():
+    made, clock = budget(100.0)
+    assert made.build_ends() == pytest.approx(clock.now + 0.8 * (made.deadline - clock.now))
+
+
 def test_phases_end_one_after_the_other_before_the_limit():
     made, clock = budget(10.0)
     begun = clock.now - 0.01
@@ -158,7 +163,7 @@ def test_building_ends_between_classes_of_nodes(monkeypatch):
         raise DeadlineExceededError
 
     until, looks = build.until, []
-    monkeypatch.setattr(build, "until", lambda *given: until(*given) if looks else late(looks.append(1)))
+    monkeypatch.setattr(build, "until", lambda *given, **how: until(*given, **how) if looks else late(looks.append(1)))
     found = planning(*CROWD, time_limit=1000.0)
     assert found.notices == ("the time limit ended before anything could be planned",)
     assert looks == [1]

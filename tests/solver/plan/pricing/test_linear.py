@@ -140,6 +140,26 @@ def test_shares_that_have_no_step_in_common_are_rounded_to_the_safe_side():
     assert priced.bound >= 101
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_unit_is_replaced_by_those_that_take_no_more_of_anything(seed):
+    random = Random(f"replacing/{seed}")
+    # More than what numbers of an array hold.
+    units = [
+        LinearUnit(devices, 0 if devices else random.randrange(3), (random.randrange(3) * 10**20, random.randrange(3)))
+        for devices in (random.randrange(3) for _ in range(30))
+    ]
+    node = LinearNode((5,) * 4, 5, (10**22, 10))
+    offers = LinearOffers.of(node, units)
+    for rank, index in enumerate(offers.indices):
+        one = units[index]
+        others = [
+            (units[other], bool(offers.replacing[rank] >> place & 1)) for place, other in enumerate(offers.indices)
+        ]
+        for other, replaces in others:
+            fits = other.devices <= one.devices and (one.devices or other.share <= one.share)
+            assert replaces == (fits and all(need <= most for need, most in zip(other.needs, one.needs, strict=True)))
+
+
 def test_what_is_worth_nothing_is_not_taken():
     pricer = LinearPricer((LinearUnit(share=1, needs=()),), (LinearNode((5,), 5, ()),))
     assert pricer.price(0, Prices((0,)), [3], PricingLimits()).columns == ()
