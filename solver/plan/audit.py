@@ -28,7 +28,7 @@ from ..verification.verify import Placement, Violation
 from .build import PlanInstance, PlanRequest
 from .build.objectives import Goal
 from .build.units import ColocatedUnits
-from .master_problem import CouplingRow, PlanSolution, StageResult
+from .master_problem import CouplingRow, PlanSolution, StageResult, is_past
 from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, PlanOutcome
 from .question import PlanQuestion
 from .why_not import MOST_UNIT_CLASSES, OUTBID
@@ -61,7 +61,10 @@ class PlanAudit:
 
         """
         try:
-            answer = self._with_stages(answer, deadline)
+            if not is_past(deadline):
+                answer = self._with_stages(answer, deadline)
+            if is_past(deadline):
+                return answer, False
             # Who moves or loses the place for a unit is not decided beside the plan.
             return (answer if self.question.lifted else self._with_units(answer, deadline)), False
         except KeyboardInterrupt:

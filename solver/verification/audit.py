@@ -150,7 +150,8 @@ def audit(
             own = TiedAudit(replay, step.nodes, caller_constraints, deadline)
             never = own.is_impossible(step.seats, step.groups)
             found.append(RefusalVerdict((Audit.IMPOSSIBLE if never else Audit.UNDECIDED,) * len(step.nodes)))
-        else:
+        elif deadline is None or monotonic() <= deadline:
+            # Later nothing is decided, whatever is there.
             replay.enter(step)
     return found
 

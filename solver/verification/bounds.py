@@ -28,7 +28,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.kubernetes.node_templates import slices_from_template
 from ...models.results.plan import DualRow, PlanStage, StageDuals
-from ...models.workload.node_room import running_pods
+from ...models.workload.pod_sets import looking
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.quota import QuotaProblem, QuotaQueue
 from ...models.workload.unit_classes import Gang, UnitSet
@@ -125,8 +125,7 @@ class _PlanBounds:
     """The queue and the nodes of one question, with what nodes are known to take."""
 
     def __init__(self, question: BoundQuestion, names: Sequence[str], deadline: float | None) -> None:
-        self._question = question
-        self._deadline = deadline
+        self._question, self._deadline, self._nodes = question, deadline, list[_NodeKind]()
         gates, errors = question.gates, question.cel_errors
         sets: Sequence[UnitSet] = read_queue(
             question.cluster,
@@ -136,6 +135,7 @@ class _PlanBounds:
             value=value_annotation(names),
             natural_gangs=question.natural_gangs,
             group=question.group,
+            look=self._look,
         )
         terms = {"moves": question.moves, "preempts": question.preempts}
         given = question.caller_constraints
@@ -174,7 +174,9 @@ class _PlanBounds:
         self._pods, self._separation = self._read_rules(cluster)
         alike = EqualBundles(replay.context, [one.kind for one in self._queued.kinds.values()])
         bundles = partial(bundles, separation=self._separation, equal=alike)
-        self._nodes = [_NodeKind(bundles(node), 1, opens=node.metadata.name not in busy) for node in there]
+        self._nodes = [
+            _NodeKind(bundles(node), 1, opens=node.metadata.name not in busy) for node in looking(there, self._look)
+        ]
         for template, node in offers:
             limit = template.spec.limit
             number = total if limit is None else min(limit, total)
@@ -183,6 +185,10 @@ class _PlanBounds:
         capacities = RequestedCapacities(question.cluster, gates, deadline)
         self._forms = {name: self._form(name, capacities) for name in names}
 
+    def _look(self) -> None:
+        if self._deadline is not None and monotonic() > self._deadline:
+            raise ExpressionTimeoutError
+
     def _read_rules(self, cluster: Cluster) -> tuple[PlacedPods | None, PodSeparation]:
         """The pods that run, and rules about one another; where some of these may leave they are left aside."""
         pods: dict[Hashable, Pod] = {
@@ -190,9 +196,7 @@ class _PlanBounds:
         }
         if self._leaving is not None or not have_pod_rules(cluster, pods.values()):
             return None, PodSeparation()
-        state = PlacedPods(cluster)
-        for pod in running_pods(cluster).values():
-            state.add(pod, pod.spec.node_name or "")
+        state = PlacedPods.of_running(cluster)
         return state, PodSeparation.of(state, pods)
 
     def bound(
@@ -215,6 +219,7 @@ class _PlanBounds:
         best: Fraction | None = None
         with suppress(ExpressionTimeoutError, SelectorError):
             for way in ways:
+                self._look()
                 bound = way()
                 if bound is not None:
                     known = floor(sign * bound / step) * step
@@ -480,10 +485,9 @@ class _PlanBounds:
         staying: Sequence[_Staying] = (),
     ) -> Fraction | None:
         """What a node takes at most of kinds with their numbers, each unit being worth so much, and of who may stay."""
+        self._look()
         if not paid:
             return sum((worth for _, worth in staying), ZERO)
-        if self._deadline is not None and monotonic() > self._deadline:
-            return None
         face, taken = node.bundles.face(list(paid), shared, [one for one, _ in staying])
         prices = [*paid.values(), *(worth for _, worth in staying)]
         worth = tuple(prices[number] for number in taken)

@@ -11,7 +11,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from operator import is_
 from signal import SIG_IGN, SIGINT, signal
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _MANY_NODES = 2_000
 # So many placed units go to another process at once.
 UNITS_AT_ONCE = 5_000
+# So many nodes are read before it is looked whether units are there.
+_NODES_AT_ONCE = 64
 # So many units of a queue are made before a plan is there, for each node: most nodes take fewer.
 _UNITS_A_NODE = 16
 
@@ -225,8 +227,8 @@ class PlanVerifier:
     def send(self, units: Sequence[PlacedUnit], deadline: float | None) -> bool:
         """Let it replay the placed units of a plan, in this order; it may have the first of them.
 
-        False: they cannot be sent, it has others, or it has not read all. Then it has no processor of its own, and
-        nobody waits for it.
+        False: they cannot be sent, it has others, or it has not read the queue. Then it has no processor of its own,
+        and nobody waits for it.
         """
         there = len(self._sent)
         try:
@@ -256,12 +258,14 @@ def _verdict_on_sent_plan(about: PlanRules, selection: QueueSelection, there: Co
     queue = _OwnedUnits(cluster, gates, read_queue(cluster, gates=gates, **selection._asdict()))
     # Most of those that are placed are made beforehand.
     sequences = replay.expect(queue.claims(len(cluster.nodes) * _UNITS_A_NODE))
-    if sequences is not None:
-        for node in cluster.nodes.values():
-            sequences.read(node)
-    there.send_bytes(b"all is read")
+    nodes = iter(cluster.nodes.values() if sequences else ())
+    there.send_bytes(b"the queue is read")
     loads, found, verified, first, is_late = NodeLoads(cluster, gates), list[Violation](), 0, 0, False
     while True:
+        # As long as there is nothing to be judged, what nodes offer is read.
+        while not there.poll() and sequences and (part := tuple(islice(nodes, _NODES_AT_ONCE))):
+            for node in part:
+                sequences.read(node)
         deadline, size = _decode_notice(there.recv_bytes())
         if not size:
             return found, verified if is_late and not found else None

@@ -59,10 +59,7 @@ def pod_rule_findings(cluster: Cluster, placed: Sequence[tuple[str, Pod, str]]) 
     """Yield rules that a plan breaks; ``placed`` are names of units, pods and nodes of the cluster, in their order."""
     if not have_pod_rules(cluster, (pod for _, pod, _ in placed)):
         return
-    running = list(running_pods(cluster).values())
-    state = PlacedPods(cluster)
-    for pod in running:
-        state.add(pod, pod.spec.node_name or "")
+    state = PlacedPods.of_running(cluster)
     for name, pod, node in placed:
         for rule, said in state.broken(pod, cluster.nodes[node]):
             yield Finding(rule, f"{name} on node {node}: {said}")
@@ -164,6 +161,14 @@ class PlacedPods:
         self._apart: dict[Hashable, _MeantPods] = {}
         self._domains: dict[str, Mapping[str, str]] = {}
         self._nodes: dict[str, Mapping[str, str]] = {}
+
+    @classmethod
+    def of_running(cls, cluster: Cluster) -> PlacedPods:
+        """The pods that run."""
+        found = cls(cluster)
+        for pod in running_pods(cluster).values():
+            found.add(pod, pod.spec.node_name or "")
+        return found
 
     def add(self, pod: Pod, node: str) -> None:
         """Put a pod on a node."""

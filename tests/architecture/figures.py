@@ -14,7 +14,7 @@ LIMITS = {
     # 300 and 60,000 for what there was when the source was reorganised; the rest is for integrations, reports,
     # audits, moves, groups of pods and what pods ask of one another.
     "modules": 512,
-    "lines": 132_400,
+    "lines": 132_600,
     "import lines in percent": 6.5,
     "lines of the largest module": 500,
     "modules entered by allocate": 165,
