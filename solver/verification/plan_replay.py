@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate, chain, islice
 from operator import is_
@@ -24,7 +24,7 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.workload.expansion import OwnAllocations, expand_units, single_units
+from ...models.workload.expansion import OwnAllocations, QueuedUnit, expand_units, single_units
 from ...models.workload.queue import GroupSelection, read_queue
 from ...models.workload.requested import all_units
 from ...models.workload.unit_classes import UnitSet
@@ -41,8 +41,6 @@ _MANY_NODES = 2_000
 UNITS_AT_ONCE = 5_000
 # So many nodes are read before it is looked whether units are there.
 _NODES_AT_ONCE = 64
-# So many units of a queue are made before a plan is there, for each node: most nodes take fewer.
-_UNITS_A_NODE = 16
 
 
 class PlacedUnit(Protocol):
@@ -256,8 +254,7 @@ def _verdict_on_sent_plan(about: PlanRules, selection: QueueSelection, there: Co
     cluster, gates, cel_errors, caller_constraints = about
     replay = Replay(cluster, gates, cel_errors, caller_constraints, counts_rooms=False)
     queue = _OwnedUnits(cluster, gates, read_queue(cluster, gates=gates, **selection._asdict()))
-    # Most of those that are placed are made beforehand.
-    sequences = replay.expect(queue.claims(len(cluster.nodes) * _UNITS_A_NODE))
+    sequences = replay.expect(queue.claims())
     nodes = iter(cluster.nodes.values() if sequences else ())
     there.send_bytes(b"the queue is read")
     loads, found, verified, first, is_late = NodeLoads(cluster, gates), list[Violation](), 0, 0, False
@@ -293,18 +290,28 @@ class _OwnedUnits:
         for one, first in zip(listed, accumulate((one.replicas for one in listed), initial=0), strict=False):
             self._sets[one.kind, one.namespace, one.name].append((one.numbers, first))
 
-    def claims(self, most: int) -> Iterator[ResourceClaim]:
-        """Claims with all specs of the queue; so many units of it are made for good, and the first one of each set."""
-        firsts = (first for own in self._sets.values() for _, first in own)
-        made = (self._queue[place].unit for place in chain(firsts, range(min(most, len(self._queue)))))
-        return (ref.claim for unit in made for ref in unit.claims if ref.claim is not None)
+    def claims(self) -> Iterator[ResourceClaim]:
+        """Claims with all specs of the queue."""
+        kinds: set[Hashable] = set()
+        for _, first in chain.from_iterable(self._sets.values()):
+            planned = self._queue[first]
+            kind = planned.expander.claim_kind(planned.unit_set) if planned.expander else None
+            if kind is None or kind not in kinds:
+                kinds.add(kind)
+                yield from (ref.claim for ref in _passing_unit(planned).claims if ref.claim is not None)
 
     def unit(self, sent: _SentUnit) -> Unit:
         """What the queue says of a unit that is sent. Raises ``LookupError`` if it has none."""
         for numbers, first in self._sets[sent.kind, sent.namespace, sent.name]:
             if sent.replica in numbers:
-                return self._queue[first + numbers.index(sent.replica)].unit
+                return _passing_unit(self._queue[first + numbers.index(sent.replica)])
         raise LookupError(sent.name)
+
+
+def _passing_unit(planned: QueuedUnit) -> Unit:
+    """What is queued; what is made for that is not kept."""
+    expander = planned.expander
+    return expander.unit(planned.unit_set, planned.number) if expander else planned.unit
 
 
 class PlanReplay:
