@@ -6,7 +6,6 @@ Pod templates are mappings as they were read, so that images, labels and all els
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,8 +74,9 @@ def attempt_of(request: str, workload: str, check: str) -> int | None:
 
     Kueue does not recognise a cut name either, so that it deletes the request and makes it again, for ever.
     """
-    match = re.fullmatch(re.escape(shorten(f"{workload}-{check}-")) + "([0-9]+)", request, re.ASCII)
-    return int(match[1]) if match else None
+    begins = shorten(f"{workload}-{check}-")
+    number = request[len(begins) :] if request.startswith(begins) else ""
+    return int(number) if number.isascii() and number.isdigit() else None
 
 
 def parameters(config: ProvisioningRequestConfigSpec, annotations: Mapping[str, str] | None) -> dict[str, str]:

@@ -5,7 +5,8 @@ Each entry names what its users may not expect: the traps and quirks of provisio
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -258,10 +259,12 @@ def _check_record(check: CheckProgress) -> records.CheckReport:
 
 def _changed_checks(before: ProvisioningState, after: ProvisioningState) -> Iterator[records.CheckChange]:
     """The checks whose state, message, attempt or back-off changed."""
+    owned, owned_before = _requests_by_owner(after), _requests_by_owner(before)
     for key, workload in after.workloads.items():
         earlier = {one.name: one for one in before.workloads[key].checks} if key in before.workloads else {}
         for check in workload.checks:
-            attempt, old_attempt = _attempt(after, key, check.name), _attempt(before, key, check.name)
+            attempt = _attempt(owned.get(key, ()), key[1], check.name)
+            old_attempt = _attempt(owned_before.get(key, ()), key[1], check.name)
             old = earlier.get(check.name)
             if old is None or replace(old, since=check.since) != check or attempt != old_attempt:
                 yield records.CheckChange(
@@ -274,11 +277,17 @@ def _changed_checks(before: ProvisioningState, after: ProvisioningState) -> Iter
                 )
 
 
-def _attempt(state: ProvisioningState, key: ObjectKey, check: str) -> int | None:
-    """The latest attempt that has a request."""
-    namespace, name = key
-    owned = (one for one in state.requests.values() if one.namespace == namespace and one.owner == name)
-    attempts = (asked.attempt_of(one.name, name, check) for one in owned)
+def _requests_by_owner(state: ProvisioningState) -> Mapping[ObjectKey, Sequence[str]]:
+    """The names of requests by their workloads."""
+    found: dict[ObjectKey, list[str]] = defaultdict(list)
+    for one in state.requests.values():
+        found[one.namespace, one.owner].append(one.name)
+    return found
+
+
+def _attempt(requests: Iterable[str], workload: str, check: str) -> int | None:
+    """The latest attempt of a check that has a request."""
+    attempts = (asked.attempt_of(name, workload, check) for name in requests)
     return max((one for one in attempts if one is not None), default=None)
 
 
@@ -299,10 +308,13 @@ def quirks(
     before: ProvisioningState, after: ProvisioningState, log: Sequence[Occurrence], backoff: Backoff
 ) -> Iterator[str]:
     """Where Kueue does what its users may not expect (the traps and quirks of provisioning-request)."""
+    noted: dict[str, list[Occurrence]] = defaultdict(list)
+    for one in log:
+        noted[one.workload].append(one)
     for key, workload in after.workloads.items():
         name, old = "/".join(key), before.workloads.get(key)
-        reasons = {one.reason for one in log if one.workload == name}
-        retried = any(one.workload == name and " to Retry" in one.message for one in log)
+        reasons = {one.reason for one in noted[name]}
+        retried = any(" to Retry" in one.message for one in noted[name])
         if backoff == "as-coded" and retried and "EvictedDueToAdmissionCheck" in reasons:
             yield f"{name} does not wait: a back-off counts from when the check last became Pending, and is over"
         if backoff == "as-coded" and retried and workload.requeue_at and workload.reservation:
