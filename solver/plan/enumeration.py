@@ -1,8 +1,8 @@
 """Proofs in whole numbers: by enumeration of columns, and by the numbers of nodes of each class.
 
-All columns that a better plan could use are listed, and CP-SAT chooses among them. A better plan has no column that
-loses more at the duals than bound and value are apart (as Baldacci and others list routes). If the list is complete,
-the best plan over it, or the one at hand, is the optimum.
+All columns that a better plan could use are listed, and CP-SAT chooses among them, or HiGHS, where they are many and
+only have to cover units. A better plan has no column that loses more at the duals than bound and value are apart (as
+Baldacci and others list routes). If the list is complete, the best plan over it, or the one at hand, is the optimum.
 
 Where nodes of several classes cost something, a relaxation takes parts of nodes. The cheapest whole numbers are chosen
 instead that keep some cuts. Where all units do not fit so many nodes, even in parts, duals are a cut that says why
@@ -20,11 +20,13 @@ from . import column_generation, master_problem
 from .arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, filling_graphs
 from .filling_graph import FillingGraph, VectorNode
 from .heuristics import DivingHeuristic, filling_deadline
-from .master import LinearMaster, open_choices, plan_from_columns, solve_restricted_master
+from .master import LinearMaster, open_choices, plan_from_columns, solve_integer_program, solve_restricted_master
 
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
 _MOST_ENUMERATED_COLUMNS = 3000
 _ENUMERATION_WORK = 20.0
+# The same where they only have to cover units; by how much a bound of HiGHS may be off, in steps of the value.
+_MOST_COVERING_COLUMNS, _BOUND_TOLERANCE = 30_000, 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,17 @@ def prove_by_enumeration(
     deadline: float | None,
 ) -> EnumerationProof:
     """Prove that a plan is the optimum of a stage, or find the optimum; where that takes too long, neither."""
-    columns = _enumerate_columns(generator, stage, duals, plan, deadline)
+    work = _MOST_COVERING_COLUMNS if _is_covering(generator, stage, plan) else None
+    columns = _enumerate_columns(generator, stage, duals, plan, work, deadline)
     if columns is None and generator.instance.followers:
         columns = _all_columns(generator, stage, deadline)
     if columns is None:
         return EnumerationProof(plan, proven=False)
+    known = list(dict.fromkeys([*columns, *(column for column, _ in plan.columns)]))
+    if len(columns) > _MOST_ENUMERATED_COLUMNS:
+        return _cheapest_cover(generator, stage, known, plan, deadline)
     for column in columns:
         generator.master.add(column)
-    known = dict.fromkeys([*columns, *(column for column, _ in plan.columns)])
     choices = open_choices(generator.instance, known)
     limits = Limits(deadline=deadline, work=_ENUMERATION_WORK)
     chosen = solve_restricted_master(generator.instance, generator.master.rows, stage, choices, plan, limits)
@@ -64,6 +69,7 @@ def _enumerate_columns(
     stage: master_problem.ObjectiveStage,
     duals: master_problem.Duals,
     plan: master_problem.IntegerPlan,
+    work: int | None,
     deadline: float | None,
 ) -> Sequence[master_problem.Column] | None:
     """List columns that a better plan could use; None if there are too many, or rows count meters without a price."""
@@ -89,11 +95,50 @@ def _enumerate_columns(
             continue
         constant = pricing.constant(node_class)
         least = max(0, (bound or 0) + constant) - losable - constant
-        columns = generator.pricer.enumerate(node_class, pricing.prices, most, least, limits)
-        if columns is None or len(found) + len(columns) > _MOST_ENUMERATED_COLUMNS:
+        columns = generator.pricer.enumerate(node_class, pricing.prices, most, least, replace(limits, work=work))
+        if columns is None or len(found) + len(columns) > (work or _MOST_ENUMERATED_COLUMNS):
             return None
         found += columns
     return found
+
+
+def _is_covering(
+    generator: column_generation.ColumnGenerator, stage: master_problem.ObjectiveStage, plan: master_problem.IntegerPlan
+) -> bool:
+    """Whether nodes are vectors, they alone count, and every plan has to place what this one does."""
+    instance, terms, rows = generator.instance, stage.terms, generator.master.rows
+    if stage.maximise or terms.units or terms.gangs or terms.usage or instance.start or instance.completion:
+        return False
+    is_required = master_problem.placed_units(instance, plan) == master_problem.required_units(instance, rows)
+    return is_required and column_generation.vector_nodes(instance, generator.pricer) is not None
+
+
+def _cheapest_cover(
+    generator: column_generation.ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    columns: Sequence[master_problem.Column],
+    plan: master_problem.IntegerPlan,
+    deadline: float | None,
+) -> EnumerationProof:
+    """Choose the cheapest columns with room for what a plan places; other rows only make plans dearer."""
+    instance, step = generator.instance, column_generation.value_step(generator.instance, stage.terms)
+    most = [instance.nodes[column.node_class].count for column in columns]
+    costs = [(number, stage.terms.of_column(column) // step) for number, column in enumerate(columns)]
+    rooms: list[list[tuple[int, int]]] = [[] for _ in (*instance.units, *instance.nodes)]
+    for number, column in enumerate(columns):
+        rooms[len(instance.units) + column.node_class].append((number, -1))
+        for unit, amount in column.counts:
+            rooms[unit].append((number, amount))
+    needed = (*master_problem.placed_units(instance, plan), *(-node.count for node in instance.nodes))
+    rows = [(room, number, None) for room, number in zip(rooms, needed, strict=True)]
+    gap = (1 - 2 * _BOUND_TOLERANCE) * step / max(step, plan.value(stage.terms))
+    found = solve_integer_program(most, rows, costs, maximise=False, gap=gap, deadline=deadline)
+    if found is None:
+        return EnumerationProof(plan, proven=False)
+    better = replace(plan, columns=master_problem.ordered_columns(dict(zip(columns, found[0], strict=True))))
+    if better.is_feasible(instance, generator.master.rows) and stage.gain(better, plan) > 0:
+        plan = better
+    return EnumerationProof(plan, found[1] > plan.value(stage.terms) // step - 1 + _BOUND_TOLERANCE)
 
 
 def _all_columns(

@@ -26,8 +26,9 @@ _MOST_REPACKED_CLASSES = 60
 # What CP-SAT may spend on a few nodes, in deterministic units of work, and rounds in vain after which it is over.
 _REPACKING_WORK = 0.3
 _REPACKINGS_IN_VAIN = 24
-# Exchanges in vain by work. Units squared times dimensions are no more for them.
-_EXCHANGES, _MOST_SETTLED = 5_000, 2_000_000
+# Exchanges in vain by work, which is no more for them, divided by the dimensions and so many more, as an exchange takes
+# longer in more of them. Units squared times dimensions are no more.
+_EXCHANGES, _MOST_SEARCHING, _FIXED_DIMENSIONS, _MOST_SETTLED = 30_000, 2.0, 2, 2_000_000
 # With more nodes in use a few say little.
 _MOST_NODES = 2000
 # Sizes are counted in such parts of a node.
@@ -109,9 +110,10 @@ class NodeRepacking:
             for index, node in self.nodes.items()
         }
         paid = next(filter(self.costs.get, self.nodes))
+        vain = int(min(work, _MOST_SEARCHING) * _EXCHANGES) // (_FIXED_DIMENSIONS + len(self.nodes[paid].left))
         while units and len(units) ** 2 * len(needs[0]) <= _MOST_SETTLED and paid in kinds:
             kinds.remove(paid)
-            places = settle_units(needs, [room[kind] for kind in kinds], int(work * _EXCHANGES), deadline)
+            places = settle_units(needs, [room[kind] for kind in kinds], vain, deadline)
             if places is None:
                 return
             counts: dict[int, Counter[int]] = {place: Counter() for place in sorted(set(places))}
@@ -242,9 +244,9 @@ class _RepackingModel:
 
 
 # For so many exchanges a unit does not come back to a node. What all of a dimension counts; amounts are not larger.
-_LEAST_TABU, _MOST_TABU, _WHOLE, _FORBIDDEN = 15, 25, 1 << 40, float(1 << 62)
-# Sums up to it are exact. Where units leave less than such a part of a dimension, fewer exchanges are worth their time.
-_LARGEST_SUM, _LEAST_SLACK, _SLACKLESS = 1 << 53, 1 / 1000, 10
+_LEAST_TABU, _MOST_TABU, _WHOLE, _FORBIDDEN = 10, 20, 1 << 40, float(1 << 62)
+# With no more nodes times dimensions sums are exact in floating point. Exchanges seldom fill nodes more than so much.
+_MOST_SUMMED, _FULL, _EXACTNESS = 1 << 13, 1 - 1 / 1000, 8
 
 
 def settle_units(
@@ -252,35 +254,29 @@ def settle_units(
 ) -> list[int] | None:
     """Find nodes for all units by tabu search (Glover, 1989): they move or change places while nodes have too much.
 
-    Rows are units and nodes, dimensions columns. None where so many exchanges in a row do not come nearer, or a tenth
-    of them where nodes have to be full.
+    Rows are units and nodes, dimensions columns. None where so many exchanges in a row do not come nearer.
     """
     number, free = len(needs), np.array(room, dtype=np.int64).reshape(len(room), len(needs[0])).T
-    totals = np.array(needs, dtype=np.int64).sum(axis=0)
-    if not len(room) or free.max() > _WHOLE or (totals > free.sum(axis=1)).any():
+    # Dimensions are rows here. Behind the units each node has nothing, which changes places with a unit.
+    taken = np.pad(np.array(needs, dtype=np.int64).T, ((0, 0), (0, len(room))))
+    filled = (taken.sum(axis=1) / np.maximum(free.sum(axis=1), 1 / 2)).max()
+    if filled > 1 or free.size > _MOST_SUMMED or not free.size or free.max() > _WHOLE:
         return None
-    # Dimensions are rows from here on. Behind the units each node has nothing, which changes places with a unit.
+    vain //= _EXACTNESS if filled > _FULL else 1
     weights = (_WHOLE // np.maximum(free.max(axis=1), 1))[:, None]
-    amounts = (np.pad(np.array(needs, dtype=np.int64).T, ((0, 0), (0, len(room)))) * weights).astype(float)
-    left = (free * weights).astype(float)
-    if amounts.sum() > _LARGEST_SUM:
-        return None
-    if (totals > free.sum(axis=1) * (1 - _LEAST_SLACK)).any():
-        vain //= _SLACKLESS
-    places, used = np.arange(-number, len(room)), np.zeros_like(left)
+    amounts, left = (taken * weights).astype(float), (free * weights).astype(float)
+    places, whole = np.arange(-number, len(room)), left.copy()
     for unit in np.argsort(-amounts[:, :number].sum(axis=0), kind="stable").tolist():
         # Where it lacks least, and among these where others take something else.
         own = amounts[:, unit]
-        place = int(np.lexsort((own / _WHOLE @ used, np.maximum(own[:, None] - left, 0).sum(axis=0)))[0])
+        place = int(np.lexsort((own / _WHOLE @ (whole - left), np.maximum(own[:, None] - left, 0).sum(axis=0)))[0])
         places[unit] = place
         left[:, place] -= own
-        used[:, place] += own
 
     def replaced(units: IntArray) -> FloatArray:
         """What nodes of these units lack more once another unit is there instead, a column each."""
-        beside = left[:, places[units]] + amounts[:, units]
-        lacking = np.maximum(amounts[:, None] - beside[:, :, None], 0).sum(axis=0)
-        found: FloatArray = lacking - lacks[places[units], None]
+        beside = (left[:, places[units]] + amounts[:, units])[:, :, None]
+        found: FloatArray = np.maximum(amounts[:, None] - beside, 0).sum(axis=0) - lacks[places[units], None]
         return found
 
     lacks = np.maximum(-left, 0).sum(axis=0)
@@ -290,8 +286,7 @@ def settle_units(
         step += 1
         if total < best:
             best, last = total, step
-        bad = np.flatnonzero(lacks[places[:number]])
-        there = places[bad]
+        there = places[bad := np.flatnonzero(lacks[places[:number]])]
         losses = gains[bad] + gains[:, bad].T
         is_tabu = np.maximum(tabu[bad].take(places, axis=1), tabu.take(there, axis=1).T) > step
         losses[is_tabu & (losses >= best - total) | (there[:, None] == places)] = _FORBIDDEN
