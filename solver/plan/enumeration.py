@@ -1,6 +1,6 @@
 """Proofs in whole numbers: by enumeration of columns, and by the numbers of nodes of each class.
 
-All columns that a better plan could use are listed, and CP-SAT chooses among them, or HiGHS, where they are many and
+All columns that a better plan could use are listed, and CP-SAT chooses among them, or SCIP, where they are many and
 only have to cover units. A better plan has no column that loses more at the duals than bound and value are apart (as
 Baldacci and others list routes). If the list is complete, the best plan over it, or the one at hand, is the optimum.
 
@@ -15,18 +15,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...encoders.rows import CoefficientError, CpSatRows
+from ...encoders.solver_library import mathopt
 from ..engines.cp_sat import Limits, SolverStatus, run_solver
 from . import column_generation, master_problem
-from .arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, filling_graphs
+from .arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, filling_graphs, solve_whole_steps
 from .filling_graph import FillingGraph, VectorNode
 from .heuristics import DivingHeuristic, filling_deadline
-from .master import LinearMaster, open_choices, plan_from_columns, solve_integer_program, solve_restricted_master
+from .master import LinearMaster, open_choices, plan_from_columns, solve_restricted_master
 
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
 _MOST_ENUMERATED_COLUMNS = 3000
 _ENUMERATION_WORK = 20.0
-# The same where they only have to cover units; by how much a bound of HiGHS may be off, in steps of the value.
-_MOST_COVERING_COLUMNS, _BOUND_TOLERANCE = 30_000, 1e-4
+# The same where they only have to cover units, in nodes of a tree; larger costs are too much for floating point.
+_MOST_COVERING_COLUMNS, _MOST_COVERING_NODES, _LARGEST_COST = 30_000, 5_000, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,33 @@ def prove_by_enumeration(
         columns = _all_columns(generator, stage, deadline)
     if columns is None:
         return EnumerationProof(plan, proven=False)
-    known = list(dict.fromkeys([*columns, *(column for column, _ in plan.columns)]))
+    instance, terms = generator.instance, stage.terms
     if len(columns) > _MOST_ENUMERATED_COLUMNS:
-        return _cheapest_cover(generator, stage, known, plan, deadline)
+        model, reasons, step = mathopt.Model(), mathopt.TerminationReason, column_generation.value_step(instance, terms)
+        rows = [model.add_linear_constraint(lb=number) for number in master_problem.placed_units(instance, plan)]
+        rows += [model.add_linear_constraint(ub=node.count) for node in instance.nodes]
+        # The cost: only cheaper plans are looked for.
+        rows.append(model.add_linear_constraint(ub=plan.value(terms) // step - 1))
+        taken = [model.add_integer_variable(lb=0, ub=instance.nodes[column.node_class].count) for column in columns]
+        for variable, column in zip(taken, columns, strict=True):
+            price, own = terms.of_column(column) // step, column.node_class - len(instance.nodes) - 1
+            model.objective.set_linear_coefficient(variable, price)
+            for row, amount in (*column.counts, (own, 1), (-1, price)):
+                rows[row].set_coefficient(variable, amount)
+        found = solve_whole_steps(model, _MOST_COVERING_NODES, deadline, is_plain=True)
+        if found is None or not found.has_primal_feasible_solution():
+            return EnumerationProof(plan, bool(found and found.termination.reason == reasons.INFEASIBLE))
+        numbers = map(round, found.variable_values(taken))
+        better = replace(plan, columns=master_problem.ordered_columns(dict(zip(columns, numbers, strict=True))))
+        if not better.is_feasible(instance, generator.master.rows):
+            return EnumerationProof(plan, proven=False)
+        return EnumerationProof(better, found.termination.reason == reasons.OPTIMAL)
     for column in columns:
         generator.master.add(column)
-    choices = open_choices(generator.instance, known)
+    known = dict.fromkeys([*columns, *(column for column, _ in plan.columns)])
+    choices = open_choices(instance, known)
     limits = Limits(deadline=deadline, work=_ENUMERATION_WORK)
-    chosen = solve_restricted_master(generator.instance, generator.master.rows, stage, choices, plan, limits)
+    chosen = solve_restricted_master(instance, generator.master.rows, stage, choices, plan, limits)
     if chosen.plan and stage.gain(chosen.plan, plan) > 0:
         plan = chosen.plan
     return EnumerationProof(plan, chosen.status in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE))
@@ -110,35 +130,8 @@ def _is_covering(
     if stage.maximise or terms.units or terms.gangs or terms.usage or instance.start or instance.completion:
         return False
     is_required = master_problem.placed_units(instance, plan) == master_problem.required_units(instance, rows)
-    return is_required and column_generation.vector_nodes(instance, generator.pricer) is not None
-
-
-def _cheapest_cover(
-    generator: column_generation.ColumnGenerator,
-    stage: master_problem.ObjectiveStage,
-    columns: Sequence[master_problem.Column],
-    plan: master_problem.IntegerPlan,
-    deadline: float | None,
-) -> EnumerationProof:
-    """Choose the cheapest columns with room for what a plan places; other rows only make plans dearer."""
-    instance, step = generator.instance, column_generation.value_step(generator.instance, stage.terms)
-    most = [instance.nodes[column.node_class].count for column in columns]
-    costs = [(number, stage.terms.of_column(column) // step) for number, column in enumerate(columns)]
-    rooms: list[list[tuple[int, int]]] = [[] for _ in (*instance.units, *instance.nodes)]
-    for number, column in enumerate(columns):
-        rooms[len(instance.units) + column.node_class].append((number, -1))
-        for unit, amount in column.counts:
-            rooms[unit].append((number, amount))
-    needed = (*master_problem.placed_units(instance, plan), *(-node.count for node in instance.nodes))
-    rows = [(room, number, None) for room, number in zip(rooms, needed, strict=True)]
-    gap = (1 - 2 * _BOUND_TOLERANCE) * step / max(step, plan.value(stage.terms))
-    found = solve_integer_program(most, rows, costs, maximise=False, gap=gap, deadline=deadline)
-    if found is None:
-        return EnumerationProof(plan, proven=False)
-    better = replace(plan, columns=master_problem.ordered_columns(dict(zip(columns, found[0], strict=True))))
-    if better.is_feasible(instance, generator.master.rows) and stage.gain(better, plan) > 0:
-        plan = better
-    return EnumerationProof(plan, found[1] > plan.value(stage.terms) // step - 1 + _BOUND_TOLERANCE)
+    is_small = instance.largest_coefficient(terms) <= _LARGEST_COST * column_generation.value_step(instance, terms)
+    return is_required and is_small and column_generation.vector_nodes(instance, generator.pricer) is not None
 
 
 def _all_columns(

@@ -240,8 +240,8 @@ def solve_integer_program(
     gap: float,
     deadline: float | None = None,
     following: Container[int] = (),
-) -> tuple[list[int], float] | None:
-    """Return values from 0 to ``most`` of variables, by HiGHS, and a bound of all; None where it finds none.
+) -> list[int] | None:
+    """Return values from 0 to ``most`` of variables, by HiGHS; None where it finds none.
 
     Rows are terms with their least and their most. It counts in floating point: whether rows hold is to be looked at.
     Variables that are ``following`` are whole anyway, or near it, where the others are: their values are rounded.
@@ -272,8 +272,7 @@ def solve_integer_program(
     found = run_mixed_integer(model, mathopt.SolverType.HIGHS, parameters)
     if found is None or not found.has_primal_feasible_solution():
         return None
-    values = [round(value * own) for value, own in zip(found.variable_values(variables), steps, strict=True)]
-    return values, found.termination.objective_bounds.dual_bound * step
+    return [round(value * step) for value, step in zip(found.variable_values(variables), steps, strict=True)]
 
 
 def run_mixed_integer(

@@ -26,9 +26,8 @@ _MOST_REPACKED_CLASSES = 60
 # What CP-SAT may spend on a few nodes, in deterministic units of work, and rounds in vain after which it is over.
 _REPACKING_WORK = 0.3
 _REPACKINGS_IN_VAIN = 24
-# Exchanges in vain by work, which is no more for them, divided by the dimensions and so many more, as an exchange takes
-# longer in more of them. Units squared times dimensions are no more.
-_EXCHANGES, _MOST_SEARCHING, _FIXED_DIMENSIONS, _MOST_SETTLED = 30_000, 2.0, 2, 2_000_000
+# Exchanges in vain by work, the most of it, and dimensions besides that divide them; units squared times dimensions.
+_EXCHANGES, _MOST_SEARCHING, _FIXED_DIMENSIONS, _MOST_SETTLED = 30_000, 0.4, 2, 2_000_000
 # With more nodes in use a few say little.
 _MOST_NODES = 2000
 # Sizes are counted in such parts of a node.

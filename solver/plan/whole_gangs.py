@@ -95,7 +95,7 @@ class WholeGangSolver:
         numbers = (abs(number) for row in rows for number in (*row.terms.units.values(), *row.terms.gangs.values()))
         if max((*self._most(), *numbers), default=0) > _LARGEST_NUMBER:
             return None
-        found = solve_integer_program(
+        values = solve_integer_program(
             self._most(),
             [(self._terms(row.terms), row.lower, row.upper) for row in rows],
             self._terms(stage.terms),
@@ -104,10 +104,10 @@ class WholeGangSolver:
             deadline=deadline,
             following=self._following,
         )
-        if found is None:
+        if values is None:
             return None
-        completion, gangs = self.generator.instance.completion, tuple(found[0][units:])
-        wished = IntegerPlan((), tuple(found[0][:units]), completion.settled(gangs) if completion else gangs)
+        completion, gangs = self.generator.instance.completion, tuple(values[units:])
+        wished = IntegerPlan((), tuple(values[:units]), completion.settled(gangs) if completion else gangs)
         return wished if all(row.holds(wished) for row in rows) else None
 
     def bound(self, stage: ObjectiveStage, hint: IntegerPlan, limits: Limits) -> int | None:

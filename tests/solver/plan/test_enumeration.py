@@ -143,7 +143,7 @@ def test_nodes_of_one_kind_are_not_counted():
 
 
 def test_many_columns_that_cover_units_prove_what_few_ones_prove(monkeypatch):
-    """HiGHS takes the columns that are more than CP-SAT takes; the plan to start from has a node for each unit."""
+    """SCIP takes the columns that are more than CP-SAT takes; the plan to start from has a node for each unit."""
     better = 0
     for seed in range(500, 560):
         scene, cost = priced_scene(seed)
