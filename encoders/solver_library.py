@@ -38,7 +38,7 @@ def defer_interrupts() -> Iterator[None]:
 with defer_interrupts():
     from ortools.sat.python import cp_model_helper as cp_sat
 
-__all__ = ["BoolArray", "CpSatRun", "IntArray", "cp_sat", "defer_interrupts", "mathopt", "np"]
+__all__ = ["BoolArray", "CpSatRun", "FloatArray", "IntArray", "cp_sat", "defer_interrupts", "mathopt", "np"]
 
 
 class LazyLibrary(ModuleType):
@@ -59,6 +59,7 @@ else:
     mathopt, np = LazyLibrary("ortools.math_opt.python.mathopt"), LazyLibrary("numpy")
 BoolArray: TypeAlias = "NDArray[np.bool_]"
 IntArray: TypeAlias = "NDArray[np.int64]"
+FloatArray: TypeAlias = "NDArray[np.float64]"
 
 
 class CpSatRun:

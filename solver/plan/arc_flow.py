@@ -253,6 +253,23 @@ def filling_graphs(
     return found
 
 
+def solve_whole_steps(
+    model: mathopt.Model, most_nodes: int, deadline: float | None, *, is_plain: bool = False
+) -> mathopt.SolveResult | None:
+    """Run SCIP on a model of whole values; a plain one is neither presolved nor rounded. None where it refuses."""
+    plain = mathopt.Emphasis.OFF if is_plain else None
+    parameters = mathopt.SolveParameters(
+        time_limit=None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic())),
+        node_limit=most_nodes,
+        relative_gap_tolerance=0.0,
+        absolute_gap_tolerance=1 - _BOUND_TOLERANCE,
+        presolve=plain,
+        heuristics=plain,
+    )
+    parameters.gscip.bool_params["misc/catchctrlc"] = False
+    return run_mixed_integer(model, mathopt.SolverType.GSCIP, parameters)
+
+
 class _ArcFlowModel:
     """The model, with its objective in steps, so that a better plan is better by one or more."""
 
@@ -350,15 +367,7 @@ class _ArcFlowModel:
 
     def solved(self, most_nodes: int, deadline: float | None) -> ArcFlowResult:
         """Run SCIP for so many nodes of its tree, and read a plan from its flows; its bound is rounded outwards."""
-        left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
-        parameters = mathopt.SolveParameters(
-            time_limit=left,
-            node_limit=most_nodes,
-            relative_gap_tolerance=0.0,
-            absolute_gap_tolerance=1 - _BOUND_TOLERANCE,
-        )
-        parameters.gscip.bool_params["misc/catchctrlc"] = False
-        found = run_mixed_integer(self._model, mathopt.SolverType.GSCIP, parameters)
+        found = solve_whole_steps(self._model, most_nodes, deadline)
         if found is None:
             return ArcFlowResult(None, None, proven=False)
         if found.termination.reason == mathopt.TerminationReason.INFEASIBLE:

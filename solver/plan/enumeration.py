@@ -1,8 +1,8 @@
 """Proofs in whole numbers: by enumeration of columns, and by the numbers of nodes of each class.
 
-All columns that a better plan could use are listed, and CP-SAT chooses among them. A better plan has no column that
-loses more at the duals than bound and value are apart (as Baldacci and others list routes). If the list is complete,
-the best plan over it, or the one at hand, is the optimum.
+All columns that a better plan could use are listed, and CP-SAT chooses among them, or SCIP, where they are many and
+only have to cover units. A better plan has no column that loses more at the duals than bound and value are apart (as
+Baldacci and others list routes). If the list is complete, the best plan over it, or the one at hand, is the optimum.
 
 Where nodes of several classes cost something, a relaxation takes parts of nodes. The cheapest whole numbers are chosen
 instead that keep some cuts. Where all units do not fit so many nodes, even in parts, duals are a cut that says why
@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...encoders.rows import CoefficientError, CpSatRows
+from ...encoders.solver_library import mathopt
 from ..engines.cp_sat import Limits, SolverStatus, run_solver
 from . import column_generation, master_problem
-from .arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, filling_graphs
+from .arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, filling_graphs, solve_whole_steps
 from .filling_graph import FillingGraph, VectorNode
 from .heuristics import DivingHeuristic, filling_deadline
 from .master import LinearMaster, open_choices, plan_from_columns, solve_restricted_master
@@ -25,6 +26,8 @@ from .master import LinearMaster, open_choices, plan_from_columns, solve_restric
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
 _MOST_ENUMERATED_COLUMNS = 3000
 _ENUMERATION_WORK = 20.0
+# The same where they only have to cover units, in nodes of a tree; larger costs are too much for floating point.
+_MOST_COVERING_COLUMNS, _MOST_COVERING_NODES, _LARGEST_COST = 30_000, 5_000, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +46,39 @@ def prove_by_enumeration(
     deadline: float | None,
 ) -> EnumerationProof:
     """Prove that a plan is the optimum of a stage, or find the optimum; where that takes too long, neither."""
-    columns = _enumerate_columns(generator, stage, duals, plan, deadline)
+    work = _MOST_COVERING_COLUMNS if _is_covering(generator, stage, plan) else None
+    columns = _enumerate_columns(generator, stage, duals, plan, work, deadline)
     if columns is None and generator.instance.followers:
         columns = _all_columns(generator, stage, deadline)
     if columns is None:
         return EnumerationProof(plan, proven=False)
+    instance, terms = generator.instance, stage.terms
+    if len(columns) > _MOST_ENUMERATED_COLUMNS:
+        model, reasons, step = mathopt.Model(), mathopt.TerminationReason, column_generation.value_step(instance, terms)
+        rows = [model.add_linear_constraint(lb=number) for number in master_problem.placed_units(instance, plan)]
+        rows += [model.add_linear_constraint(ub=node.count) for node in instance.nodes]
+        # The cost: only cheaper plans are looked for.
+        rows.append(model.add_linear_constraint(ub=plan.value(terms) // step - 1))
+        taken = [model.add_integer_variable(lb=0, ub=instance.nodes[column.node_class].count) for column in columns]
+        for variable, column in zip(taken, columns, strict=True):
+            price, own = terms.of_column(column) // step, column.node_class - len(instance.nodes) - 1
+            model.objective.set_linear_coefficient(variable, price)
+            for row, amount in (*column.counts, (own, 1), (-1, price)):
+                rows[row].set_coefficient(variable, amount)
+        found = solve_whole_steps(model, _MOST_COVERING_NODES, deadline, is_plain=True)
+        if found is None or not found.has_primal_feasible_solution():
+            return EnumerationProof(plan, bool(found and found.termination.reason == reasons.INFEASIBLE))
+        numbers = map(round, found.variable_values(taken))
+        better = replace(plan, columns=master_problem.ordered_columns(dict(zip(columns, numbers, strict=True))))
+        if not better.is_feasible(instance, generator.master.rows):
+            return EnumerationProof(plan, proven=False)
+        return EnumerationProof(better, found.termination.reason == reasons.OPTIMAL)
     for column in columns:
         generator.master.add(column)
     known = dict.fromkeys([*columns, *(column for column, _ in plan.columns)])
-    choices = open_choices(generator.instance, known)
+    choices = open_choices(instance, known)
     limits = Limits(deadline=deadline, work=_ENUMERATION_WORK)
-    chosen = solve_restricted_master(generator.instance, generator.master.rows, stage, choices, plan, limits)
+    chosen = solve_restricted_master(instance, generator.master.rows, stage, choices, plan, limits)
     if chosen.plan and stage.gain(chosen.plan, plan) > 0:
         plan = chosen.plan
     return EnumerationProof(plan, chosen.status in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE))
@@ -64,6 +89,7 @@ def _enumerate_columns(
     stage: master_problem.ObjectiveStage,
     duals: master_problem.Duals,
     plan: master_problem.IntegerPlan,
+    work: int | None,
     deadline: float | None,
 ) -> Sequence[master_problem.Column] | None:
     """List columns that a better plan could use; None if there are too many, or rows count meters without a price."""
@@ -89,11 +115,23 @@ def _enumerate_columns(
             continue
         constant = pricing.constant(node_class)
         least = max(0, (bound or 0) + constant) - losable - constant
-        columns = generator.pricer.enumerate(node_class, pricing.prices, most, least, limits)
-        if columns is None or len(found) + len(columns) > _MOST_ENUMERATED_COLUMNS:
+        columns = generator.pricer.enumerate(node_class, pricing.prices, most, least, replace(limits, work=work))
+        if columns is None or len(found) + len(columns) > (work or _MOST_ENUMERATED_COLUMNS):
             return None
         found += columns
     return found
+
+
+def _is_covering(
+    generator: column_generation.ColumnGenerator, stage: master_problem.ObjectiveStage, plan: master_problem.IntegerPlan
+) -> bool:
+    """Whether nodes are vectors, they alone count, and every plan has to place what this one does."""
+    instance, terms, rows = generator.instance, stage.terms, generator.master.rows
+    if stage.maximise or terms.units or terms.gangs or terms.usage or instance.start or instance.completion:
+        return False
+    is_required = master_problem.placed_units(instance, plan) == master_problem.required_units(instance, rows)
+    is_small = instance.largest_coefficient(terms) <= _LARGEST_COST * column_generation.value_step(instance, terms)
+    return is_required and is_small and column_generation.vector_nodes(instance, generator.pricer) is not None
 
 
 def _all_columns(

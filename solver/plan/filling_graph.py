@@ -373,6 +373,9 @@ def build_filling_graph(
         _lower(reached, sums)
         state, child = distinct_rows(reached)
         layers.append(GraphLayer.of(item, np.concatenate(parents), child, np.concatenate(copies)))
+        # Later layers have as many states and arcs, but for a few at the end.
+        if arcs + len(state) * (len(kept) - len(layers)) * 3 // 4 > most_arcs:
+            return None
     return _reduced_graph(layers)
 
 

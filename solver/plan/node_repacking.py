@@ -13,7 +13,7 @@ from math import gcd
 from random import Random
 
 from ...encoders.rows import CoefficientError, CpSatRows
-from ...encoders.solver_library import IntArray, np
+from ...encoders.solver_library import FloatArray, IntArray, np
 from ..engines.cp_sat import Limits, run_solver
 from .column_generation import MANY_NODE_CLASSES, Pricer, vector_nodes
 from .filling_graph import VectorNode, same_needs
@@ -26,8 +26,8 @@ _MOST_REPACKED_CLASSES = 60
 # What CP-SAT may spend on a few nodes, in deterministic units of work, and rounds in vain after which it is over.
 _REPACKING_WORK = 0.3
 _REPACKINGS_IN_VAIN = 24
-# Exchanges in vain by work: more where nodes have many units. Units squared times dimensions are no more for them.
-_EXCHANGES, _MOST_SETTLED = 20_000, 2_000_000
+# Exchanges in vain by work, the most of it, and dimensions besides that divide them; units squared times dimensions.
+_EXCHANGES, _MOST_SEARCHING, _FIXED_DIMENSIONS, _MOST_SETTLED = 30_000, 0.4, 2, 2_000_000
 # With more nodes in use a few say little.
 _MOST_NODES = 2000
 # Sizes are counted in such parts of a node.
@@ -109,8 +109,8 @@ class NodeRepacking:
             for index, node in self.nodes.items()
         }
         paid = next(filter(self.costs.get, self.nodes))
+        vain = int(min(work, _MOST_SEARCHING) * _EXCHANGES) // (_FIXED_DIMENSIONS + len(self.nodes[paid].left))
         while units and len(units) ** 2 * len(needs[0]) <= _MOST_SETTLED and paid in kinds:
-            vain = int(work * _EXCHANGES * len(units) / len(kinds) ** 2)
             kinds.remove(paid)
             places = settle_units(needs, [room[kind] for kind in kinds], vain, deadline)
             if places is None:
@@ -243,7 +243,9 @@ class _RepackingModel:
 
 
 # For so many exchanges a unit does not come back to a node. What all of a dimension counts; amounts are not larger.
-_LEAST_TABU, _MOST_TABU, _WHOLE, _FORBIDDEN = 6, 10, 1 << 40, 1 << 62
+_LEAST_TABU, _MOST_TABU, _WHOLE, _FORBIDDEN = 10, 20, 1 << 40, float(1 << 62)
+# With no more nodes times dimensions sums are exact in floating point. Exchanges seldom fill nodes more than so much.
+_MOST_SUMMED, _FULL, _EXACTNESS = 1 << 13, 1 - 1 / 1000, 8
 
 
 def settle_units(
@@ -253,40 +255,47 @@ def settle_units(
 
     Rows are units and nodes, dimensions columns. None where so many exchanges in a row do not come nearer.
     """
-    number, free = len(needs), np.array(room, dtype=np.int64).reshape(len(room), len(needs[0]))
-    # Behind the units each node has nothing, which changes places with a unit that moves.
-    amounts = np.pad(np.array(needs, dtype=np.int64), ((0, len(free)), (0, 0)))
-    if not len(free) or free.max() > _WHOLE or (amounts.sum(axis=0) > free.sum(axis=0)).any():
+    number, free = len(needs), np.array(room, dtype=np.int64).reshape(len(room), len(needs[0])).T
+    # Dimensions are rows here. Behind the units each node has nothing, which changes places with a unit.
+    taken = np.pad(np.array(needs, dtype=np.int64).T, ((0, 0), (0, len(room))))
+    filled = (taken.sum(axis=1) / np.maximum(free.sum(axis=1), 1 / 2)).max()
+    if filled > 1 or free.size > _MOST_SUMMED or not free.size or free.max() > _WHOLE:
         return None
-    weights = _WHOLE // np.maximum(free.max(axis=0), 1)
+    vain //= _EXACTNESS if filled > _FULL else 1
+    weights = (_WHOLE // np.maximum(free.max(axis=1), 1))[:, None]
+    amounts, left = (taken * weights).astype(float), (free * weights).astype(float)
+    places, whole = np.arange(-number, len(room)), left.copy()
+    for unit in np.argsort(-amounts[:, :number].sum(axis=0), kind="stable").tolist():
+        # Where it lacks least, and among these where others take something else.
+        own = amounts[:, unit]
+        place = int(np.lexsort((own / _WHOLE @ (whole - left), np.maximum(own[:, None] - left, 0).sum(axis=0)))[0])
+        places[unit] = place
+        left[:, place] -= own
 
-    def lacking(left: IntArray) -> IntArray:
-        found: IntArray = np.maximum(-left, 0) @ weights
+    def replaced(units: IntArray) -> FloatArray:
+        """What nodes of these units lack more once another unit is there instead, a column each."""
+        beside = (left[:, places[units]] + amounts[:, units])[:, :, None]
+        found: FloatArray = np.maximum(amounts[:, None] - beside, 0).sum(axis=0) - lacks[places[units], None]
         return found
 
-    places, left, sizes = np.arange(-number, len(free)), free.copy(), amounts * weights
-    for unit in np.argsort(-sizes[:number].sum(axis=1), kind="stable").tolist():
-        # Where it lacks least, and among these where others take something else.
-        beside = (free - left) @ (sizes[unit] / _WHOLE * weights)
-        place = int(np.lexsort((beside, lacking(left - amounts[unit])))[0])
-        places[unit], left[place] = place, left[place] - amounts[unit]
-    # What a node lacks once one of its units is replaced by another one.
-    replaced = lacking((left[places] + amounts)[:, None] - amounts)
-    tabu, random, step, last, best = np.zeros((len(places), len(free)), int), Random(number), 0, 0, _FORBIDDEN
-    while (total := int((lacks := lacking(left)).sum())) and step - last <= vain and not is_past(deadline):
-        step, own = step + 1, lacks[places]
+    lacks = np.maximum(-left, 0).sum(axis=0)
+    gains = replaced(np.arange(len(places)))
+    tabu, random, step, last, best = np.zeros((len(places), len(room)), int), Random(number), 0, 0, _FORBIDDEN
+    while (total := float(lacks.sum())) and step - last <= vain and not is_past(deadline):
+        step += 1
         if total < best:
             best, last = total, step
-        bad = np.flatnonzero(own[:number])
-        losses = replaced[bad] + replaced[:, bad].T - own[bad, None] - own
-        is_tabu = (tabu[bad][:, places] > step) | (tabu[:, places[bad]] > step).T
-        losses[is_tabu & (losses >= best - total) | (places[bad, None] == places)] = _FORBIDDEN
+        there = places[bad := np.flatnonzero(lacks[places[:number]])]
+        losses = gains[bad] + gains[:, bad].T
+        is_tabu = np.maximum(tabu[bad].take(places, axis=1), tabu.take(there, axis=1).T) > step
+        losses[is_tabu & (losses >= best - total) | (there[:, None] == places)] = _FORBIDDEN
         row, other = divmod(int(losses.argmin()), len(places))
         unit, ends = int(bad[row]), places[[bad[row], other]]
-        left[ends] += np.outer((1, -1), amounts[unit] - amounts[other])
+        left[:, ends] += np.outer(amounts[:, unit] - amounts[:, other], (1, -1))
         for one, before, after in ((unit, *ends), (other, *ends[::-1])):
             if one < number:
                 places[one], tabu[one, before] = after, step + random.randint(_LEAST_TABU, _MOST_TABU)
+        lacks[ends] = np.maximum(-left[:, ends], 0).sum(axis=0)
         changed = np.flatnonzero((places == ends[0]) | (places == ends[1]))
-        replaced[changed] = lacking((left[places[changed]] + amounts[changed])[:, None] - amounts)
+        gains[changed] = replaced(changed)
     return None if total else places[:number].tolist()

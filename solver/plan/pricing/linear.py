@@ -196,20 +196,20 @@ class LinearPricer:
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
         node, units, values = self.nodes[node_class], self.units_on(node_class), self._values(node_class, prices)
-        limits_by_class = self._limited(node_class, limits_by_class)
+        limits_by_class, longest = self._limited(node_class, limits_by_class), limits.work or _MOST_ENUMERATED_PATHS
         pairs = enumerate(zip(values, prices.units, limits_by_class, strict=True))
         if any(value <= 0 < price and most and node.allows(unit, units[unit]) for unit, (value, price, most) in pairs):
             # A column may still have units that cost more here than they are worth.
             return None
         if (known := self.fillings(node_class, self.demands or limits_by_class)) is not None:
             within = self._within_demand(limits_by_class)
-            paths = known.paths(values, within, max(1, least_value), _MOST_ENUMERATED_PATHS)
+            paths = known.paths(values, within, max(1, least_value), longest)
             return None if paths is None else tuple(self.filled(node_class, path) for path in paths)
         vector = self._labeled_vector(node_class)
         if vector is not None:
             items, least = vector.items(self._within_demand(limits_by_class)), max(1, least_value)
             try:
-                found = all_fillings(items, values, vector.left, least, _MOST_ENUMERATED_PATHS, limits.deadline)
+                found = all_fillings(items, values, vector.left, least, longest, limits.deadline)
             except DeadlineExceededError:
                 return None
             return None if found is None else tuple(self.filled(node_class, one) for one in found)

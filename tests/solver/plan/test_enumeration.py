@@ -7,6 +7,7 @@ from time import monotonic
 import pytest
 from support.planning import Scene, fits_column, optimum
 
+from drasat.solver.plan import enumeration
 from drasat.solver.plan.arc_flow import OpenStage
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, vector_nodes
 from drasat.solver.plan.enumeration import NodeCounts, complete_whole_nodes
@@ -139,3 +140,43 @@ def test_nodes_of_one_kind_are_not_counted():
     assert NodeCounts.of(asked) is not None
     assert NodeCounts.of(replace(asked, stage=one)) is None
     assert NodeCounts.of(replace(asked, stage=replace(cost, maximise=True))) is None
+
+
+def test_many_columns_that_cover_units_prove_what_few_ones_prove(monkeypatch):
+    """SCIP takes the columns that are more than CP-SAT takes; the plan to start from has a node for each unit."""
+    better = 0
+    for seed in range(500, 560):
+        scene, cost = priced_scene(seed)
+        generator, generated, plan = relaxed(scene, cost)
+        if plan is None:
+            continue
+        best, duals = optimum(scene, [scene.instance.admitted(), cost])[1], generated.relaxation.duals
+        proofs = []
+        for most in (3000, 0):
+            monkeypatch.setattr(enumeration, "_MOST_ENUMERATED_COLUMNS", most)
+            proofs.append(enumeration.prove_by_enumeration(generator, cost, duals, plan, None))
+        for found in proofs:
+            assert found.plan.is_feasible(generator.instance, generator.instance.rows)
+            assert found.proven
+            assert found.plan.value(cost.terms) == best
+        better += best < plan.value(cost.terms)
+    assert better > 15
+
+
+def test_columns_that_cover_units_prove_nothing_after_the_time_limit(monkeypatch):
+    monkeypatch.setattr(enumeration, "_MOST_ENUMERATED_COLUMNS", 0)
+    scene, cost = priced_scene(500)
+    generator, generated, plan = relaxed(scene, cost)
+    over = monotonic() - 1
+    found = enumeration.prove_by_enumeration(generator, cost, generated.relaxation.duals, plan, over)
+    assert found == enumeration.EnumerationProof(plan, proven=False)
+
+
+@pytest.mark.parametrize("changed", ["maximise", "units", "more"])
+def test_columns_only_cover_units_where_nodes_alone_count_and_all_units_are_required(changed):
+    scene, cost = priced_scene(500)
+    generator, _, plan = relaxed(scene, cost)
+    assert enumeration._is_covering(generator, cost, plan)
+    others = {"maximise": replace(cost, maximise=True), "units": replace(cost, terms=Terms({0: 1}, nodes={0: 5}))}
+    fewer = replace(plan, units=(0, *plan.units[1:]))
+    assert not enumeration._is_covering(generator, others.get(changed, cost), fewer if changed == "more" else plan)

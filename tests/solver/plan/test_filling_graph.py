@@ -122,6 +122,25 @@ def test_more_arcs_than_there_may_be_make_no_graph():
     assert build_filling_graph(items, (1000, 1000), most_arcs=200) is None
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_graph_is_given_up_only_where_it_would_have_more_arcs(seed):
+    """Later layers are estimated: what is given up has nearly as many arcs as there may be."""
+    rng = Random(seed)
+    items = [GraphItem(unit, (rng.randint(100, 400), rng.randint(100, 400)), 1) for unit in range(25)]
+    enough = next(most for most in range(200, 20_000, 200) if build_filling_graph(items, (1000, 1000), most))
+    made = sum(len(layer.parent) for layer in unmerged(items, (1000, 1000)))
+    assert made <= enough <= 1.2 * made + 200
+
+
+def unmerged(items, left):
+    """The layers before states from which the same follows are one."""
+    layers = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("drasat.solver.plan.filling_graph._reduced_graph", layers.extend)
+        build_filling_graph(items, left)
+    return layers
+
+
 def test_the_more_dimensions_a_node_has_the_fewer_arcs_there_may_be(monkeypatch):
     """Each arc has a number in each of them."""
     monkeypatch.setattr("drasat.solver.plan.filling_graph._MOST_NUMBERS", 1000)

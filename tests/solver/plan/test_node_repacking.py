@@ -96,6 +96,17 @@ def test_settled_units_keep_to_the_room_of_every_node_and_what_does_not_fit_is_n
     assert settle_units(needs, [], 200, None) is None
 
 
+@pytest.mark.parametrize("size", [101, 100])
+def test_fewer_exchanges_are_tried_where_nodes_have_to_be_full(monkeypatch, size):
+    """Units of 26 do not fit four at a time, though three nodes have room for twelve of them by size."""
+    asked = []
+    settle = node_repacking.is_past
+    monkeypatch.setattr(node_repacking, "is_past", lambda deadline: asked.append(deadline) or settle(deadline))
+    needs = [(26,)] * 11 + [(size * 3 - 26 * 11 - (size > 100),)]
+    assert settle_units(needs, [(size,)] * 3, 400, None) is None
+    assert (len(asked) > 400) == (size > 100)
+
+
 @pytest.mark.parametrize("costs", [{0: 7}, {0: 7, 1: 8}])
 def test_what_is_left_over_comes_together_until_a_node_is_empty(costs):
     """Four nodes are full of 5, 5 or 4, 4 of ten; the 4s fit three nodes only if the rest is brought together."""
