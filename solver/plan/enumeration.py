@@ -52,27 +52,9 @@ def prove_by_enumeration(
         columns = _all_columns(generator, stage, deadline)
     if columns is None:
         return EnumerationProof(plan, proven=False)
-    instance, terms = generator.instance, stage.terms
+    instance = generator.instance
     if len(columns) > _MOST_ENUMERATED_COLUMNS:
-        model, reasons, step = mathopt.Model(), mathopt.TerminationReason, column_generation.value_step(instance, terms)
-        rows = [model.add_linear_constraint(lb=number) for number in master_problem.placed_units(instance, plan)]
-        rows += [model.add_linear_constraint(ub=node.count) for node in instance.nodes]
-        # The cost: only cheaper plans are looked for.
-        rows.append(model.add_linear_constraint(ub=plan.value(terms) // step - 1))
-        taken = [model.add_integer_variable(lb=0, ub=instance.nodes[column.node_class].count) for column in columns]
-        for variable, column in zip(taken, columns, strict=True):
-            price, own = terms.of_column(column) // step, column.node_class - len(instance.nodes) - 1
-            model.objective.set_linear_coefficient(variable, price)
-            for row, amount in (*column.counts, (own, 1), (-1, price)):
-                rows[row].set_coefficient(variable, amount)
-        found = solve_whole_steps(model, _MOST_COVERING_NODES, deadline, is_plain=True)
-        if found is None or not found.has_primal_feasible_solution():
-            return EnumerationProof(plan, bool(found and found.termination.reason == reasons.INFEASIBLE))
-        numbers = map(round, found.variable_values(taken))
-        better = replace(plan, columns=master_problem.ordered_columns(dict(zip(columns, numbers, strict=True))))
-        if not better.is_feasible(instance, generator.master.rows):
-            return EnumerationProof(plan, proven=False)
-        return EnumerationProof(better, found.termination.reason == reasons.OPTIMAL)
+        return _best_cover(generator, stage, plan, columns, deadline)
     for column in columns:
         generator.master.add(column)
     known = dict.fromkeys([*columns, *(column for column, _ in plan.columns)])
@@ -82,6 +64,38 @@ def prove_by_enumeration(
     if chosen.plan and stage.gain(chosen.plan, plan) > 0:
         plan = chosen.plan
     return EnumerationProof(plan, chosen.status in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE))
+
+
+def _best_cover(
+    generator: column_generation.ColumnGenerator,
+    stage: master_problem.ObjectiveStage,
+    plan: master_problem.IntegerPlan,
+    columns: Sequence[master_problem.Column],
+    deadline: float | None,
+) -> EnumerationProof:
+    """Let SCIP choose the cheapest of these columns that cover the units of a plan, if they cost less than it."""
+    instance, terms, model = generator.instance, stage.terms, mathopt.Model()
+    step = column_generation.value_step(instance, terms)
+    covered = [model.add_linear_constraint(lb=number) for number in master_problem.placed_units(instance, plan)]
+    counted = [model.add_linear_constraint(ub=node.count) for node in instance.nodes]
+    cost = model.add_linear_constraint(ub=plan.value(terms) // step - 1)
+    taken = [model.add_integer_variable(lb=0, ub=instance.nodes[column.node_class].count) for column in columns]
+    for variable, column in zip(taken, columns, strict=True):
+        price = terms.of_column(column) // step
+        model.objective.set_linear_coefficient(variable, price)
+        cost.set_coefficient(variable, price)
+        counted[column.node_class].set_coefficient(variable, 1)
+        for unit, amount in column.counts:
+            covered[unit].set_coefficient(variable, amount)
+    found = solve_whole_steps(model, _MOST_COVERING_NODES, deadline, is_plain=True)
+    if found is None or not found.has_primal_feasible_solution():
+        is_none = found is not None and found.termination.reason == mathopt.TerminationReason.INFEASIBLE
+        return EnumerationProof(plan, is_none)
+    numbers = map(round, found.variable_values(taken))
+    better = replace(plan, columns=master_problem.ordered_columns(dict(zip(columns, numbers, strict=True))))
+    if not better.is_feasible(instance, generator.master.rows):
+        return EnumerationProof(plan, proven=False)
+    return EnumerationProof(better, found.termination.reason == mathopt.TerminationReason.OPTIMAL)
 
 
 def _enumerate_columns(

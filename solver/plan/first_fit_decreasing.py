@@ -19,8 +19,9 @@ from .column_generation import MANY_NODE_CLASSES, Pricer, value_step, vector_nod
 from .filling_graph import VectorNode, same_needs, volume_bound
 from .master_problem import Column, CouplingRow, MasterProblem, ObjectiveStage, is_past, required_units
 
-# Ways times node classes times unit classes that are tried; each is some ten microseconds.
-_MOST_STEPS = 10_000
+# Ways times node classes times unit classes that are tried; each is some ten microseconds. One way may have more, and
+# whole fillings as well, which look at all units for each node.
+_MOST_STEPS, _MOST_STEPS_OF_ONE, _MOST_STEPS_OF_WHOLE = 10_000, 5_000_000, 20_000
 _SIZE_KEYS: tuple[Callable[[Sequence[float]], float], ...] = (sum, max, prod)
 
 
@@ -50,7 +51,8 @@ def pack_decreasing(
 ) -> Iterator[list[tuple[Column, int]]]:
     """Yield plans for so many units of each class, in several ways; nodes of a class cost so much each.
 
-    Nodes that are cheapest for all units come first. Very many classes have no plan; after ``deadline`` none is whole.
+    Nodes that are cheapest for all units come first. Many classes have one plan at least; after ``deadline`` none is
+    whole.
     """
     paid = sorted(
         (index for index in nodes if costs.get(index, 0) > 0),
@@ -59,11 +61,11 @@ def pack_decreasing(
     mains: Sequence[int | None] = paid or (None,)
     ways = [(key, main, fullest) for main in mains for key in _SIZE_KEYS for fullest in (False, True)]
     ways.sort(key=lambda way: (way[0] is not sum, way[2]))
-    if paid and same_needs(nodes):
+    steps = len(nodes) * sum(number > 0 for number in units)
+    if paid and steps <= _MOST_STEPS_OF_WHOLE and same_needs(nodes):
         fillings = _WholeFillings.of(instance, nodes, units, costs)
         yield [(pricer.filled(index, counts), number) for index, counts, number in fillings.all(deadline)]
-    steps = len(nodes) * sum(number > 0 for number in units)
-    ways = ways[: _MOST_STEPS // max(1, steps)]
+    ways = ways[: max(steps <= _MOST_STEPS_OF_ONE, _MOST_STEPS // max(1, steps))]
     for key, main, fullest in ways:
         packing = _DecreasingPacking(instance, nodes, costs, main, fullest=fullest)
         for unit in _decreasing(nodes, units, key):

@@ -56,6 +56,21 @@ def test_each_packing_has_all_units_and_keeps_to_what_nodes_take(seed):
         assert IntegerPlan(ordered_columns(counts), plan.units, ()).is_feasible(instance, ())
 
 
+def test_many_classes_have_one_plan_without_whole_fillings():
+    """Unlike units on a hundred kinds of nodes, twenty of each."""
+    needs = {unit: (1 + unit % 30, 1 + unit % 7) for unit in range(210)}
+    nodes = {index: VectorNode((40 + index, 200 - index), needs, {}) for index in range(100)}
+    units = tuple(MasterUnitClass(unit, 1) for unit in needs)
+    instance = MasterProblem(units, tuple(MasterNodeClass(index, 20) for index in nodes))
+    costs = {index: 100 + index for index in nodes}
+    (columns,) = pack_decreasing(instance, vector_pricer(nodes), nodes, instance.demands(), costs)
+    placed = Counter(
+        unit for column, number in columns for unit, amount in column.counts for _ in range(amount * number)
+    )
+    assert placed == dict.fromkeys(needs, 1)
+    assert all(nodes[column.node_class].holds(dict(column.counts)) for column, _ in columns)
+
+
 def test_sizes_that_only_whole_fillings_bring_together_fill_two_nodes():
     """Decreasing sizes put 44 and 38 together first, and need a third node."""
     sizes = (44, 38, 37, 31, 25)
