@@ -235,8 +235,7 @@ class _Planning:
         """Give columns to nodes and devices to units, and place with first fit what it places better."""
         request, instance, limits = self.request, self.instance, searched.limits
         assigned = assign_plan(request, instance, searched.solution, self._tell if self.verifier else None)
-        ends = self.time.reasons_end(list(unit_runs(request.queue, sorted(assigned.assigned))))
-        settled = replace(limits, deadline=ends)
+        settled = replace(limits, deadline=self._reasons_end(assigned))
         solution, assignment = settled_plan(request, instance, searched.solution, assigned, settled)
         if self.lifted and self.moves:
             assignment = self.lifted.completed(assignment, self.moves)
@@ -325,10 +324,15 @@ class _Planning:
             # Most queues fit: then nothing of this is loaded.
             from .why_not import reasons_of_plan
 
-            ends = self.time.reasons_end(list(unit_runs(self.queue, sorted(assignment.assigned))))
-            usable = self._usable(assignment)
+            ends, usable = self._reasons_end(assignment), self._usable(assignment)
             reasons = reasons_of_plan(self.request, assignment, self.refused, ends, usable, self.question.given)
         return reasons.beside(self.refused)
+
+    def _reasons_end(self, assignment: PlanAssignment) -> float | None:
+        """When only verifying what is placed has time left."""
+        if self.time.deadline is None:
+            return None
+        return self.time.reasons_end(list(unit_runs(self.queue, sorted(assignment.assigned))))
 
     def _usable(self, assignment: PlanAssignment) -> set[str] | None:
         """Names of the nodes that may be used; None: all."""

@@ -197,6 +197,8 @@ def others():
     for verb, question in (("allocate", Allocation), ("explain", Explained), ("capacity", Counted)):
         for one in asking:
             if verb == "capacity" and one.name in LONG_COUNTS:
+                # All others meet the faults that they would meet beside it.
+                yield verb, None
                 continue
             tied = verb == "allocate" and load_cluster(one).constraint_groups
             yield "tied" if tied else verb, lambda one=one, question=question: question(load_cluster(one))
@@ -222,7 +224,7 @@ def is_cluster(folder):
 @cache
 def others_of(share):
     """One of ``SHARES`` equal parts of the other questions, each with its right answer."""
-    return [(verb, ask()) for number, (verb, ask) in enumerate(others()) if number % SHARES == share]
+    return [(verb, ask()) for number, (verb, ask) in enumerate(others()) if ask and number % SHARES == share]
 
 
 def with_others(asked, fault):
