@@ -41,6 +41,7 @@ from .heuristics import remove_slack, shrink_plan
 from .incumbent import better_plan, settled_plan
 from .master_problem import PlanLimits, PlanSolution, empty_plan, is_past, placed_units
 from .outcome import PlacementByUnit, PlannedUnitOutcome, PlanOutcome, ReasonsByUnit, placed_outcomes
+from .pod_ledger import has_pod_rules
 from .price_and_branch import solve_stages
 from .question import PlanQuestion, PlanQueue
 from .time_budget import PlanTimeBudget, UnitRuns, affordable_request, most_placed, time_notices, verified_part
@@ -234,9 +235,11 @@ class _Planning:
     def assign(self, searched: _Searched) -> tuple[_Searched, PlanAssignment]:
         """Give columns to nodes and devices to units, and place with first fit what it places better."""
         request, instance, limits = self.request, self.instance, searched.limits
-        assigned = assign_plan(request, instance, searched.solution, self._tell if self.verifier else None)
-        settled = replace(limits, deadline=self._reasons_end(assigned))
-        solution, assignment = settled_plan(request, instance, searched.solution, assigned, settled)
+        solution = searched.solution
+        assignment = assign_plan(request, instance, solution, self._tell if self.verifier else None)
+        if has_pod_rules(one for one, _ in unit_runs(request.queue)):
+            settled = replace(limits, deadline=self._reasons_end(assignment))
+            solution, assignment = settled_plan(request, instance, solution, assignment, settled)
         if self.lifted and self.moves:
             assignment = self.lifted.completed(assignment, self.moves)
         self.time.lap("assign")

@@ -90,8 +90,8 @@ def _anti_terms(pod: Pod) -> Sequence[PodAffinityTerm]:
     return (affinity.required if affinity else None) or ()
 
 
-def _term_key(owner: Pod, term: PodAffinityTerm) -> Hashable:
-    """What decides which pods a term of a pod means."""
+def _term_key(owner: Pod, term: PodAffinityTerm) -> tuple[str, str, tuple[tuple[str, str, bool], ...]]:
+    """What decides which pods a term of a pod means: a namespace, the term, and ``more_labels``."""
     more = more_labels(owner.metadata.labels or {}, term.match_label_keys, term.mismatch_label_keys)
     return key_of(owner.metadata)[0], repr(term), more
 
@@ -348,9 +348,8 @@ class PlacedPods:
 
     def term_test(self, owner: Pod, term: PodAffinityTerm) -> _Test:
         """A test whether a term of a pod means pods of a kind."""
-        known = self._known[_term_key(owner, term)]
-        namespace, labels = key_of(owner.metadata)[0], owner.metadata.labels or {}
-        more = more_labels(labels, term.match_label_keys, term.mismatch_label_keys)
+        namespace, _, more = key = _term_key(owner, term)
+        known = self._known[key]
         passes = selector_test(term.label_selector, more)
         named = set(term.namespaces or ()) or ({namespace} if term.namespace_selector is None else set())
 
