@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import lcm
 from typing import Protocol, TypeAlias
 
 from ...encoders.solver_library import BoolArray, IntArray, np
@@ -25,8 +24,8 @@ _MOST_STEPS = 1 << 18
 # No sum of prices comes near this, and three of them can be added.
 _NOTHING = -(1 << 60)
 _LARGEST_KEY = 1 << 62
-# So many parts of a node are tried in a bound.
-_MOST_PARTS = 40
+# A node takes no more units than this.
+_MOST_ALONE = 1 << 62
 # Columns of one pricing.
 _MOST_PATHS = 24
 Filling: TypeAlias = tuple[tuple[int, int], ...]
@@ -49,6 +48,11 @@ class VectorNode:
         found = np.full(len(room), np.iinfo(np.int64).max if most is None else most, dtype=np.int64)
         return np.minimum(found, (room[:, taken] // needs[taken]).min(axis=1)) if len(taken) else found
 
+    def alone(self, unit: int) -> int:
+        """How many units of a class an empty node takes."""
+        limits = [left // need for need, left in zip(self.needs[unit], self.left, strict=True) if need]
+        return min(*limits, self.most.get(unit, _MOST_ALONE), _MOST_ALONE)
+
     def holds(self, counts: Mapping[int, int]) -> bool:
         """Whether so many units of each class fit together."""
         if any(unit not in self.needs or number > self.most.get(unit, number) for unit, number in counts.items()):
@@ -60,9 +64,8 @@ class VectorNode:
 
     def items(self, limits: Sequence[int]) -> list[GraphItem]:
         """The classes with at most so many units each, and no more than fit."""
-        room = np.array([self.left], dtype=np.int64)
         return [
-            GraphItem(unit, needs, min(limits[unit], int(self.fitting(unit, room)[0])))
+            GraphItem(unit, needs, min(limits[unit], self.alone(unit)))
             for unit, needs in sorted(self.needs.items())
             if limits[unit] > 0
         ]
@@ -72,51 +75,12 @@ class VectorNode:
         pairs = zip(self.needs[unit], self.left, strict=True)
         return [need / left for need, left in pairs if left]
 
-    def cost_of_all(self, units: Sequence[int], cost: int) -> float:
-        """What nodes cost for all units, by the scarcest dimension; each that it does not take counts as one."""
-        taken = [(number, self.needs[unit]) for unit, number in enumerate(units) if unit in self.needs]
-        totals = [sum(number * needs[d] for number, needs in taken) for d in range(len(self.left))]
-        missing = sum(number for unit, number in enumerate(units) if unit not in self.needs)
-        filled = max((total / left for total, left in zip(totals, self.left, strict=True) if left), default=0.0)
-        return cost * (filled + missing)
-
 
 def same_needs(nodes: Mapping[int, VectorNode]) -> Mapping[int, tuple[int, ...]] | None:
     """What a unit of each class takes; None where that is not the same on all nodes."""
     found: dict[int, tuple[int, ...]] = {}
     is_same = all(found.setdefault(unit, own) == own for node in nodes.values() for unit, own in node.needs.items())
     return found if is_same and len({len(node.left) for node in nodes.values()}) == 1 else None
-
-
-def volume_bound(nodes: Mapping[int, VectorNode], units: Sequence[int], costs: Mapping[int, int]) -> int:
-    """Bound the cost of nodes for so many units by their sizes, in one dimension after the other.
-
-    Sizes may be changed by a dual-feasible function, under which no filling exceeds a node (Fekete and Schepers, 2001):
-    units above a part of the node count as all of it, those below the rest as nothing (Martello and Toth, 1990).
-    """
-    best = 0
-    for dimension in range(min((len(node.left) for node in nodes.values()), default=0)):
-        # Parts of a node are numbers up to ``whole``, which has a half.
-        whole = 2 * lcm(*(node.left[dimension] or 1 for node in nodes.values()))
-        sizes = [
-            (number, [(_part(node, unit, dimension, whole), costs.get(index, 0)) for index, node in takers])
-            for unit, number in enumerate(units)
-            if number and (takers := [(index, node) for index, node in nodes.items() if unit in node.needs])
-        ]
-        halves = {part for _, own in sizes for part, _ in own if 0 < 2 * part <= whole}
-        for least in (0, whole // 2, *sorted(halves)[:_MOST_PARTS]):
-            most = whole - least
-            total = sum(
-                number * min((0 if part < least else whole if part > most else part) * cost for part, cost in own)
-                for number, own in sizes
-            )
-            best = max(best, -(-total // whole))
-    return best
-
-
-def _part(node: VectorNode, unit: int, dimension: int, whole: int) -> int:
-    left = node.left[dimension]
-    return node.needs[unit][dimension] * (whole // left) if left else 0
 
 
 @dataclass(frozen=True, slots=True)

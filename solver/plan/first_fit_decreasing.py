@@ -2,8 +2,9 @@
 
 Units come in order of their size, each class as a whole, and go to the open nodes in order, or to the fullest first.
 Sizes are compared by several keys, and every node class is tried as the one that is opened first (Friesen and Langston,
-1986). In the end each node becomes the cheapest one that has room for what it got. Where nodes cost something, another
-plan fills one node after the other as far as sums of sizes allow (minimum bin slack: Gupta and Ho, 1999).
+1986). In the end each node becomes the cheapest one that has room for what it got. Where nodes cost something, other
+plans fill one node after the other: as far as sums of sizes allow (minimum bin slack: Gupta and Ho, 1999), or, where
+there are many classes, at prices of sizes.
 """
 
 from __future__ import annotations
@@ -12,33 +13,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import gcd, inf, prod
+from math import gcd, inf
 
-from ...encoders.solver_library import IntArray, np
-from .column_generation import MANY_NODE_CLASSES, Pricer, value_step, vector_nodes
-from .filling_graph import VectorNode, same_needs, volume_bound
-from .master_problem import Column, CouplingRow, MasterProblem, ObjectiveStage, is_past, required_units
+from ...encoders.solver_library import FloatArray, IntArray, np
+from .column_generation import Pricer
+from .filling_graph import VectorNode, same_needs
+from .master_problem import Column, MasterProblem, is_past
+from .size_bounds import PRICE_PART, SizePrices
 
 # Ways times node classes times unit classes that are tried; each is some ten microseconds. One way may have more, and
 # whole fillings as well, which look at all units for each node.
 _MOST_STEPS, _MOST_STEPS_OF_ONE, _MOST_STEPS_OF_WHOLE = 10_000, 5_000_000, 20_000
-_SIZE_KEYS: tuple[Callable[[Sequence[float]], float], ...] = (sum, max, prod)
-
-
-def cost_bound(
-    instance: MasterProblem, pricer: Pricer, stage: ObjectiveStage, rows: Sequence[CouplingRow]
-) -> int | None:
-    """Bound the cost of nodes by the sizes of the units that have to be placed; None where nodes are no vectors."""
-    terms = stage.terms
-    if stage.maximise or stage.brief or terms.usage or any(value < 0 for value in terms.nodes.values()):
-        return None
-    if terms.units or terms.gangs or len(instance.nodes) > MANY_NODE_CLASSES:
-        return None
-    nodes = vector_nodes(instance, pricer)
-    if nodes is None:
-        return None
-    bound, step = volume_bound(nodes, required_units(instance, rows), terms.nodes), value_step(instance, terms)
-    return -(-bound // step) * step
+_SIZE_KEYS: tuple[Callable[..., FloatArray], ...] = (
+    lambda sizes: sizes.sum(axis=1),
+    lambda sizes: sizes.max(axis=1),
+    lambda sizes: sizes.prod(axis=1),
+)
 
 
 def pack_decreasing(
@@ -54,17 +44,19 @@ def pack_decreasing(
     Nodes that are cheapest for all units come first. Many classes have one plan at least; after ``deadline`` none is
     whole.
     """
-    paid = sorted(
-        (index for index in nodes if costs.get(index, 0) > 0),
-        key=lambda index: nodes[index].cost_of_all(units, costs[index]),
-    )
+    paid = _cheapest_first(nodes, units, costs)
     mains: Sequence[int | None] = paid or (None,)
     ways = [(key, main, fullest) for main in mains for key in _SIZE_KEYS for fullest in (False, True)]
-    ways.sort(key=lambda way: (way[0] is not sum, way[2]))
+    ways.sort(key=lambda way: (way[0] is not _SIZE_KEYS[0], way[2]))
     steps = len(nodes) * sum(number > 0 for number in units)
-    if paid and steps <= _MOST_STEPS_OF_WHOLE and same_needs(nodes):
-        fillings = _WholeFillings.of(instance, nodes, units, costs)
-        yield [(pricer.filled(index, counts), number) for index, counts, number in fillings.all(deadline)]
+    if paid and same_needs(nodes):
+        fillings = (
+            [_WholeFillings.of(instance, nodes, units, costs)]
+            if steps <= _MOST_STEPS_OF_WHOLE
+            else _PricedFillings.ways(instance, nodes, units, costs)
+        )
+        for way in fillings:
+            yield [(pricer.filled(index, counts), number) for index, counts, number in way.all(deadline)]
     ways = ways[: max(steps <= _MOST_STEPS_OF_ONE, _MOST_STEPS // max(1, steps))]
     for key, main, fullest in ways:
         packing = _DecreasingPacking(instance, nodes, costs, main, fullest=fullest)
@@ -76,16 +68,42 @@ def pack_decreasing(
         yield list(columns.items())
 
 
+def _sizes(nodes: Mapping[int, VectorNode], units: Sequence[int]) -> Iterator[tuple[int, list[int], FloatArray]]:
+    """Yield of each node class the unit classes that it takes, with the part that they take of each dimension."""
+    known, dimensions = same_needs(nodes), max((len(node.left) for node in nodes.values()), default=0)
+    nothing = (0,) * dimensions
+    table = np.array([known.get(unit, nothing) for unit in range(len(units))], dtype=np.float64) if known else None
+    for index, node in nodes.items():
+        there, left = [unit for unit in node.needs if units[unit]], np.array(node.left, dtype=np.float64)
+        if there:
+            needs = np.array([node.needs[unit] for unit in there]) if table is None else table[there]
+            yield index, there, needs[:, left > 0] / left[left > 0] if left.any() else np.zeros((len(there), 1))
+
+
 def _decreasing(
-    nodes: Mapping[int, VectorNode], units: Sequence[int], key: Callable[[Sequence[float]], float]
+    nodes: Mapping[int, VectorNode], units: Sequence[int], key: Callable[[FloatArray], FloatArray]
 ) -> list[int]:
     """The unit classes that fit anywhere, the largest first, by the nodes where they are smallest."""
-    sizes: dict[int, float] = {}
-    for unit, number in enumerate(units):
-        own = [key(node.sizes(unit) or [0.0]) for node in nodes.values() if unit in node.needs] if number else []
-        if own:
-            sizes[unit] = min(own)
-    return sorted(sizes, key=lambda unit: (-sizes[unit], unit))
+    least = np.full(len(units), inf)
+    for _, there, sizes in _sizes(nodes, units):
+        least[there] = np.minimum(least[there], key(sizes))
+    return [int(unit) for unit in np.argsort(-least, kind="stable") if least[unit] < inf]
+
+
+def _cheapest_first(nodes: Mapping[int, VectorNode], units: Sequence[int], costs: Mapping[int, int]) -> list[int]:
+    """The node classes that cost something, by what they cost for all units by the scarcest dimension.
+
+    A unit that a class does not take costs the part of a node that it takes where that is cheapest.
+    """
+    numbers, alone, parts = np.array(units, dtype=np.float64), np.full(len(units), inf), dict[int, float]()
+    known = [(index, there, sizes, costs[index]) for index, there, sizes in _sizes(nodes, units) if costs.get(index)]
+    for _, there, sizes, cost in known:
+        alone[there] = np.minimum(alone[there], cost * sizes.max(axis=1))
+    for index, there, sizes, cost in known:
+        others = numbers * (alone < inf)
+        others[there] = 0
+        parts[index] = cost * (numbers[there] @ sizes).max() + others @ np.where(alone < inf, alone, 0)
+    return sorted(parts, key=lambda index: (parts[index], index))
 
 
 @dataclass
@@ -119,18 +137,18 @@ class _DecreasingPacking:
 
     def place(self, unit: int, number: int) -> None:
         """Place units of a class in open nodes, and then in new ones."""
-        takers = [index for index in self._order if unit in self._nodes[index].needs]
-        for index in takers:
+        takers = [(index, node) for index in self._order if unit in (node := self._nodes[index]).needs]
+        for index, _ in takers:
             number -= self._fill(index, unit, number)
         if number <= 0:
             return
-        empty = {index: np.array([self._nodes[index].left], dtype=np.int64) for index in takers}
-        alone = {index: int(self._nodes[index].fitting(unit, own)[0]) for index, own in empty.items()}
-        for index in sorted(takers, key=lambda index: self._price(index, alone[index])):
+        alone = {index: node.alone(unit) for index, node in takers if self._free[index]}
+        for index in sorted(alone, key=lambda index: self._price(index, alone[index])):
             if not alone[index] or number <= 0:
                 continue
             new, own = min(self._free[index], -(-number // alone[index])), self._open[index]
-            own.room = np.concatenate((own.room, np.repeat(empty[index], new, axis=0)))
+            empty = np.array([self._nodes[index].left], dtype=np.int64)
+            own.room = np.concatenate((own.room, np.repeat(empty, new, axis=0)))
             own.counts += [Counter() for _ in range(new)]
             self._free[index] -= new
             number -= self._fill(index, unit, number)
@@ -142,7 +160,7 @@ class _DecreasingPacking:
 
     def _fill(self, index: int, unit: int, number: int) -> int:
         own, node = self._open[index], self._nodes[index]
-        if not len(own.room) or number <= 0:
+        if not own.counts or number <= 0:
             return 0
         fitting = node.fitting(unit, own.room)
         if unit in node.most:
@@ -265,3 +283,102 @@ class _WholeFillings:
                     break
                 room = rest
         return +counts
+
+
+# So many node classes that cost something are filled, so many unit classes are compared, and so many units of one of
+# them go to a node.
+_MOST_FILLED, _MOST_COMPARED, _MOST_ALIKE = 5, 400, 10_000
+
+
+@dataclass
+class _PricedFillings:
+    """Fills one node after the other, each time of the class that gets most for what it costs, at prices of sizes.
+
+    The unit that comes next is worth most by its sizes times what is left of the node in each dimension, so that all
+    dimensions are used up together (the dot products of Panigrahy and others, 2011). ``order`` are the classes, those
+    whose sizes come nearest to what they cost first; so many of them are compared.
+    """
+
+    nodes: Mapping[int, VectorNode]
+    costs: Mapping[int, int]
+    prices: FloatArray
+    free: dict[int, int]
+    left: IntArray
+    order: Sequence[int]
+
+    @classmethod
+    def ways(
+        cls, instance: MasterProblem, nodes: Mapping[int, VectorNode], units: Sequence[int], costs: Mapping[int, int]
+    ) -> Iterator[_PricedFillings]:
+        """Yield one with the classes that take as many unit classes as any first, and one with all alike."""
+        takes = {index: sum(units[unit] > 0 for unit in node.needs) for index, node in nodes.items()}
+        whole = [index for index in nodes if takes[index] == max(takes.values())]
+        for among in (whole, list(nodes))[: 1 + (len(whole) < len(nodes))]:
+            found = SizePrices.of(instance, {index: nodes[index] for index in among}, units, costs)
+            gains = {index: found.over[index] / (costs.get(index, 0) or 1) for index in among}
+            order = sorted(nodes, key=lambda index: (-gains.get(index, -inf), costs.get(index, 0), index))
+            prices = np.array([price / PRICE_PART for price in found.prices])
+            free = {index: instance.nodes[index].count for index in nodes}
+            yield cls(nodes, costs, prices, free, np.array(units, dtype=np.int64), order)
+
+    def all(self, deadline: float | None) -> Iterator[tuple[int, tuple[tuple[int, int], ...], int]]:
+        """Yield node classes with what each node takes, and how many of them do."""
+        paid = [index for index in self.order if self.costs.get(index, 0)]
+        first = [index for index in self.order if not self.costs.get(index, 0)] + paid[:_MOST_FILLED]
+        tables, others = {index: self._table(index) for index in first}, iter(paid[_MOST_FILLED:])
+        while not is_past(deadline) and self.left.any():
+            filled = ((index, self._filled(index, *tables[index])) for index in tables if self.free[index])
+            known = [(index, counts, self._worth(index, counts)) for index, counts in filled if counts]
+            if not known:
+                # What is left fits other classes only.
+                more = next(others, None)
+                if more is None:
+                    return
+                tables[more] = self._table(more)
+                continue
+            index, counts, worth = min(known, key=lambda one: self.costs.get(one[0], 0) / (one[2] or 1.0))
+            index = self._cheapest(index, counts, worth)
+            times = min(self.free[index], *(int(self.left[unit]) // number for unit, number in counts.items()))
+            self.free[index] -= times
+            for unit, number in counts.items():
+                self.left[unit] -= number * times
+            yield index, tuple(sorted(counts.items())), times
+
+    def _table(self, index: int) -> tuple[IntArray, IntArray]:
+        """The unit classes that a node takes, and what each needs; those that are worth most come first."""
+        node = self.nodes[index]
+        units = np.array([unit for unit in node.needs if self.left[unit]], dtype=np.int64)
+        needs = np.array([node.needs[unit] for unit in units.tolist()], dtype=np.int64).reshape(-1, len(node.left))
+        order = np.argsort(-(needs @ self.prices), kind="stable")
+        return units[order], needs[order]
+
+    def _filled(self, index: int, units: IntArray, needs: IntArray) -> Counter[int]:
+        """What a node of the class takes of what is left."""
+        node, counts = self.nodes[index], Counter[int]()
+        room = np.array(node.left, dtype=np.int64)
+        weights = self.prices / np.maximum(1, room)
+        there = np.flatnonzero(self.left[units])
+        if len(there) > _MOST_COMPARED:
+            there = there[np.linspace(0, len(there) - 1, _MOST_COMPARED).astype(np.int64)]
+        units, needs = units[there], needs[there]
+        while len(fits := np.flatnonzero((needs <= room).all(axis=1))):
+            units, needs = units[fits], needs[fits]
+            place = int(np.argmax(needs @ (weights * room)))
+            unit = int(units[place])
+            most = min(int(self.left[unit]), node.most.get(unit, _MOST_ALIKE))
+            counts[unit] += 1 if needs[place].any() else most
+            room = room - needs[place]
+            if counts[unit] >= most:
+                units, needs = np.delete(units, place), np.delete(needs, place, axis=0)
+        return counts
+
+    def _worth(self, index: int, counts: Mapping[int, int]) -> float:
+        needs = self.nodes[index].needs
+        return float(sum(number * (self.prices @ np.array(needs[unit])) for unit, number in counts.items()))
+
+    def _cheapest(self, index: int, counts: Mapping[int, int], worth: float) -> int:
+        """The cheapest class that holds the same, which costs no less than that is worth."""
+        cost = self.costs.get(index, 0)
+        cheaper = [one for one in self.order if self.free[one] and worth <= self.costs.get(one, 0) < cost]
+        holding = (one for one in cheaper if self.nodes[one].holds(counts))
+        return min(holding, key=lambda one: (self.costs.get(one, 0), one), default=index)

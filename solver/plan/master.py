@@ -23,8 +23,8 @@ from . import master_problem
 
 # Floating-point values this close to a whole number are it.
 INTEGRALITY_TOLERANCE = 1e-6
-# What MathOpt raises for states of solvers that it does not know, such as an abnormal end.
-_SOLVER_ERRORS = (ValueError, RuntimeError, AttributeError)
+SOLVER_ERRORS = (ValueError, RuntimeError, AttributeError)
+"""What MathOpt raises for states of solvers that it does not know, such as an abnormal end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class LinearMaster:
                     self._solver = self._make_solver(self._model, mathopt.SolverType.GLOP)
                 parameters = mathopt.SolveParameters(time_limit=left)
                 return self._solver.solve(params=parameters, model_params=_without_zeros())
-            except _SOLVER_ERRORS:
+            except SOLVER_ERRORS:
                 self._solver = None
         return None
 
@@ -288,7 +288,7 @@ def run_mixed_integer(
     def solve() -> None:
         try:
             # What the solver does not take is not worth an error: there is another one.
-            with suppress(*_SOLVER_ERRORS):
+            with suppress(*SOLVER_ERRORS):
                 found.append(mathopt.solve(model, solver, params=parameters))
         finally:
             done.set()

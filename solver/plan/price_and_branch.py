@@ -23,7 +23,7 @@ from . import column_generation, master, master_problem
 from .arc_flow import OpenStage, filling_graphs, solve_arc_flow
 from .column_generation import MANY_NODE_CLASSES, vector_nodes
 from .enumeration import complete_whole_nodes, prove_by_enumeration
-from .first_fit_decreasing import cost_bound, pack_decreasing
+from .first_fit_decreasing import pack_decreasing
 from .gang_dive import fill_for_gangs, fill_whole_gangs, improved_by_gangs, rounded_gangs
 from .heuristics import (
     DivingHeuristic,
@@ -36,6 +36,7 @@ from .heuristics import (
 )
 from .master import ColumnBounds, LinearMaster, MasterRelaxation, plan_from_columns, solve_restricted_master
 from .master_problem import Column, IntegerPlan, ObjectiveStage, implied_bound, is_close
+from .size_bounds import cost_bound
 from .whole_gangs import WholeGangSolver
 
 # CP-SAT closes the master itself while it has no more columns; more of them where heuristics do not keep all rows.

@@ -37,6 +37,25 @@ class Scene:
         return self.pricer.nodes
 
 
+def vector_scene(seed):
+    """Two or three kinds of nodes at prices, and units that take a vector each; there are nodes for all."""
+    rng = Random(seed)
+    dimensions = rng.choice((1, 2, 2, 3))
+    units = tuple(
+        LinearUnit(needs=tuple(rng.randint(1, 6) for _ in range(dimensions))) for _ in range(rng.randint(2, 4))
+    )
+    nodes = tuple(
+        LinearNode((), 1, tuple(rng.randint(6, 12) for _ in range(dimensions))) for _ in range(rng.randint(1, 3))
+    )
+    asked = tuple(MasterUnitClass(index, rng.randint(1, 4)) for index in range(len(units)))
+    total = sum(unit.demand for unit in asked)
+    classes = tuple(MasterNodeClass(index, total) for index in range(len(nodes)))
+    cost = Terms(nodes={index: rng.randint(2, 9) for index in range(len(nodes))})
+    return Scene(MasterProblem(asked, classes), LinearPricer(units, nodes)), ObjectiveStage(
+        "cost", cost, maximise=False
+    )
+
+
 def random_scene(seed: int, gangs: bool = False) -> Scene:
     random = Random(seed)
     units = [_random_unit(random) for _ in range(random.randint(2, 4))]

@@ -1,56 +1,23 @@
 """Arc flow, column generation and one model of all bundles come to the same optimum; bounds hold for every plan."""
 
 from dataclasses import replace
-from random import Random
 from types import SimpleNamespace
 
 import pytest
-from support.planning import Scene, fewest_nodes, fits_column, optimum
+from support.planning import Scene, fewest_nodes, fits_column, optimum, vector_scene
 
 from drasat.encoders.solver_library import mathopt
 from drasat.solver.plan import arc_flow, node_repacking, price_and_branch
 from drasat.solver.plan.arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, flow_network, solve_arc_flow
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, vector_nodes
 from drasat.solver.plan.enumeration import EnumerationProof
-from drasat.solver.plan.filling_graph import GraphItem, VectorNode, build_filling_graph, volume_bound
+from drasat.solver.plan.filling_graph import GraphItem, build_filling_graph
 from drasat.solver.plan.first_fit_decreasing import pack_decreasing
 from drasat.solver.plan.master import LinearMaster
-from drasat.solver.plan.master_problem import (
-    Column,
-    CouplingRow,
-    MasterNodeClass,
-    MasterProblem,
-    MasterUnitClass,
-    ObjectiveStage,
-    PlanLimits,
-    Terms,
-    empty_plan,
-    required_units,
-)
+from drasat.solver.plan.master_problem import Column, CouplingRow, PlanLimits, empty_plan, required_units
 from drasat.solver.plan.price_and_branch import solve_stages
-from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
-from drasat.solver.plan.pricing.linear import LinearPricer
 
 EXACT = PlanLimits(gap=0.0)
-
-
-def vector_scene(seed):
-    """Two or three kinds of nodes at prices, and units that take a vector each; there are nodes for all."""
-    rng = Random(seed)
-    dimensions = rng.choice((1, 2, 2, 3))
-    units = tuple(
-        LinearUnit(needs=tuple(rng.randint(1, 6) for _ in range(dimensions))) for _ in range(rng.randint(2, 4))
-    )
-    nodes = tuple(
-        LinearNode((), 1, tuple(rng.randint(6, 12) for _ in range(dimensions))) for _ in range(rng.randint(1, 3))
-    )
-    asked = tuple(MasterUnitClass(index, rng.randint(1, 4)) for index in range(len(units)))
-    total = sum(unit.demand for unit in asked)
-    classes = tuple(MasterNodeClass(index, total) for index in range(len(nodes)))
-    cost = Terms(nodes={index: rng.randint(2, 9) for index in range(len(nodes))})
-    return Scene(MasterProblem(asked, classes), LinearPricer(units, nodes)), ObjectiveStage(
-        "cost", cost, maximise=False
-    )
 
 
 def relaxed(scene, stage):
@@ -222,20 +189,6 @@ def test_a_network_has_fewer_arcs_than_its_graph():
     network = flow_network(graph)
     assert 0 < len(network.arcs) < graph.arcs
     assert all(0 <= end < network.states for arc in network.arcs for end in (arc.tail, arc.head))
-
-
-@pytest.mark.parametrize("seed", range(100, 140))
-def test_sizes_never_bound_a_cost_above_the_least(seed):
-    scene, cost = vector_scene(seed)
-    nodes = vector_nodes(scene.instance, scene.pricer)
-    best = optimum(scene, [scene.instance.admitted(), cost])[1]
-    assert 0 < volume_bound(nodes, scene.instance.demands(), cost.terms.nodes) <= best
-
-
-def test_large_units_have_a_node_each():
-    """Six of 8 need six nodes of 10, though their sum would fit five."""
-    node = VectorNode((10,), {0: (8,)}, {})
-    assert volume_bound({0: node}, [6], {0: 7}) == 6 * 7
 
 
 def test_rows_that_ask_for_all_that_they_count_force_units():

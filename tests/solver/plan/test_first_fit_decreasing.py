@@ -56,19 +56,41 @@ def test_each_packing_has_all_units_and_keeps_to_what_nodes_take(seed):
         assert IntegerPlan(ordered_columns(counts), plan.units, ()).is_feasible(instance, ())
 
 
-def test_many_classes_have_one_plan_without_whole_fillings():
+def test_many_classes_are_packed_at_prices_and_by_size_once_each():
     """Unlike units on a hundred kinds of nodes, twenty of each."""
     needs = {unit: (1 + unit % 30, 1 + unit % 7) for unit in range(210)}
     nodes = {index: VectorNode((40 + index, 200 - index), needs, {}) for index in range(100)}
     units = tuple(MasterUnitClass(unit, 1) for unit in needs)
     instance = MasterProblem(units, tuple(MasterNodeClass(index, 20) for index in nodes))
     costs = {index: 100 + index for index in nodes}
-    (columns,) = pack_decreasing(instance, vector_pricer(nodes), nodes, instance.demands(), costs)
-    placed = Counter(
-        unit for column, number in columns for unit, amount in column.counts for _ in range(amount * number)
+    plans = list(pack_decreasing(instance, vector_pricer(nodes), nodes, instance.demands(), costs))
+    assert len(plans) == 2
+    for columns in plans:
+        placed = Counter(
+            unit for column, number in columns for unit, amount in column.counts for _ in range(amount * number)
+        )
+        assert placed == dict.fromkeys(needs, 1)
+        assert all(nodes[column.node_class].holds(dict(column.counts)) for column, _ in columns)
+
+
+def test_units_that_complement_each_other_share_nodes_of_the_kind_that_is_cheapest_for_both():
+    """Small nodes are cheapest for what they hold, but hold no large unit; the nodes of the third kind are balanced."""
+    needs = {0: (8, 2), 1: (2, 8), 2: (1, 1)}
+    left = {0: (1, 1), 1: (16, 4), 2: (10, 10), 3: (4, 16)}
+    nodes = {
+        index: VectorNode(own, {u: n for u, n in needs.items() if max(n) <= min(own) or index}, {})
+        for index, own in left.items()
+    }
+    instance = MasterProblem(
+        tuple(MasterUnitClass(unit, 20) for unit in needs), tuple(MasterNodeClass(index, 99) for index in nodes)
     )
-    assert placed == dict.fromkeys(needs, 1)
-    assert all(nodes[column.node_class].holds(dict(column.counts)) for column, _ in columns)
+    costs = {0: 2, 1: 20, 2: 20, 3: 20}
+    pricer = vector_pricer(nodes)
+    spent = [
+        sum(costs[column.node_class] * number for column, number in columns)
+        for columns in pack_decreasing(instance, pricer, nodes, instance.demands(), costs)
+    ]
+    assert min(spent) == 20 * 20 + 20 * 2
 
 
 def test_sizes_that_only_whole_fillings_bring_together_fill_two_nodes():
@@ -93,3 +115,20 @@ def test_whole_fillings_heed_the_dimensions_that_are_not_scarce(other, nodes_use
     nodes = {0: VectorNode((10, 4), {0: (5, other * 3), 1: (3, 0), 2: (2, other * 3)}, {})}
     columns = next(pack_decreasing(instance, vector_pricer(nodes), nodes, instance.demands(), {0: 1}))
     assert sum(number for _, number in columns) == nodes_used
+
+
+def test_units_that_take_nothing_are_packed_with_others():
+    """Many unlike units, and a million of a kind that takes nothing of a node."""
+    needs = {unit: (1 + unit % 30,) for unit in range(210)} | {210: (0,)}
+    nodes = {index: VectorNode((40 + index,), needs, {}) for index in range(100)}
+    demands = [1] * 210 + [1_000_000]
+    instance = MasterProblem(
+        tuple(MasterUnitClass(unit, number) for unit, number in enumerate(demands)),
+        tuple(MasterNodeClass(index, 1_000) for index in nodes),
+    )
+    costs = {index: 100 + index for index in nodes}
+    columns = next(pack_decreasing(instance, vector_pricer(nodes), nodes, demands, costs))
+    placed = Counter[int]()
+    for column, number in columns:
+        placed.update({unit: amount * number for unit, amount in column.counts})
+    assert placed == dict(enumerate(demands))

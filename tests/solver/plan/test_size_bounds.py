@@ -1,0 +1,109 @@
+"""Bounds by the sizes of units are never above the least cost, whatever prices the linear solver finds."""
+
+from dataclasses import replace
+from random import Random
+from types import SimpleNamespace
+
+import pytest
+from support.planning import fewest_nodes, optimum, vector_scene
+from support.vector_packing import random_packing
+
+from drasat.encoders.solver_library import mathopt
+from drasat.solver.plan import size_bounds
+from drasat.solver.plan.column_generation import MANY_NODE_CLASSES, vector_nodes
+from drasat.solver.plan.filling_graph import VectorNode
+from drasat.solver.plan.master_problem import (
+    CouplingRow,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    Terms,
+)
+from drasat.solver.plan.size_bounds import SizePrices, cost_bound, volume_bound
+
+
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_sizes_never_bound_a_cost_above_the_least(seed):
+    scene, cost = vector_scene(seed)
+    nodes = vector_nodes(scene.instance, scene.pricer)
+    best = optimum(scene, [scene.instance.admitted(), cost])[1]
+    units, costs = scene.instance.demands(), cost.terms.nodes
+    assert 0 < volume_bound(nodes, units, costs) <= best
+    assert 0 < SizePrices.of(scene.instance, nodes, units, costs).bound <= best
+
+
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_nodes_are_bounded_beside_a_cost_that_is_kept(seed):
+    """The cost is the least one: fewer nodes for more money are no plan any more."""
+    scene, cost = vector_scene(seed)
+    stages = [scene.instance.admitted(), cost, fewest_nodes(scene.instance)]
+    _, least, number = optimum(scene, stages)
+    nodes, units = vector_nodes(scene.instance, scene.pricer), scene.instance.demands()
+    alone, beside = (
+        SizePrices.of(scene.instance, nodes, units, stages[2].terms.nodes, rows).bound
+        for rows in ([], [CouplingRow(cost.terms, upper=least)])
+    )
+    assert alone <= beside <= number
+
+
+def test_a_cost_that_is_kept_forbids_large_nodes():
+    """Ten units of one need five small nodes for a cost of 10; one large node would cost 11."""
+    instance = MasterProblem((MasterUnitClass(0, 10),), (MasterNodeClass(0, 9), MasterNodeClass(1, 9)))
+    nodes = {0: VectorNode((2,), {0: (1,)}, {}), 1: VectorNode((10,), {0: (1,)}, {})}
+    rows = [CouplingRow(Terms(nodes={0: 2, 1: 11}), upper=10)]
+    each = {0: 1, 1: 1}
+    assert SizePrices.of(instance, nodes, [10], each).bound == 1
+    assert SizePrices.of(instance, nodes, [10], each, rows).bound == 5
+
+
+def test_units_that_complement_each_other_are_bounded_in_all_dimensions_at_once():
+    """Two kinds of nodes, each good for one dimension: in each dimension alone half of the cost would do."""
+    instance = MasterProblem(
+        (MasterUnitClass(0, 4), MasterUnitClass(1, 4)), (MasterNodeClass(0, 99), MasterNodeClass(1, 99))
+    )
+    needs = {0: (4, 1), 1: (1, 4)}
+    nodes = {0: VectorNode((20, 5), needs, {}), 1: VectorNode((5, 20), needs, {})}
+    costs = {0: 10, 1: 10}
+    assert volume_bound(nodes, [4, 4], costs) == 10
+    assert SizePrices.of(instance, nodes, [4, 4], costs).bound == 16
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("found", ["noise", "nothing", "an error"])
+def test_the_bound_holds_whatever_the_linear_solver_says(seed, found, monkeypatch):
+    instance, nodes, costs, plan = random_packing(seed)
+    rng = Random(seed)
+
+    def solve(model, *_):
+        if found == "an error":
+            raise RuntimeError(found)
+        values = {one: rng.uniform(-1, 3) if found == "noise" else 0.0 for one in model.variables()}
+        return SimpleNamespace(variable_values=lambda: values)
+
+    monkeypatch.setattr(mathopt, "solve", solve)
+    spent = sum(costs[column.node_class] * number for column, number in plan.columns)
+    assert 0 <= SizePrices.of(instance, nodes, plan.units, costs).bound <= spent
+
+
+def test_large_units_have_a_node_each():
+    """Six of 8 need six nodes of 10, though their sum would fit five."""
+    node = VectorNode((10,), {0: (8,)}, {})
+    assert volume_bound({0: node}, [6], {0: 7}) == 6 * 7
+
+
+def test_many_kinds_of_nodes_have_a_bound():
+    """A hundred kinds of nodes, which cost what they hold: 300 is what all units take."""
+    classes = range(MANY_NODE_CLASSES + 36)
+    nodes = {index: VectorNode((10 + index,), {0: (3,)}, {}) for index in classes}
+    instance = MasterProblem((MasterUnitClass(0, 100),), tuple(MasterNodeClass(index, 100) for index in classes))
+    stage = ObjectiveStage("cost", Terms(nodes={index: 10 + index for index in classes}), maximise=False)
+    rows = [CouplingRow(Terms(units={0: 1}), lower=100)]
+    pricer = SimpleNamespace(vector=nodes.get)
+    assert cost_bound(instance, pricer, stage, rows) == 300
+    assert cost_bound(instance, pricer, replace(stage, brief=True), rows) is None
+
+
+def test_no_node_class_is_bounded_by_nothing():
+    assert SizePrices.of(MasterProblem((), ()), {}, [], {}) == SizePrices((), {}, 0)
+    assert size_bounds.volume_bound({}, [], {}) == 0
