@@ -288,6 +288,8 @@ class _WholeFillings:
 # So many node classes that cost something are filled, so many unit classes are compared, and so many units of one of
 # them go to a node.
 _MOST_FILLED, _MOST_COMPARED, _MOST_ALIKE = 5, 400, 10_000
+# By their sizes units cost so many times as much on some classes where these are too dear.
+_DEAR = 1.1
 
 
 @dataclass
@@ -310,12 +312,13 @@ class _PricedFillings:
     def ways(
         cls, instance: MasterProblem, nodes: Mapping[int, VectorNode], units: Sequence[int], costs: Mapping[int, int]
     ) -> Iterator[_PricedFillings]:
-        """Yield one with the classes that take as many unit classes as any first, and one with all alike."""
+        """Yield one with the classes first that take most unit classes; where they are dear, one with all alike."""
         takes = {index: sum(units[unit] > 0 for unit in node.needs) for index, node in nodes.items()}
-        whole = [index for index in nodes if takes[index] == max(takes.values())]
-        for among in (whole, list(nodes))[: 1 + (len(whole) < len(nodes))]:
-            found = SizePrices.of(instance, {index: nodes[index] for index in among}, units, costs)
-            gains = {index: found.over[index] / (costs.get(index, 0) or 1) for index in among}
+        whole = {index: node for index, node in nodes.items() if takes[index] == max(takes.values())}
+        least = SizePrices.of(instance, nodes, units, costs)
+        first = SizePrices.of(instance, whole, units, costs)
+        for found in (first, least)[: 1 + (first.bound > least.bound * _DEAR)]:
+            gains = {index: over / (costs.get(index, 0) or 1) for index, over in found.over.items()}
             order = sorted(nodes, key=lambda index: (-gains.get(index, -inf), costs.get(index, 0), index))
             prices = np.array([price / PRICE_PART for price in found.prices])
             free = {index: instance.nodes[index].count for index in nodes}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add, or_
@@ -61,6 +61,9 @@ class BundleQuestionBuilder:
     def __post_init__(self) -> None:
         self._decider = SearchThenSolve(replace(self.session, work=_LOOKING_WORK))
         self._own_needs: dict[int, tuple[int, ...]] = {}
+        self._questions: dict[int, Hashable] = {}
+        self._units: dict[tuple[Hashable, ...], BundleUnit] = {}
+        self._without_demands: list[Problem] = []
         # By question and view, which is kept so that no other one has its identity.
         self._problems: dict[tuple[int, int], tuple[NodeView, Problem | None]] = {}
 
@@ -75,21 +78,35 @@ class BundleQuestionBuilder:
 
     def question(self, node: PlanNodeClass, roles: Sequence[GangRole], most: Sequence[int]) -> BundleQuestion:
         """Ask about a node: at most so many of each role."""
-        problems: dict[int, tuple[Problem, Picks, tuple[int, ...]] | None] = {}
+        problems: dict[Hashable, tuple[Problem, Picks, tuple[int, ...]] | None] = {}
         units: list[BundleUnit] = []
         for role in roles:
             shared = role.unit_class.shared
             if not node.takes(role) or not (shared or most[role.index] or role in self.residual_roles):
                 continue
-            if role.unit_class.index not in problems:
-                problems[role.unit_class.index] = self._drawing(role.unit_class, node)
-            found = problems[role.unit_class.index]
-            if found is not None:
+            alike = self._alike(role.unit_class)
+            if alike not in problems:
+                problems[alike] = self._drawing(role.unit_class, node)
+            found = problems[alike]
+            if found is None:
+                continue
+            # Where nodes do not differ for a role, its unit is the same in all questions. Units keep their Problems.
+            known = role.index, id(found[0]), most[role.index], *found[1:]
+            if known not in self._units:
                 needs, size = self._needs(role.unit_class, found[2]), role.unit_class.size
                 limit, key = (1, shared.key) if shared else (most[role.index], None)
                 names = role.unit_class.apart
-                units.append(BundleUnit(role.index, found[0], limit, needs, True, size, found[1], key, names))
+                self._units[known] = BundleUnit(role.index, found[0], limit, needs, True, size, found[1], key, names)
+            units.append(self._units[known])
         return BundleQuestion(tuple(self._with_claims(units)), self.allocated_state.in_use(node.view), node.left)
+
+    def _alike(self, unit_class: UnitClass) -> Hashable:
+        """What is the same for unit classes that ask for the same of each node."""
+        if unit_class.index not in self._questions:
+            own = unit_class.shared or unit_class.apart or (self.draws and self.draws.ranges)
+            asked = unit_class.index if own else ("claims", self.compiler.question(unit_class.claims).index)
+            self._questions[unit_class.index] = asked
+        return self._questions[unit_class.index]
 
     def _needs(self, unit_class: UnitClass, drawn: tuple[int, ...]) -> tuple[int, ...]:
         """The steps that a unit and its devices take of a node."""
@@ -101,7 +118,10 @@ class BundleQuestionBuilder:
     def _with_claims(self, units: Sequence[BundleUnit]) -> Iterator[BundleUnit]:
         """Yield the units all of whose claims may be had, and these claims before them."""
         # Where devices give counters the order decides, and a claim is allocated with the first unit that names it.
-        apart = (unit for unit in units if unit.provides or unit.names)
+        apart = [unit for unit in units if unit.provides or unit.names]
+        if not apart:
+            yield from units
+            return
         ordered = {unit.index for unit in apart if pools_with_negative_draws(unit.problem)}
         self.is_narrowed |= bool(ordered)
         there = frozenset(unit.provides for unit in units if unit.provides and unit.index not in ordered)
@@ -176,7 +196,13 @@ class BundleQuestionBuilder:
         problem = problem.without_devices(awkward) if awkward else problem
         if self.node_context_builder is not None:
             problem = replace(problem, node_context=self.node_context_builder.survey(view, question.visible))
-        return problem
+        if problem.demands:
+            return problem
+        # Most nodes are alike for what asks for no devices.
+        known = next((one for one in self._without_demands if one == problem), None)
+        if known is None:
+            self._without_demands.append(problem)
+        return known or problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,3 +132,22 @@ def test_units_that_take_nothing_are_packed_with_others():
     for column, number in columns:
         placed.update({unit: amount * number for unit, amount in column.counts})
     assert placed == dict(enumerate(demands))
+
+
+def test_what_few_units_need_is_not_bought_for_all():
+    """One class takes everything and is dear; all others take everything but one unit."""
+    needs = {unit: (1 + unit % 30, 1) for unit in range(300)}
+    others = {unit: own for unit, own in needs.items() if unit}
+    nodes = {index: VectorNode((60, 40), others if index else needs, {}) for index in range(100)}
+    instance = MasterProblem(
+        tuple(MasterUnitClass(unit, 1) for unit in needs), tuple(MasterNodeClass(index, 300) for index in nodes)
+    )
+    costs = {index: 10 + index if index else 1_000 for index in nodes}
+    priced = next(
+        columns
+        for columns in pack_decreasing(instance, vector_pricer(nodes), nodes, instance.demands(), costs)
+        if sum(number for column, number in columns if column.node_class == 0) == 1
+    )
+    least = -(-sum(own[0] for own in needs.values()) // 60)
+    assert sum(number for _, number in priced) <= least + 1
+    assert {column.node_class for column, _ in priced} == {0, 1}
