@@ -90,13 +90,15 @@ def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
     found: list[Slot] = []
     numbers: Counter[int] = Counter()
     for column, times in plan.columns:
-        node = instance.node_classes[column.node_class]
-        bundle = instance.pricer.bundle(column)
-        if column.node_class not in instance.pricer.linear.devices:
-            bundle = first_in_search_order(instance.questions[column.node_class], bundle)
-        pairs = zip(instance.questions[node.index].units, bundle.copies, strict=True)
-        # Where running pods may stay, units without copies count, too.
-        own = [(unit, copies) for unit, copies in pairs if copies or instance.homes]
+        node, linear = instance.node_classes[column.node_class], instance.pricer.linear
+        if column.node_class in linear.devices and not instance.homes:
+            own = linear.taken(column.node_class, column.payload)
+        else:
+            question, bundle = instance.questions[column.node_class], instance.pricer.bundle(column)
+            if column.node_class not in linear.devices:
+                bundle = first_in_search_order(question, bundle)
+            # Where running pods may stay, units without copies count, too.
+            own = [one for one in zip(question.units, bundle.copies, strict=True) if one[1] or instance.homes]
         for _ in range(times):
             here = staying.get((node.index, numbers[node.index]), {})
             assignment = list(_node_slots(instance, node, numbers[node.index], own, waiting, here))

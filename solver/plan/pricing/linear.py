@@ -22,7 +22,7 @@ from ..column_generation import Prices, PricingLimits, PricingResult
 from ..filling_graph import MOST_ARCS, Fillings, GraphItem, VectorNode, build_filling_graph
 from ..master_problem import Column, is_past
 from . import lagrangian
-from .bundle import Bundle, BundleQuestion, Picks, uniform_usage
+from .bundle import Bundle, BundleQuestion, BundleUnit, Picks, uniform_usage
 from .folding import FoldedNode, fold_devices
 from .labeling import ENUMERATION_WIDTH, Labeling, filled_beside, label_in_widths
 from .vector_labeling import FillingList, FillingResult, all_fillings, best_fillings, knapsack_fillings
@@ -301,18 +301,30 @@ class LinearNodes:
     devices: Mapping[int, _DeviceAmounts]
     questions: Mapping[int, BundleQuestion]
     folded: Mapping[int, FoldedNode]
+    _places: dict[int, dict[int, int]] = field(init=False, default_factory=dict, compare=False, repr=False)
+
+    def taken(self, node_class: int, groups: Sequence[Sequence[int]]) -> list[tuple[BundleUnit, Sequence[Picks]]]:
+        """The units that a node takes, with the devices of each copy.
+
+        The pricer put the groups on one device each, or on several as a whole.
+        """
+        copies: Mapping[int, list[Picks]] = defaultdict(list)
+        if node_class in self.folded:
+            copies = self.folded[node_class].copies([unit for group in groups for unit in group])
+        else:
+            for group, devices in self._matched(node_class, groups):
+                for index in group:
+                    copies[index].append(tuple(Pick(0, device) for device in devices))
+        units = self.questions[node_class].units
+        places = self._places.get(node_class)
+        if places is None:
+            places = self._places[node_class] = {unit.index: place for place, unit in enumerate(units)}
+        return [(units[place], copies[units[place].index]) for place in sorted(map(places.__getitem__, copies))]
 
     def bundle(self, node_class: int, groups: Sequence[Sequence[int]]) -> Bundle:
-        """Give devices to the groups of units that the pricer put on one device each, or on several as a whole."""
-        question = self.questions[node_class]
-        if node_class in self.folded:
-            dealt = self.folded[node_class].copies([unit for group in groups for unit in group])
-            return Bundle(tuple(tuple(dealt.get(unit.index, ())) for unit in question.units))
-        copies: dict[int, list[Picks]] = defaultdict(list)
-        for group, devices in self._matched(node_class, groups):
-            for index in group:
-                copies[index].append(tuple(Pick(0, device) for device in devices))
-        return Bundle(tuple([tuple(copies[unit.index]) if unit.index in copies else () for unit in question.units]))
+        """The bundle of a node with these groups."""
+        copies = {unit.index: tuple(own) for unit, own in self.taken(node_class, groups)}
+        return Bundle(tuple([copies.get(unit.index, ()) for unit in self.questions[node_class].units]))
 
     def column(self, node_class: int, bundle: Bundle) -> Column:
         """The column of a node that takes a bundle: units that share a device are one group."""
