@@ -79,8 +79,12 @@ class VectorNode:
 def same_needs(nodes: Mapping[int, VectorNode]) -> Mapping[int, tuple[int, ...]] | None:
     """What a unit of each class takes; None where that is not the same on all nodes."""
     found: dict[int, tuple[int, ...]] = {}
-    is_same = all(found.setdefault(unit, own) == own for node in nodes.values() for unit, own in node.needs.items())
-    return found if is_same and len({len(node.left) for node in nodes.values()}) == 1 else None
+    for node in sorted(nodes.values(), key=lambda node: -len(node.needs)):
+        if not found.items() >= node.needs.items():
+            found = {**node.needs, **found}
+            if not found.items() >= node.needs.items():
+                return None
+    return found if len({len(node.left) for node in nodes.values()}) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from operator import mul
 
 from ...encoders.solver_library import mathopt
 from .column_generation import MANY_NODE_CLASSES, Pricer, value_step, vector_nodes
-from .filling_graph import VectorNode
+from .filling_graph import VectorNode, same_needs
 from .master import SOLVER_ERRORS
 from .master_problem import CouplingRow, MasterProblem, ObjectiveStage, Terms, required_units
 
@@ -71,12 +71,11 @@ class SizePrices:
         its class, as in a Lagrangian bound.
         """
         dimensions = range(min((len(node.left) for node in nodes.values()), default=0))
-        least: dict[int, tuple[int, ...]] = {}
-        for node in nodes.values():
+        least = dict(same_needs(nodes) or {})
+        for node in () if least else nodes.values():
             for unit, needs in node.needs.items():
                 known = least.get(unit)
-                if units[unit] and known != needs:
-                    least[unit] = needs if known is None else tuple(map(min, known, needs))
+                least[unit] = needs if known is None else tuple(map(min, known, needs))
         worth = [sum(units[unit] * needs[d] for unit, needs in least.items()) for d in dimensions]
         held = {index: [node.left[d] for d in dimensions] for index, node in nodes.items()}
         for row in rows:

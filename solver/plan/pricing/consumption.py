@@ -60,7 +60,7 @@ class ConsumptionMeasure(AggregateMeasure):
 
     def uniform_cost(self, unit: BundleUnit, in_use: InUse) -> int | None:
         """Add up the requests, if all devices and alternatives of each count alike."""
-        if not unit.measured:
+        if not unit.measured or not unit.problem.demands:
             return 0
         if any(not self.consumption.opened.keys().isdisjoint(one.candidates) for one in unit.problem.demands):
             return None
@@ -74,7 +74,7 @@ class ConsumptionMeasure(AggregateMeasure):
 
     def least_cost(self, unit: BundleUnit, in_use: InUse) -> int:
         """The least that a unit counts: the cheapest devices of the cheapest alternative of each request."""
-        if not unit.measured:
+        if not unit.measured or not unit.problem.demands:
             return 0
         demands = unit.problem.demands
         requests = (request for claim in unit.problem.claims for request in claim.requests)

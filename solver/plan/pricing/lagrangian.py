@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
-from operator import attrgetter
+from operator import attrgetter, le
 
 from ....encoders.solver_library import mathopt, np
 from ..master_problem import is_past
@@ -43,14 +43,14 @@ class LinearNode:
         """How many devices are free as a whole."""
         return sum(free == self.capacity for free in self.free)
 
-    def allows(self, index: int, unit: LinearUnit) -> bool:
-        """Whether one unit fits alone."""
-        return (
-            (self.takes is None or index in self.takes)
-            and unit.devices <= self.whole
-            and unit.share <= max(self.free, default=0)
-            and all(need <= left for need, left in zip(unit.needs, self.left, strict=True))
-        )
+    def allowed(self, units: Sequence[LinearUnit]) -> list[int]:
+        """The unit classes of which one unit fits alone."""
+        whole, most, left = self.whole, max(self.free, default=0), self.left
+        return [
+            index
+            for index in (range(len(units)) if self.takes is None else sorted(self.takes))
+            if (unit := units[index]).devices <= whole and unit.share <= most and all(map(le, unit.needs, left))
+        ]
 
     def alone(self, unit: LinearUnit) -> int | None:
         """How many equal units fit when there is nothing else; None where nothing limits them."""
@@ -124,7 +124,7 @@ class LinearOffers:
     @classmethod
     def of(cls, node: LinearNode, units: Sequence[LinearUnit]) -> LinearOffers:
         """Look at each unit on the node."""
-        fitting = [index for index, unit in enumerate(units) if node.allows(index, unit)]
+        fitting = node.allowed(units)
         fitting.sort(key=lambda index: (units[index].devices, units[index].share, index))
         own = [units[index] for index in fitting]
         return cls(node, units, fitting, [node.alone(unit) for unit in own], _replacing(own))

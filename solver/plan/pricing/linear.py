@@ -198,8 +198,7 @@ class LinearPricer:
         """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
         node, units, values = self.nodes[node_class], self.units_on(node_class), self._values(node_class, prices)
         limits_by_class, longest = self._limited(node_class, limits_by_class), limits.work or _MOST_ENUMERATED_PATHS
-        pairs = enumerate(zip(values, prices.units, limits_by_class, strict=True))
-        if any(value <= 0 < price and most and node.allows(unit, units[unit]) for unit, (value, price, most) in pairs):
+        if any(values[unit] <= 0 < prices.units[unit] and limits_by_class[unit] for unit in node.allowed(units)):
             # A column may still have units that cost more here than they are worth.
             return None
         if (known := self.fillings(node_class, self.demands or limits_by_class)) is not None:
@@ -262,7 +261,7 @@ def _vector_of_node(
     node: lagrangian.LinearNode, units: Sequence[lagrangian.LinearUnit], most: Mapping[int, int]
 ) -> VectorNode | None:
     """A linear node as a vector, with its devices as one more dimension; None where units share several devices."""
-    allowed = {index: unit for index, unit in enumerate(units) if node.allows(index, unit)}
+    allowed = {index: units[index] for index in node.allowed(units)}
     shares = any(unit.share for unit in allowed.values())
     if shares and len(node.free) > 1:
         return None
