@@ -16,7 +16,7 @@ from typing import TypeAlias
 import msgspec
 
 from ...models.kubernetes.claims import DeviceClass, DeviceRequestAllocationResult, RequestSpec, ResourceClaim
-from ...models.kubernetes.slices import Device, DeviceAttribute
+from ...models.kubernetes.slices import DeviceAttribute
 from .published import PublishedDevice
 from .requests import all_requested, is_admin
 
@@ -45,7 +45,8 @@ class EqualDevices:
         read = [attributes_read(expression) for expression in expressions]
         self._read = None if None in read else frozenset[AttributeName]().union(*filter(None, read))
         self._names = names
-        self._seen: dict[tuple[str, tuple[str, ...]], tuple[Sequence[int], Sequence[int]]] = {}
+        # By driver and names of attributes: a number, and the positions of those that are read and of all others.
+        self._seen: dict[tuple[str, tuple[str, ...]], tuple[int, Sequence[int], Sequence[int]]] = {}
 
     def key(self, entry: PublishedDevice) -> Hashable | None:
         """The same for devices that are equal to the selectors and in all capacities; None: nothing is known."""
@@ -54,10 +55,10 @@ class EqualDevices:
         device = entry.device
         attributes = device.attributes or {}
         names, values = (entry.id[0], tuple(attributes)), [*attributes.values()]
-        positions = self._seen.get(names)
-        if positions is None:
-            positions = self._seen[names] = self._split(*names)
-        seen, others = positions
+        known = self._seen.get(names)
+        if known is None:
+            known = self._seen[names] = len(self._seen), *self._split(*names)
+        number, seen, others = known
         unlike: tuple[int, ...] = ()
         # Nearly all are plain; this is asked of each allocated device.
         for value in [values[position] for position in others]:
@@ -65,7 +66,9 @@ class EqualDevices:
                 unlike = tuple(position for position in others if not is_plain(values[position]))
                 break
         counted = [values[position] for position in (*seen, *unlike)]
-        return names, unlike, _seen_content(device, counted)
+        # Written down, amounts of different spelling differ.
+        content = counted, device.capacity, device.allow_multiple_allocations, device.binding_conditions
+        return number, unlike, _encode(content)
 
     def _split(self, driver: str, names: Sequence[str]) -> tuple[list[int], list[int]]:
         """Positions of the attributes that are read, under whichever spelling (CON-2), and of all others."""
@@ -80,11 +83,6 @@ class EqualDevices:
 def is_plain(value: DeviceAttribute) -> bool:
     """Whether expressions can run on a device with this attribute, whatever the value is."""
     return value.string is not None or value.int_value is not None or value.bool_value is not None
-
-
-def _seen_content(device: Device, values: Sequence[DeviceAttribute]) -> bytes:
-    """Written down, amounts of different spelling differ."""
-    return _encode((values, device.capacity, device.allow_multiple_allocations, device.binding_conditions))
 
 
 def equal_to_claims(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> EqualDevices | None:
