@@ -470,6 +470,9 @@ class Pricer(Protocol):
     def vector(self, node_class: int) -> VectorNode | None:
         """A node of the class as a vector; None where what units take is none."""
 
+    def sizes(self, node_class: int) -> VectorNode:
+        """A node of the class as a vector to which all columns keep; they may have to keep to more than that."""
+
     def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> Fillings | None:
         """All fillings within these limits, and perhaps more, as a graph or as a list; None where there is none."""
 

@@ -1,9 +1,10 @@
-"""Bounds on what nodes cost by the sizes of the units that have to be placed, where nodes are vectors.
+"""Bounds on what nodes cost by the sizes of the units that have to be placed.
 
-Sizes count in one dimension after the other, changed by dual-feasible functions, or in all dimensions at once. Then
-each dimension has a price, no node holds more than it costs, and what all units are worth is a bound. The best prices
-are the duals of a linear program with a row for each dimension. They are whole numbers of a small part, so that the
-bound is exact whatever the linear solver did.
+A node is a vector of what it has, and all that it takes keeps to that, whatever else it has to keep to. Sizes count in
+one dimension after the other, changed by dual-feasible functions, or in all dimensions at once. Then each dimension has
+a price, no node holds more than it costs, and what all units are worth is a bound. The best prices are the duals of a
+linear program with a row for each dimension. They are whole numbers of a small part, so that the bound is exact
+whatever the linear solver did.
 """
 
 from __future__ import annotations
@@ -29,18 +30,16 @@ PRICE_PART = 1 << 100
 def cost_bound(
     instance: MasterProblem, pricer: Pricer, stage: ObjectiveStage, rows: Sequence[CouplingRow]
 ) -> int | None:
-    """Bound the cost of nodes by the sizes of the units that have to be placed; None where nodes are no vectors."""
+    """Bound the cost of nodes by the sizes of the units that have to be placed; None where the stage has more terms."""
     terms = stage.terms
     if stage.maximise or stage.brief or terms.usage or any(value < 0 for value in terms.nodes.values()):
         return None
-    if terms.units or terms.gangs:
+    if terms.units or terms.gangs or any(unit.at_home for unit in instance.units):
         return None
-    nodes = vector_nodes(instance, pricer)
-    if nodes is None:
-        return None
+    nodes = {node.index: pricer.sizes(node.index) for node in instance.nodes if node.count}
     units, step = required_units(instance, rows), value_step(instance, terms)
     bound = SizePrices.of(instance, nodes, units, terms.nodes, rows).bound
-    if len(nodes) <= MANY_NODE_CLASSES:
+    if len(nodes) <= MANY_NODE_CLASSES and vector_nodes(instance, pricer):
         bound = max(bound, volume_bound(nodes, units, terms.nodes))
     return -(-bound // step) * step
 

@@ -16,7 +16,7 @@ from drasat.solver.plan.master_problem import (
 
 
 def vector_pricer(nodes):
-    return SimpleNamespace(filled=Column, vector=nodes.get)
+    return SimpleNamespace(filled=Column, vector=nodes.get, sizes=nodes.get)
 
 
 def random_packing(seed):

@@ -70,6 +70,10 @@ class DispatchingPricer:
         """Return a linear node class as a vector, if it is one."""
         return self._of(node_class).vector(node_class)
 
+    def sizes(self, node_class: int) -> VectorNode:
+        """Return a node class as a vector of what every column keeps."""
+        return self._of(node_class).sizes(node_class)
+
     def fillings(self, node_class: int, limits_by_class: Sequence[int]) -> Fillings | None:
         """Return all fillings of a linear node class, if they are not too many."""
         return self._of(node_class).fillings(node_class, limits_by_class)

@@ -128,12 +128,31 @@ class BundlePricer:
         """Bundles are no sums."""
         return None
 
+    def sizes(self, node_class: int) -> VectorNode:
+        """What units take of a node, and as the last dimension the devices that they have for themselves."""
+        question = self._questions[node_class]
+        problems = [unit.problem for unit in question.units]
+        devices = {device for one in problems for demand in one.demands for device in demand.candidates}
+        left = len(devices.difference(question.in_use.dedicated, *(one.shared for one in problems)))
+        needs = {unit.index: (*unit.needs, _own_devices(unit.problem)) for unit in question.units}
+        return VectorNode((*question.left, left), needs, {})
+
     def fillings(self, _node_class: int, _limits_by_class: Sequence[int]) -> None:
         """There are neither graphs nor lists of bundles."""
 
     def filled(self, node_class: int, counts: Sequence[tuple[int, int]]) -> Column:
         """No graph has a path."""
         raise NotImplementedError
+
+
+def _own_devices(problem: Problem) -> int:
+    """How many devices one unit has at least for itself."""
+    found = 0
+    for request in (request for claim in problem.claims for request in claim.requests):
+        demands = [problem.demands[number] for number in request.demands]
+        open_ended = (one.admin or one.all_devices or problem.shared.intersection(one.candidates) for one in demands)
+        found += min((0 if is_open else one.count for one, is_open in zip(demands, open_ended, strict=True)), default=0)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,9 @@ class LinearPricer:
         init=False, default_factory=dict, compare=False, repr=False
     )
     _offers: dict[int, lagrangian.LinearOffers] = field(init=False, default_factory=dict, compare=False, repr=False)
-    _vectors: dict[int, VectorNode | None] = field(init=False, default_factory=dict, compare=False, repr=False)
+    _vectors: dict[int, VectorNode] = field(init=False, default_factory=dict, compare=False, repr=False)
+    # Node classes that are vectors in sums only.
+    _sums: set[int] = field(init=False, default_factory=set, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[object, ...]:
         return LinearPricer, (self.units, self.nodes, self.usage, self.most, self.own_units, self.demands)
@@ -71,9 +73,16 @@ class LinearPricer:
 
     def vector(self, node_class: int) -> VectorNode | None:
         """A node of the class as a vector; None where units share several devices."""
+        sizes = self.sizes(node_class)
+        return None if node_class in self._sums else sizes
+
+    def sizes(self, node_class: int) -> VectorNode:
+        """What units take of a node, and as the last dimension what they take of all its devices."""
         if node_class not in self._vectors:
-            most = self.most.get(node_class, {})
-            self._vectors[node_class] = _vector_of_node(self.nodes[node_class], self.units_on(node_class), most)
+            node, units, most = self.nodes[node_class], self.units_on(node_class), self.most.get(node_class, {})
+            found = self._vectors[node_class] = _vector_of_node(node, units, most)
+            if len(node.free) > 1 and any(units[index].share for index in found.needs):
+                self._sums.add(node_class)
         return self._vectors[node_class]
 
     def _offers_on(self, node_class: int) -> lagrangian.LinearOffers:
@@ -259,14 +268,11 @@ class LinearPricer:
 
 def _vector_of_node(
     node: lagrangian.LinearNode, units: Sequence[lagrangian.LinearUnit], most: Mapping[int, int]
-) -> VectorNode | None:
-    """A linear node as a vector, with its devices as one more dimension; None where units share several devices."""
+) -> VectorNode:
+    """A linear node as a vector, with its devices as one more dimension; several devices that are shared add up."""
     allowed = {index: units[index] for index in node.allowed(units)}
     shares = any(unit.share for unit in allowed.values())
-    if shares and len(node.free) > 1:
-        return None
-    devices = max(node.free, default=0) if shares else node.whole
-    each = node.capacity if shares else 1
+    devices, each = (sum(node.free), node.capacity) if shares else (node.whole, 1)
     needs = {index: (*unit.needs, unit.share or unit.devices * each) for index, unit in allowed.items()}
     return VectorNode((*node.left, devices), needs, most)
 
@@ -303,10 +309,7 @@ class LinearNodes:
     _places: dict[int, dict[int, int]] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def taken(self, node_class: int, groups: Sequence[Sequence[int]]) -> list[tuple[BundleUnit, Sequence[Picks]]]:
-        """The units that a node takes, with the devices of each copy.
-
-        The pricer put the groups on one device each, or on several as a whole.
-        """
+        """The units in these groups, each on one device or on several as a whole, with the devices of each copy."""
         copies: Mapping[int, list[Picks]] = defaultdict(list)
         if node_class in self.folded:
             copies = self.folded[node_class].copies([unit for group in groups for unit in group])

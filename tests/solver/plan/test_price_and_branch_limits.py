@@ -60,6 +60,9 @@ class Interrupting:
     def vector(self, node_class):
         return self.pricer.vector(node_class)
 
+    def sizes(self, node_class):
+        return self.pricer.sizes(node_class)
+
     def fillings(self, *asked):
         return self.pricer.fillings(*asked)
 

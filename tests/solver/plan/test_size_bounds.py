@@ -5,10 +5,13 @@ from random import Random
 from types import SimpleNamespace
 
 import pytest
-from support.planning import fewest_nodes, optimum, vector_scene
+from support.bundles import Bench
+from support.objects import claim, device_class, devices, node, pool, want
+from support.planning import all_columns, fewest_nodes, optimum, random_scene, vector_scene
 from support.vector_packing import random_packing
 
 from drasat.encoders.solver_library import mathopt
+from drasat.models.cluster.cluster import Cluster
 from drasat.solver.plan import size_bounds
 from drasat.solver.plan.column_generation import MANY_NODE_CLASSES, vector_nodes
 from drasat.solver.plan.filling_graph import VectorNode
@@ -20,6 +23,7 @@ from drasat.solver.plan.master_problem import (
     ObjectiveStage,
     Terms,
 )
+from drasat.solver.plan.pricing.cp_sat import BundlePricer
 from drasat.solver.plan.size_bounds import SizePrices, cost_bound, volume_bound
 
 
@@ -86,6 +90,32 @@ def test_the_bound_holds_whatever_the_linear_solver_says(seed, found, monkeypatc
     assert 0 <= SizePrices.of(instance, nodes, plan.units, costs).bound <= spent
 
 
+def test_sizes_hold_all_that_nodes_with_shared_devices_take():
+    """Several devices that are shared are one sum; a unit that fits no node is in no vector."""
+    sums = 0
+    for seed in range(40):
+        scene = random_scene(seed)
+        for index in range(len(scene.instance.nodes)):
+            sizes = scene.pricer.sizes(index)
+            sums += scene.pricer.vector(index) is None
+            for counts in all_columns(scene, index):
+                assert sizes.holds({unit: number for unit, number in enumerate(counts) if number})
+    assert sums > 10
+
+
+def test_a_cost_is_bounded_where_nodes_are_no_vectors():
+    """Nine units have two of the four devices of a node for themselves, or take seven eighths of its cpu."""
+    there = Cluster.of([pool(*devices("a", "b", "c", "d")), device_class(), node()])
+    for cpu, nodes_needed in ((1, 5), (7, 8)):
+        pricer = BundlePricer({0: Bench(there, [[claim(want(count=2))]], [9], needs=[(cpu,)], left=(8,)).question})
+        instance = MasterProblem((MasterUnitClass(0, 9),), (MasterNodeClass(0, 20),))
+        rows = [CouplingRow(Terms(units={0: 1}), lower=9)]
+        assert pricer.vector(0) is None
+        assert cost_bound(instance, pricer, ObjectiveStage("cost", Terms(nodes={0: 3}), maximise=False), rows) == (
+            3 * nodes_needed
+        )
+
+
 def test_large_units_have_a_node_each():
     """Six of 8 need six nodes of 10, though their sum would fit five."""
     node = VectorNode((10,), {0: (8,)}, {})
@@ -99,7 +129,7 @@ def test_many_kinds_of_nodes_have_a_bound():
     instance = MasterProblem((MasterUnitClass(0, 100),), tuple(MasterNodeClass(index, 100) for index in classes))
     stage = ObjectiveStage("cost", Terms(nodes={index: 10 + index for index in classes}), maximise=False)
     rows = [CouplingRow(Terms(units={0: 1}), lower=100)]
-    pricer = SimpleNamespace(vector=nodes.get)
+    pricer = SimpleNamespace(vector=nodes.get, sizes=nodes.get)
     assert cost_bound(instance, pricer, stage, rows) == 300
     assert cost_bound(instance, pricer, replace(stage, brief=True), rows) is None
 

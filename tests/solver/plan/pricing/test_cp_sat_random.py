@@ -25,13 +25,15 @@ from drasat.solver.plan.pricing.cp_sat_model import BundleModel
 
 
 def fitting(question):
-    """Every number of copies that is possible; the model has the same, and counting refutes none of them."""
+    """Every number of copies that is possible; the model has the same, and neither counting nor sizes refute any."""
     model = BundleModel(question, [unit.most for unit in question.units])
     found = [counts for counts in vectors(question) if possible(question, counts)]
     assert [counts for counts in vectors(question) if allowed(model, counts)] == found
     assert all(
         count <= most for counts in found for count, most in zip(counts, most_copies_alone(question), strict=True)
     )
+    sizes, indices = BundlePricer({0: question}).sizes(0), [unit.index for unit in question.units]
+    assert all(sizes.holds(dict(zip(indices, counts, strict=True))) for counts in found)
     return found
 
 
