@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from ..integrations.karpenter.overlay import evaluate, overlay_document, overlay_manifests
+from ..integrations.karpenter.overlays import evaluate, overlay_document, overlay_manifests
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.results import overlay as records

@@ -42,8 +42,7 @@ from ...solver.plan.plan import plan
 from .candidates import NodeCandidate, NodeMarket, node_market
 from .defects import DecidedAnswer, deciding_defects
 from .greedy import greedy_round
-from .overlay import evaluate
-from .overlays import OverlayEvaluation
+from .overlays import OverlayEvaluation, evaluate
 from .simulation import LaunchedNode, ProvisioningRound, provision_request, simulate_round, with_pending_units
 from .starting_nodes import leaving_nodes, with_starting_nodes
 

@@ -1,7 +1,7 @@
 """Kinds of Kueue in the shape of v1beta2: quota, queues, workloads, and what they refer to (kueue-dra 4).
 
 Absent fields have the defaults of the API server. Older versions are converted as they are read
-(``models/manifests/kueue``). Amounts stay as written.
+(``models/manifests/conversion``). Amounts stay as written.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from support.kueue_cases import kueue_cases, read_objects
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.kueue import AdmissionCheckRule, ClusterQueue, KueueWorkload, PriorityClassReference
 from drasat.models.kubernetes.kueue_configuration import CONFIGURATION_KEY, Configuration
-from drasat.models.manifests.kueue import to_v1beta2
+from drasat.models.manifests.conversion import to_v1beta2
 from drasat.models.manifests.reader import read_manifests
 
 
