@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.results import purchases as records
 from ..models.results.common import ProofKind
 from ..models.results.comparison import SkippedAnswer
-from . import Result
+from . import Result, line_of, lines_of
 
 if TYPE_CHECKING:
     import pandas
@@ -42,17 +42,11 @@ class PurchaseComparisonResult(Result[records.PurchaseComparisonDocument]):
 
         return self._frame(report.node_rows(self.document), report.NODE_HEADERS)
 
-    def summary(self) -> str:
-        """One line: which planner buys cheapest."""
-        from ..reports import purchases as report
-
-        return report.summary(self.document)
-
-    def reasons(self) -> Iterable[str]:
-        """Pods without a place, those that are refused when nodes are filled, and planners that could not answer."""
-        from ..reports import purchases as report
-
-        return report.reasons(self.document)
+    summary = line_of("purchases.summary", "One line: which planner buys cheapest.")
+    reasons = lines_of(
+        "purchases.reasons",
+        "Pods without a place, those that are refused when nodes are filled, and planners that could not answer.",
+    )
 
 
 def compare_purchases(
