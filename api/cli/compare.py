@@ -295,7 +295,7 @@ def _run_purchase_comparison(
     cluster: Cluster, plan_options: PlanComparisonOptions, common: dict[str, Any], output: str, report: str | None
 ) -> Exit:
     """Compare planners that buy nodes, as ``run_plan_comparison``."""
-    from ..reports import purchases
+    from ..reports import comparison
     from ..verbs.purchases import compare_purchases
 
     arguments = plan_options.arguments()
@@ -310,9 +310,11 @@ def _run_purchase_comparison(
     print_problems(*options.plan_warnings(cluster, notices, existing="" not in cluster.nodes))
 
     def print_tables(shown: PurchaseComparisonResult, wide: bool = False) -> None:
-        print_table(purchases.HEADERS, purchases.rows(shown.document, shown.seconds), below=True, wide=wide)
-        print_table(purchases.BOUGHT_HEADERS, purchases.bought_rows(shown.document), below=True, wide=wide)
-        write_stdout_lines([purchases.summary(shown.document)])
+        print_table(
+            comparison.PURCHASE_HEADERS, comparison.purchase_rows(shown.document, shown.seconds), below=True, wide=wide
+        )
+        print_table(comparison.PURCHASE_NODE_HEADERS, comparison.bought_rows(shown.document), below=True, wide=wide)
+        write_stdout_lines([comparison.purchase_summary(shown.document)])
 
     print_result(result, output, {"table": print_tables, "wide": partial(print_tables, wide=True)}, report)
     print_problems(*result.reasons())

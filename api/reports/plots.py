@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from ..models.kubernetes.claims import AllocationResult as ClaimAllocation
     from ..models.kubernetes.meta import DeviceId
     from ..models.results.explanation import ExplanationDocument
-    from ..models.results.inventory import InventoryDocument
+    from ..models.results.inventory import InventoryDocument, TopologyDocument
     from ..models.results.plan import ShadowPrice, StageProgress
-    from ..models.results.topology import TopologyDocument
     from ..solver.compare.figures import MoreUnits
     from .mosaic import DeviceHold
 
@@ -73,7 +72,7 @@ class PlotSource:
 
     def topology(self) -> TopologyDocument:
         """Devices in their places, those that the answer takes as chosen."""
-        from ..models.results.topology import TopologyDocument
+        from ..models.results.inventory import TopologyDocument
         from ..solver.allocate.topology import topology
 
         if isinstance(self.document, TopologyDocument):

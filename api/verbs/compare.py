@@ -461,7 +461,7 @@ def sweep(name: str, sizes: Sequence[int], engines: Sequence[str], **options: An
     An engine that runs out of time is not asked about larger sizes. Raises ``ValueError`` and ``PeerError``.
     """
     from ..scenarios.one_node import SWEEPS
-    from ..solver.allocate.load import load
+    from ..solver.allocate.validate import load
 
     points, found, running = [], [], list(engines)
     skipped: dict[str, str] = {}

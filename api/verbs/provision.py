@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..integrations.provisioning.answers import AnswerOptions
-    from ..integrations.provisioning.simulation import Scheduler
+    from ..integrations.provisioning.timeline import Scheduler
 
 QuotaSource = Literal["kueue", "free", "events"]
 
@@ -147,7 +147,7 @@ def _answer_options(
 
 def _scheduler(cluster: Cluster, quota: QuotaSource) -> Scheduler:
     from ..integrations.provisioning.reservation import give_free_quota
-    from ..integrations.provisioning.simulation import no_scheduler
+    from ..integrations.provisioning.timeline import no_scheduler
 
     if quota == "kueue":
         from ..integrations.provisioning.scheduler import KueueScheduler

@@ -11,7 +11,7 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
-from ..models.results import purchases as records
+from ..models.results import comparison as records
 from ..models.results.common import ProofKind
 from ..models.results.comparison import SkippedAnswer
 from . import Result, line_of, lines_of
@@ -38,13 +38,13 @@ class PurchaseComparisonResult(Result[records.PurchaseComparisonDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a node that a planner buys."""
-        from ..reports import purchases as report
+        from ..reports import comparison as report
 
-        return self._frame(report.node_rows(self.document), report.NODE_HEADERS)
+        return self._frame(report.purchase_figures(self.document), report.PURCHASE_COLUMNS)
 
-    summary = line_of("purchases.summary", "One line: which planner buys cheapest.")
+    summary = line_of("comparison.purchase_summary", "One line: which planner buys cheapest.")
     reasons = lines_of(
-        "purchases.reasons",
+        "comparison.purchase_reasons",
         "Pods without a place, those that are refused when nodes are filled, and planners that could not answer.",
     )
 

@@ -28,7 +28,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.karpenter import CAPACITY_TYPE_LABEL, ZONE_LABEL
 from ...models.kubernetes.node_templates import node_from_template, slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
-from ...models.results.purchases import PurchasePlanner
+from ...models.results.comparison import PurchasePlanner
 from ...models.workload.expansion import QueuedUnit
 from ...peers.answers import ProvisionAnswer
 from ...peers.clients import Karpenter

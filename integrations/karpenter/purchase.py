@@ -1,8 +1,8 @@
 """What a plan buys of NodePools: the market within the time limit, and bought nodes in Karpenter's words.
 
-NodeClaims are what Karpenter would ask its provider for (karpenter-dra 3.9, 4.1). A plan buys one type for a node. Pools
-with ``minValues`` want several to choose from (R18): other types serve the same pods if they have room there and their
-own devices suffice, one pod after the other as the scheduler takes them.
+NodeClaims are what Karpenter would ask its provider for (karpenter-dra 3.9, 4.1). A plan buys one type for a node.
+Pools with ``minValues`` want several to choose from (R18): other types serve the same pods if they have room there and
+their own devices suffice, one pod after the other as the scheduler takes them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec import structs
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import plural
 from ...models.kubernetes import karpenter
-from ...models.kubernetes.core import Node, NodeSelectorRequirement, Pod
+from ...models.kubernetes.core import Node, NodeSelectorRequirement, Pod, ResourceRequests
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.node_templates import is_pool_of_node, node_from_template, slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
@@ -136,7 +136,7 @@ def _manifest(
         node_class_ref=template.spec.node_class_ref,
         expire_after=template.spec.expire_after,
         termination_grace_period=template.spec.termination_grace_period,
-        resources=karpenter.NodeClaimResources(
+        resources=ResourceRequests(
             requests={resource: format_amount(resource, amount) for resource, amount in sorted(requests.items())}
         ),
     )
