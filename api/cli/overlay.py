@@ -53,12 +53,8 @@ def _print_tables(result: OverlayResult, wide: bool = False) -> None:
         print_table(headers, rows, below=True, wide=wide)
 
 
-def _print_overlays(result: OverlayResult) -> None:
-    print_manifests(result)
-
-
 _PRINTERS: dict[str, Callable[[OverlayResult], None]] = {
     "table": _print_tables,
     "wide": partial(_print_tables, wide=True),
-    "manifests": _print_overlays,
+    "manifests": print_manifests,
 }

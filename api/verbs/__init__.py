@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from itertools import islice
@@ -181,6 +181,17 @@ class Result(Generic[DocumentT]):
         reasons = escape("\n".join(self.reasons()))
         below = [f"<pre>{reasons}</pre>"] if reasons else []
         return "\n".join((f"<p>{escape(self.summary())}</p>", *tables, *below))
+
+
+class TimedResult(Result[DocumentT]):
+    """A result with the ``seconds`` that each side took, and with what was found beside the document."""
+
+    def __init__(
+        self, document: DocumentT, seconds: Mapping[str, float], cluster: Cluster | None = None, found: Any = None
+    ) -> None:
+        super().__init__(document, cluster)
+        self.seconds = dict(seconds)
+        self._found = found
 
 
 class ResultWithManifests(Result[DocumentT]):

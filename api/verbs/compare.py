@@ -17,7 +17,7 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.results import comparison as records
 from ..models.results.common import ProofKind, outcome_of
 from ..solver.compare.engines import devices_by_request
-from . import Result, line_of, lines_of
+from . import Result, TimedResult, line_of, lines_of
 from .pictured_plan import CURVE_SECONDS, made_by_plan
 from .plan import plan_verdict
 
@@ -32,19 +32,10 @@ if TYPE_CHECKING:
     from ..solver.engines.outcome import UnitOutcome
 
 
-class ComparisonResult(Result[records.ComparisonDocument]):
+class ComparisonResult(TimedResult[records.ComparisonDocument]):
     """The answer of ``compare``."""
 
-    def __init__(
-        self,
-        document: records.ComparisonDocument,
-        seconds: Mapping[str, float],
-        cluster: Cluster | None = None,
-        found: EngineComparison | None = None,
-    ) -> None:
-        super().__init__(document, cluster)
-        self.seconds = dict(seconds)
-        self._found = found
+    _found: EngineComparison | None
 
     @property
     def same_verdict(self) -> bool:
@@ -193,19 +184,10 @@ def _unit_side(engine: str, relation: records.AnswerRelation, answer: UnitOutcom
     )
 
 
-class PlanComparisonResult(Result[records.PlanComparisonDocument]):
+class PlanComparisonResult(TimedResult[records.PlanComparisonDocument]):
     """The answer of ``compare_plans``; ``seconds`` are by ``planner/order``."""
 
-    def __init__(
-        self,
-        document: records.PlanComparisonDocument,
-        seconds: Mapping[str, float],
-        found: PlanComparison | None = None,
-        cluster: Cluster | None = None,
-    ) -> None:
-        super().__init__(document, cluster)
-        self.seconds = dict(seconds)
-        self._found = found
+    _found: PlanComparison | None
 
     @property
     def beaten(self) -> bool:
@@ -337,7 +319,7 @@ def compare_plans(
     found = ask(time_limit=time_limit, seed=seed, quota=question)
     seconds = {run.label: run.seconds for run in found.runs}
     return PlanComparisonResult(
-        _plan_comparison_document(found, gap, seed, seconds if timings else msgspec.UNSET), seconds, found, cluster
+        _plan_comparison_document(found, gap, seed, seconds if timings else msgspec.UNSET), seconds, cluster, found
     )
 
 

@@ -14,7 +14,7 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.results import comparison as records
 from ..models.results.common import ProofKind
 from ..models.results.comparison import SkippedAnswer
-from . import Result, line_of, lines_of
+from . import TimedResult, line_of, lines_of
 
 if TYPE_CHECKING:
     import pandas
@@ -22,14 +22,8 @@ if TYPE_CHECKING:
     from ..integrations.karpenter.comparison import PurchaseComparison, PurchaseRun
 
 
-class PurchaseComparisonResult(Result[records.PurchaseComparisonDocument]):
+class PurchaseComparisonResult(TimedResult[records.PurchaseComparisonDocument]):
     """The answer of ``compare_purchases``; ``seconds`` are times by planner."""
-
-    def __init__(
-        self, document: records.PurchaseComparisonDocument, seconds: Mapping[str, float], cluster: Cluster
-    ) -> None:
-        super().__init__(document, cluster)
-        self.seconds = dict(seconds)
 
     @property
     def planners(self) -> tuple[records.PurchaseAnswer, ...]:
