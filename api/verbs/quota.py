@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
@@ -16,6 +16,8 @@ from . import Interrupted, ResultWithManifests, line_of, lines_of
 
 if TYPE_CHECKING:
     import pandas
+
+T = TypeVar("T")
 
 
 class QuotaResult(ResultWithManifests[records.QuotaDocument]):
@@ -136,32 +138,35 @@ def quota(
         phase = state.run(cycles, deadline=None if deadline is None else deadline - read, on_cycle=report)
         document, interrupted = quota_document(state, phase), phase.interrupted
     if placement and not interrupted and any(cluster.nodes) and any(one.reserved for one in state.workloads.values()):
-        from ..integrations.kueue.placement import PlacementInterruptedError, place_admitted
+        from ..integrations.kueue.placement import place_admitted
 
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        try:
-            placed = place_admitted(cluster, state, phase, held, time_limit=left, seed=seed)
-        except PlacementInterruptedError as stopped:
-            placed, interrupted = stopped.placement, True
+        placed, interrupted = _known(lambda: place_admitted(cluster, state, phase, held, time_limit=left, seed=seed))
         document = msgspec.structs.replace(document, placement=placed)
     if limits and not interrupted:
-        from ..integrations.kueue.quota_changes import LimitsInterruptedError, quota_limits
+        from ..integrations.kueue.quota_changes import quota_limits
 
-        try:
-            found = quota_limits(cluster, configuration, state, max_cycles=cycles, deadline=deadline)
-        except LimitsInterruptedError as stopped:
-            found, interrupted = stopped.limits, True
+        found, interrupted = _known(
+            lambda: quota_limits(cluster, configuration, state, max_cycles=cycles, deadline=deadline)
+        )
         document = msgspec.structs.replace(document, limits=found)
     if joint_prices and not interrupted:
         from ..integrations.kueue import joint_prices as prices
 
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        try:
-            joint = prices.joint_prices(cluster, time_limit=left, seed=seed)
-        except prices.PricesInterruptedError as stopped:
-            joint, interrupted = stopped.prices, True
+        joint, interrupted = _known(lambda: prices.joint_prices(cluster, time_limit=left, seed=seed))
         document = msgspec.structs.replace(document, joint=joint)
     result = QuotaResult(document, partial(workload_manifests, cluster, state), cluster)
     if interrupted:
         raise QuotaInterrupted(result)
     return result
+
+
+def _known(ask: Callable[[], T]) -> tuple[T, bool]:
+    """What a question comes to, after Ctrl-C what was known by then, and whether that ended it."""
+    from ..solver.engines.outcome import SearchInterrupted
+
+    try:
+        return ask(), False
+    except SearchInterrupted as stopped:
+        return stopped.answer, True
