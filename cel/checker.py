@@ -5,16 +5,14 @@ The checker visits the tree once and infers a type for each node. ``macros`` has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from . import syntax
 from .declarations import Declarations, Overload
 from .errors import MAX_REPORTED, CelCompileError, Issue
 from .operators import NAMES, UNARY_NAMES
-from .syntax import Node, Postfix, Select, Step, Walk, position, visit_all, walk
+from .syntax import Node, Postfix, Select, Step, TreePass, Walk, position, visit_all, walk
 from .types import ANY, BOOL, DYN, ERROR, Substitution, Type, TypeTooLarge, list_of, map_of, optional_of, parameter
 from .values import runtime_type
 
@@ -62,25 +60,16 @@ _CONDITIONAL = (BOOL, _BRANCH_TYPE, _BRANCH_TYPE), _BRANCH_TYPE
 Signature = tuple[tuple[Type, ...], Type]
 
 
-class TypeChecker:
+class TypeChecker(TreePass[Type]):
     """The state of checking one expression."""
 
     def __init__(self, declarations: Declarations) -> None:
+        super().__init__()
         self.declarations = declarations
         self.issues: list[Issue] = []
         self.types: dict[int, Type] = {}
         self.overloads: dict[int, tuple[Overload, ...]] = {}
         self.known = Substitution()
-        self.scopes: list[dict[str, Type]] = []
-        self.handlers: dict[type, Callable[[Any], Walk[Type] | Type]] = {
-            syntax.Literal: self._literal, syntax.Ident: self._ident, syntax.ListLiteral: self._list,
-            syntax.MapLiteral: self._map, syntax.Struct: self._struct, syntax.Unary: self._unary,
-            syntax.Chain: self._chain, syntax.Logical: self._logical, syntax.Conditional: self._conditional,
-            syntax.Call: self._call, syntax.Has: self._has, syntax.Bind: self._bind, Postfix: self._postfix,
-        }  # fmt: skip
-        self._steps: dict[type, Callable[[Any, Type, int], Walk[Type]]] = {
-            Select: self._select, syntax.Index: self._index, syntax.Method: self._method, syntax.Macro: self._macro,
-        }  # fmt: skip
 
     def report(self, pos: int, message: str) -> Type:
         """A complaint; the type of what it is about is then unknown."""
@@ -132,13 +121,6 @@ class TypeChecker:
         result, fitting = self.apply(name, pos, args, signatures, member=member)
         self.overloads[pos] = tuple(usable[number] for number in fitting)
         return self.keep(pos, result)
-
-    @contextmanager
-    def scope(self, names: dict[str, Type]) -> Iterator[None]:
-        """The names that a macro binds."""
-        self.scopes.append(names)
-        yield
-        self.scopes.pop()
 
     def choose(self, pos: int, condition: Type, value: Type, otherwise: Type) -> Type:
         """``condition ? value : otherwise``."""

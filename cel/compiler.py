@@ -145,12 +145,7 @@ class ExpressionCompiler:
     @cached_property
     def handlers(self) -> dict[type, Callable[[Any], Walk[Code] | Code]]:
         """What visits the nodes of each class."""
-        return {
-            syntax.Literal: self._literal, syntax.Ident: self._ident, syntax.ListLiteral: self._list,
-            syntax.MapLiteral: self._map, syntax.Struct: self._struct, syntax.Unary: self._unary,
-            syntax.Chain: self._chain, syntax.Logical: self._logical, syntax.Conditional: self._conditional,
-            syntax.Call: self._call, syntax.Has: self._has, syntax.Bind: self._bind, syntax.Postfix: self._postfix,
-        }  # fmt: skip
+        return syntax.methods_of(self)
 
     # --- leaves and literals
 

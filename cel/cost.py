@@ -6,17 +6,15 @@ it comes from, or from its type. ``macros`` has the rules of macros, function li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from . import syntax, types
 from .checker import Checked
 from .declarations import ONE_RANGE, UNBOUNDED, UNKNOWN_RANGE, ZERO_RANGE, Estimate, Operand, Overload, Range
-from .syntax import Literal, Postfix, Select, Walk, visit_all, walk
+from .syntax import Literal, Select, TreePass, Walk, visit_all, walk
 from .types import DYN, Type
 
 Path = tuple[str, ...]
@@ -60,23 +58,14 @@ def _union(sizes: list[Range]) -> Range:
     return reduce(or_, sizes) if sizes else ZERO_RANGE
 
 
-class Estimator:
+class Estimator(TreePass[NodeEstimate]):
     """The state of estimating one expression; ``unknown`` is the size of what nothing else is known of."""
 
     def __init__(self, checked: Checked, sizes: SizeOf, unknown: Range) -> None:
+        super().__init__()
         self.checked = checked
         self.sizes = sizes
         self._unknown = unknown
-        self.scopes: list[dict[str, NodeEstimate]] = []
-        self.handlers: dict[type, Callable[[Any], Walk[NodeEstimate] | NodeEstimate]] = {
-            syntax.Literal: self._literal, syntax.Ident: self._ident, syntax.ListLiteral: self._list,
-            syntax.MapLiteral: self._map, syntax.Struct: self._struct, syntax.Unary: self._unary,
-            syntax.Chain: self._chain, syntax.Logical: self._logical, syntax.Conditional: self._conditional,
-            syntax.Call: self._call, syntax.Has: self._has, syntax.Bind: self._bind, Postfix: self._postfix,
-        }  # fmt: skip
-        self._steps: dict[type, Callable[[Any, NodeEstimate], Walk[NodeEstimate]]] = {
-            Select: self._select, syntax.Index: self._index, syntax.Method: self._method, syntax.Macro: self._macro,
-        }  # fmt: skip
 
     def size(self, subject: NodeEstimate) -> Range:
         """How large a value may be."""
@@ -89,13 +78,6 @@ class Estimator:
         if size.max < UNBOUNDED or self._unknown.max == UNBOUNDED:
             return size
         return Range(min(size.min, self._unknown.max), self._unknown.max)
-
-    @contextmanager
-    def scope(self, names: dict[str, NodeEstimate]) -> Iterator[None]:
-        """The names that a macro binds; reading them costs 1."""
-        self.scopes.append(names)
-        yield
-        self.scopes.pop()
 
     def choose(self, pos: int, condition: Range, value: NodeEstimate, otherwise: NodeEstimate) -> NodeEstimate:
         """One of two values after a condition."""
@@ -222,12 +204,6 @@ class Estimator:
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
 
     # --- postfix steps
-
-    def _postfix(self, node: Postfix) -> Walk[NodeEstimate]:
-        subject = yield node.operand
-        for step in node.steps:
-            subject = yield from self._steps[type(step)](step, subject)
-        return subject
 
     def _select(self, step: Select, target: NodeEstimate) -> Walk[NodeEstimate]:
         type_ = self.checked.types[step.pos]

@@ -6,15 +6,14 @@ track, everything counts as read and the order as mattering.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from . import order_flow, syntax, types
 from .checker import Checked, result_position
 from .devices import CAPACITY, shortest_paths
-from .syntax import Macro, MacroResult, Node, Select, Walk, children, visit_all, walk
+from .syntax import Macro, MacroResult, Node, Select, TreePass, Walk, children, visit_all, walk
 from .types import Type
 
 
@@ -30,29 +29,13 @@ def analyse_dependence(checked: Checked) -> order_flow.Dependence:
     )
 
 
-class OrderAnalysis:
+class OrderAnalysis(TreePass[order_flow.Flow]):
     """The state of the pass: what has been read, and what the names in scope stand for."""
 
     def __init__(self, checked: Checked) -> None:
+        super().__init__()
         self.checked = checked
         self.reads = order_flow.Reads()
-        self._scopes: list[dict[str, order_flow.Flow]] = []
-        self.handlers: dict[type, Callable[[Any], Walk[order_flow.Flow] | order_flow.Flow]] = {
-            **dict.fromkeys((syntax.MapLiteral, syntax.Struct, syntax.Unary, syntax.Logical), self._opaque),
-            syntax.Literal: self._literal, syntax.Ident: self._ident, syntax.ListLiteral: self._list,
-            syntax.Chain: self._chain, syntax.Conditional: self._conditional, syntax.Call: self._call,
-            syntax.Has: self._has, syntax.Bind: self._bind, syntax.Postfix: self._postfix,
-        }  # fmt: skip
-        self._steps: dict[type, Callable[[Any, order_flow.Flow], Walk[order_flow.Flow]]] = {
-            Select: self._select, syntax.Index: self._index, syntax.Method: self._method, syntax.Macro: self._macro,
-        }  # fmt: skip
-
-    @contextmanager
-    def scope(self, names: dict[str, order_flow.Flow]) -> Iterator[None]:
-        """The names that a macro binds."""
-        self._scopes.append(names)
-        yield
-        self._scopes.pop()
 
     # --- leaves and literals
 
@@ -62,7 +45,7 @@ class OrderAnalysis:
 
     def _ident(self, node: syntax.Ident) -> order_flow.Flow:
         name = node.name.removeprefix(".")
-        bound = [scope[name] for scope in reversed(self._scopes) if name in scope]
+        bound = [scope[name] for scope in reversed(self.scopes) if name in scope]
         if bound and name == node.name:
             return bound[0]
         own = order_flow.DEVICES if name == "devices" else order_flow.typed_flow(self.checked.types[node.pos])
@@ -78,6 +61,8 @@ class OrderAnalysis:
     def _opaque(self, node: Node) -> Walk[order_flow.Flow]:
         flows = yield from visit_all(children(node))
         return opaque_function(self.reads, flows, self.checked.types[result_position(node)])
+
+    _map = _struct = _unary = _logical = _opaque
 
     def _chain(self, node: syntax.Chain) -> Walk[order_flow.Flow]:
         left = yield node.first
@@ -113,12 +98,6 @@ class OrderAnalysis:
             return (yield node.body)
 
     # --- postfix steps
-
-    def _postfix(self, node: syntax.Postfix) -> Walk[order_flow.Flow]:
-        flow = yield node.operand
-        for step in node.steps:
-            flow = yield from self._steps[type(step)](step, flow)
-        return flow
 
     def _select(self, step: Select, target: order_flow.Flow) -> Walk[order_flow.Flow]:
         return self._selected(step, target, step.field)

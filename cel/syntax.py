@@ -14,10 +14,11 @@ others together (``Postfix``, ``Chain``) have that of their first operand.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from types import GeneratorType
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from .meter import tick
 from .types import Type
@@ -291,6 +292,43 @@ def walk(handlers: Mapping[type, Callable[[Any], Walk[R] | R]], root: Node) -> R
             visited = stop.value
         else:
             visited = handlers[type(node)](node)
+
+
+_METHODS: dict[type, str] = {
+    Literal: "_literal", Ident: "_ident", ListLiteral: "_list", MapLiteral: "_map", Struct: "_struct",
+    Unary: "_unary", Chain: "_chain", Logical: "_logical", Conditional: "_conditional", Call: "_call", Has: "_has",
+    Bind: "_bind", Postfix: "_postfix",
+}  # fmt: skip
+_STEP_METHODS: dict[type, str] = {Select: "_select", Index: "_index", Method: "_method", Macro: "_macro"}
+
+
+def methods_of(visitor: object) -> dict[type, Callable[[Any], Any]]:
+    """The handlers of a visitor that has a method for each class of nodes, ``_literal`` for ``Literal``."""
+    return {kind: getattr(visitor, name) for kind, name in _METHODS.items()}
+
+
+class TreePass(Generic[R]):
+    """A pass over a tree with a method for each class of nodes and of steps, and the names that macros bind."""
+
+    def __init__(self) -> None:
+        self.scopes: list[dict[str, R]] = []
+        self.handlers: dict[type, Callable[[Any], Walk[R] | R]] = methods_of(self)
+        self._steps: dict[type, Callable[..., Walk[R]]] = {
+            kind: getattr(self, name) for kind, name in _STEP_METHODS.items()
+        }
+
+    @contextmanager
+    def scope(self, names: dict[str, R]) -> Iterator[None]:
+        """The names that a macro binds."""
+        self.scopes.append(names)
+        yield
+        self.scopes.pop()
+
+    def _postfix(self, node: Postfix) -> Walk[R]:
+        subject = yield node.operand
+        for step in node.steps:
+            subject = yield from self._steps[type(step)](step, subject)
+        return subject
 
 
 def visit_all(nodes: Iterable[Node]) -> Generator[Node, Any, list[Any]]:

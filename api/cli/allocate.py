@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -115,9 +115,4 @@ def _print_allocated_manifests(result: AllocationResult) -> None:
     _print_explanations(result)
 
 
-_PRINTERS: dict[str, Callable[[AllocationResult], None]] = {
-    "table": _print_table,
-    "wide": partial(_print_table, wide=True),
-    "manifests": _print_allocated_manifests,
-    "name": output.print_claim_names,
-}
+_PRINTERS = {**output.by_width(_print_table), "manifests": _print_allocated_manifests, "name": output.print_claim_names}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .output import Exit, print_problems, print_result, print_table, run_verb, write_stdout_lines
+from .output import Exit, by_width, print_problems, print_result, print_table, run_verb, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -52,7 +52,7 @@ def command(
     ask = partial(check, document, cluster, node=node, namespace=namespace, selector=selector, audit=audit)
     ask = partial(ask, natural_gangs=natural_gangs, time_limit=limit, max_input_size=size)
     result, interrupted = run_verb(ask)
-    print_result(result, output, {"table": _print_lines, "wide": partial(_print_lines, wide=True)})
+    print_result(result, output, by_width(_print_lines))
     raise typer.Exit(Exit.INTERRUPTED if interrupted else Exit.DONE if result.holds else Exit.NO)
 
 

@@ -14,6 +14,7 @@ from .options import load_cluster
 from .output import (
     Exit,
     UsageError,
+    by_width,
     check_report,
     print_problems,
     print_result,
@@ -130,7 +131,7 @@ def _run_sweep(text: str, engines: list[str], common: dict[str, Any], output: st
 
     grown, _ = run_verb(lambda: sweep(*parse_sweep(text), engines, **common))
     print_problems(*_skipped_lines(grown.document))
-    print_result(grown, output, {"table": _print_sweep_table, "wide": partial(_print_sweep_table, wide=True)}, report)
+    print_result(grown, output, by_width(_print_sweep_table), report)
     return _comparison_exit_code(grown.same_verdict, grown.decided)
 
 
@@ -284,8 +285,7 @@ def run_plan_comparison(
 
     result, _ = run_verb(partial(compare_plans, cluster, **plan_options.arguments(), **common))
     print_problems(*_plan_comparison_warnings(cluster, result), *_skipped_lines(result.document))
-    wide = partial(_print_plan_comparison_table, wide=True)
-    print_result(result, output, {"table": _print_plan_comparison_table, "wide": wide}, report)
+    print_result(result, output, by_width(_print_plan_comparison_table), report)
     if result.document.beaten:
         return Exit.NO
     return Exit.DONE if result.document.decided else Exit.UNDECIDED
@@ -295,7 +295,7 @@ def _run_purchase_comparison(
     cluster: Cluster, plan_options: PlanComparisonOptions, common: dict[str, Any], output: str, report: str | None
 ) -> Exit:
     """Compare planners that buy nodes, as ``run_plan_comparison``."""
-    from ..reports import purchases
+    from ..reports import comparison
     from ..verbs.purchases import compare_purchases
 
     arguments = plan_options.arguments()
@@ -310,11 +310,13 @@ def _run_purchase_comparison(
     print_problems(*options.plan_warnings(cluster, notices, existing="" not in cluster.nodes))
 
     def print_tables(shown: PurchaseComparisonResult, wide: bool = False) -> None:
-        print_table(purchases.HEADERS, purchases.rows(shown.document, shown.seconds), below=True, wide=wide)
-        print_table(purchases.BOUGHT_HEADERS, purchases.bought_rows(shown.document), below=True, wide=wide)
-        write_stdout_lines([purchases.summary(shown.document)])
+        print_table(
+            comparison.PURCHASE_HEADERS, comparison.purchase_rows(shown.document, shown.seconds), below=True, wide=wide
+        )
+        print_table(comparison.PURCHASE_NODE_HEADERS, comparison.bought_rows(shown.document), below=True, wide=wide)
+        write_stdout_lines([comparison.purchase_summary(shown.document)])
 
-    print_result(result, output, {"table": print_tables, "wide": partial(print_tables, wide=True)}, report)
+    print_result(result, output, by_width(print_tables), report)
     print_problems(*result.reasons())
     return Exit.DONE if document.decided else Exit.UNDECIDED
 

@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
@@ -38,6 +39,11 @@ def print_result(
     if report is not None:
         result.report(report)
         print_stderr(f"report: {report}")
+
+
+def by_width(print_tables: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+    """The printers of the formats ``table`` and ``wide``: one that prints more if it is ``wide``."""
+    return {"table": print_tables, "wide": partial(print_tables, wide=True)}
 
 
 def check_report(path: str | None) -> None:

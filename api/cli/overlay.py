@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,16 @@ import typer
 
 from . import options
 from .options import load_cluster
-from .output import Exit, print_manifests, print_problems, print_result, print_table, run_verb, write_stdout_lines
+from .output import (
+    Exit,
+    by_width,
+    print_manifests,
+    print_problems,
+    print_result,
+    print_table,
+    run_verb,
+    write_stdout_lines,
+)
 
 if TYPE_CHECKING:
     from ..verbs.overlay import OverlayResult
@@ -53,12 +61,4 @@ def _print_tables(result: OverlayResult, wide: bool = False) -> None:
         print_table(headers, rows, below=True, wide=wide)
 
 
-def _print_overlays(result: OverlayResult) -> None:
-    print_manifests(result)
-
-
-_PRINTERS: dict[str, Callable[[OverlayResult], None]] = {
-    "table": _print_tables,
-    "wide": partial(_print_tables, wide=True),
-    "manifests": _print_overlays,
-}
+_PRINTERS = {**by_width(_print_tables), "manifests": print_manifests}

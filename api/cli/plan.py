@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -291,9 +291,8 @@ def _print_allocated_manifests(result: PlanResult) -> None:
     _print_explanations(result)
 
 
-_PRINTERS: dict[str, Callable[[PlanResult], None]] = {
-    "table": _print_table,
-    "wide": partial(_print_table, wide=True),
+_PRINTERS = {
+    **output.by_width(_print_table),
     "manifests": _print_allocated_manifests,
     "name": output.print_claim_names,
     "commands": _print_commands,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +11,7 @@ from . import options
 from .options import load_cluster
 from .output import (
     Exit,
+    by_width,
     check_report,
     print_manifests,
     print_problems,
@@ -118,8 +118,4 @@ def _print_tables(result: ProvisionResult, wide: bool = False) -> None:
             print_table(headers, listed, below=True, wide=wide)
 
 
-_PRINTERS: dict[str, Callable[[ProvisionResult], None]] = {
-    "table": _print_tables,
-    "wide": partial(_print_tables, wide=True),
-    "manifests": print_manifests,
-}
+_PRINTERS = {**by_width(_print_tables), "manifests": print_manifests}

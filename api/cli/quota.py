@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ from . import options
 from .options import load_cluster
 from .output import (
     Exit,
+    by_width,
     check_report,
     print_manifests,
     print_problems,
@@ -101,8 +101,4 @@ def _print_tables(result: QuotaResult, wide: bool = False) -> None:
     write_stdout_lines(quota.joint_lines(result.document))
 
 
-_PRINTERS: dict[str, Callable[[QuotaResult], None]] = {
-    "table": _print_tables,
-    "wide": partial(_print_tables, wide=True),
-    "manifests": print_manifests,
-}
+_PRINTERS = {**by_width(_print_tables), "manifests": print_manifests}

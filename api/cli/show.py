@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ from . import options
 from .options import check_node_name, load_cluster
 from .output import (
     Exit,
+    by_width,
     check_report,
     print_problems,
     print_result,
@@ -90,7 +90,4 @@ def _print_tables(result: InventoryResult, wide: bool = False) -> None:
         write_stdout("\n" + tables.format_tree(inventory.inventory_tree(document)))
 
 
-_PRINTERS: dict[str, Callable[[InventoryResult], None]] = {
-    "table": _print_tables,
-    "wide": partial(_print_tables, wide=True),
-}
+_PRINTERS = by_width(_print_tables)

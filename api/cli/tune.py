@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ from . import options
 from .options import load_cluster
 from .output import (
     Exit,
+    by_width,
     check_report,
     print_manifests,
     print_problems,
@@ -97,8 +97,4 @@ def _print_orders(result: TuneResult, wide: bool = False) -> None:
     print_stderr(*result.reasons())
 
 
-_PRINTERS: dict[str, Callable[[TuneResult], None]] = {
-    "table": _print_orders,
-    "wide": partial(_print_orders, wide=True),
-    "manifests": print_manifests,
-}
+_PRINTERS = {**by_width(_print_orders), "manifests": print_manifests}

@@ -9,8 +9,8 @@ import altair as alt
 from .charts import BLUE, DISTINCT, GREY, MOST_BARS, Chart, data
 
 if TYPE_CHECKING:
+    from ..models.results.comparison import PurchaseComparisonDocument
     from ..models.results.overlay import OverlayDocument
-    from ..models.results.purchases import PurchaseComparisonDocument
 
 _WIDTH, _STEP = 520, 34
 

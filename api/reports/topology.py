@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import networkx
 
     from ..models.kubernetes.meta import DeviceId
-    from ..models.results.topology import (
+    from ..models.results.inventory import (
         FreeShapeAnswer,
         InstanceAnswer,
         PlacedDevice,

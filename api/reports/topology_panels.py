@@ -15,7 +15,7 @@ from .charts import BLUE, GREY, HOLE, INK, ORANGE, Chart, data
 from .topology import instance_label
 
 if TYPE_CHECKING:
-    from ..models.results.topology import AxisAnswer, InstanceAnswer, TopologyAnswer, TopologyDocument
+    from ..models.results.inventory import AxisAnswer, InstanceAnswer, TopologyAnswer, TopologyDocument
 
 Point = tuple[float, float]
 # With more devices than these a layout by springs takes too long, and shows nothing.

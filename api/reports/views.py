@@ -56,16 +56,7 @@ class ReportView:
     columns: Mapping[str, str] | None = None
 
 
-_CELL_COLUMNS = {
-    "node": "node",
-    "device": "device",
-    "state": "state",
-    "owner": "owner",
-    "claim": "claim",
-    "request": "request",
-    "note": "note",
-    "attributes": "attributes",
-}
+_CELL_COLUMNS = {name: name for name in ("node", "device", "state", "owner", "claim", "request", "note", "attributes")}
 
 
 def mosaic_view(about: str, dataset: str = "cells") -> ReportView:
@@ -270,18 +261,8 @@ VIEWS: Mapping[str, Sequence[ReportView]] = {
         SOURCES,
     ),
     "ExplanationDocument": (
-        ReportView(
-            "reasons",
-            "Why not",
-            "Reasons that are impossible together, and, where they are minimal, possible without any one of them.",
-            table=table_of(("unit", "set and nodes", "reason", "state"), minimal_sets),
-        ),
-        ReportView(
-            "changes",
-            "What would help",
-            "The cheapest changes. Each was made, allocated and verified.",
-            table=table_of(("unit", "cost", "change", "node"), changes),
-        ),
+        replace(_MINIMAL_SETS, table=table_of(("unit", "set and nodes", "reason", "state"), minimal_sets)),
+        replace(_CHANGES, table=table_of(("unit", "cost", "change", "node"), changes)),
         ReportView(
             "devices",
             "Devices as requests see them",

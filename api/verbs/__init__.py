@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -27,6 +28,34 @@ _ENTRIES_AT_ONCE = 1_000
 
 
 _encoded = msgspec.json.Encoder(enc_hook=lambda units: list(encoded_units(units))).encode
+
+
+def _of_reports(names: str) -> Any:
+    """What a module of ``reports`` has under a name; the module is loaded when it is asked for."""
+    module, _, name = names.partition(".")
+    return getattr(import_module(f"..reports.{module}", __package__), name)
+
+
+def lines_of(names: str, doc: str) -> Callable[[Any], Iterable[str]]:
+    """Make the method of a result that returns what a function of ``reports`` says of its document."""
+
+    def lines(self: Result[Any]) -> Iterable[str]:
+        found: Iterable[str] = _of_reports(names)(self.written)
+        return found
+
+    lines.__doc__ = doc
+    return lines
+
+
+def line_of(names: str, doc: str) -> Callable[[Any], str]:
+    """Make such a method for a function that returns one line."""
+
+    def line(self: Result[Any]) -> str:
+        found: str = _of_reports(names)(self.written)
+        return found
+
+    line.__doc__ = doc
+    return line
 
 
 def _indented(value: object) -> str:
@@ -104,6 +133,11 @@ class Result(Generic[DocumentT]):
 
         return pandas.DataFrame(rows, columns=list(columns))
 
+    def _table(self, tables: str, name: str) -> pandas.DataFrame:
+        """Make a frame of a table of ``reports``; ``tables`` are the module and its mapping."""
+        columns, rows = _of_reports(tables)[name]
+        return self._frame(rows(self.written), columns)
+
     @property
     def plot(self) -> Plots:
         """The pictures: ``plot()`` draws the natural one, ``plot.mosaic()`` and others those of that name."""
@@ -154,6 +188,17 @@ class Result(Generic[DocumentT]):
         reasons = escape("\n".join(self.reasons()))
         below = [f"<pre>{reasons}</pre>"] if reasons else []
         return "\n".join((f"<p>{escape(self.summary())}</p>", *tables, *below))
+
+
+class TimedResult(Result[DocumentT]):
+    """A result with the ``seconds`` that each side took, and with what was found beside the document."""
+
+    def __init__(
+        self, document: DocumentT, seconds: Mapping[str, float], cluster: Cluster | None = None, found: Any = None
+    ) -> None:
+        super().__init__(document, cluster)
+        self.seconds = dict(seconds)
+        self._found = found
 
 
 class ResultWithManifests(Result[DocumentT]):

@@ -18,17 +18,21 @@ from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.manifests.sources import open_sources
 from ..models.results.capacity import CapacityDocument, QueueCapacityDocument
 from ..models.results.common import AllocationDocument, CheckDocument, CheckedLine, ValidationDocument
-from ..models.results.comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument, TuneDocument
+from ..models.results.comparison import (
+    ComparisonDocument,
+    PlanComparisonDocument,
+    PurchaseComparisonDocument,
+    SweepDocument,
+    TuneDocument,
+)
 from ..models.results.explanation import ExplanationDocument
-from ..models.results.inventory import InventoryDocument
+from ..models.results.inventory import InventoryDocument, TopologyDocument
 from ..models.results.overlay import OverlayDocument
 from ..models.results.plan import PlanDocument
 from ..models.results.provision import ProvisionDocument
-from ..models.results.purchases import PurchaseComparisonDocument
 from ..models.results.quota import QuotaDocument
 from ..models.results.snapshot import SnapshotDocument
 from ..models.results.study import StudyDocument
-from ..models.results.topology import TopologyDocument
 from ..solver.verification.capacity_documents import capacity_lines
 from ..solver.verification.comparison_documents import (
     comparison_lines,

@@ -5,7 +5,7 @@ A sweep compares engines on generated clusters of growing size: it shows how the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.results import comparison as records
 from ..models.results.common import ProofKind, outcome_of
 from ..solver.compare.engines import devices_by_request
-from . import Result
+from . import Result, TimedResult, line_of, lines_of
 from .pictured_plan import CURVE_SECONDS, made_by_plan
 from .plan import plan_verdict
 
@@ -32,19 +32,10 @@ if TYPE_CHECKING:
     from ..solver.engines.outcome import UnitOutcome
 
 
-class ComparisonResult(Result[records.ComparisonDocument]):
+class ComparisonResult(TimedResult[records.ComparisonDocument]):
     """The answer of ``compare``."""
 
-    def __init__(
-        self,
-        document: records.ComparisonDocument,
-        seconds: Mapping[str, float],
-        cluster: Cluster | None = None,
-        found: EngineComparison | None = None,
-    ) -> None:
-        super().__init__(document, cluster)
-        self.seconds = dict(seconds)
-        self._found = found
+    _found: EngineComparison | None
 
     @property
     def same_verdict(self) -> bool:
@@ -76,11 +67,7 @@ class ComparisonResult(Result[records.ComparisonDocument]):
             made |= made_allocations(allocation_document(run.answer), self.cluster, run.engine)
         return made
 
-    def reasons(self) -> Iterable[str]:
-        """Whether the answers agree, and where they part."""
-        from ..reports import comparison
-
-        return comparison.comparison_summary(self.document)
+    reasons = lines_of("comparison.comparison_summary", "Whether the answers agree, and where they part.")
 
     def summary(self) -> str:
         """What each engine answers, and how many claims it admits."""
@@ -197,19 +184,10 @@ def _unit_side(engine: str, relation: records.AnswerRelation, answer: UnitOutcom
     )
 
 
-class PlanComparisonResult(Result[records.PlanComparisonDocument]):
+class PlanComparisonResult(TimedResult[records.PlanComparisonDocument]):
     """The answer of ``compare_plans``; ``seconds`` are by ``planner/order``."""
 
-    def __init__(
-        self,
-        document: records.PlanComparisonDocument,
-        seconds: Mapping[str, float],
-        found: PlanComparison | None = None,
-        cluster: Cluster | None = None,
-    ) -> None:
-        super().__init__(document, cluster)
-        self.seconds = dict(seconds)
-        self._found = found
+    _found: PlanComparison | None
 
     @property
     def beaten(self) -> bool:
@@ -250,11 +228,7 @@ class PlanComparisonResult(Result[records.PlanComparisonDocument]):
         runs = [run for run in found.runs if run.order in ("", found.runs[0].order or "given")]
         return {run.label: fragmentation_of_run(run.inputs or found.inputs, run, deadline) for run in runs}
 
-    def summary(self) -> str:
-        """The figures of both plans in one line."""
-        from ..reports import comparison as report
-
-        return report.plan_comparison_summary(self.document)
+    summary = line_of("comparison.plan_comparison_summary", "The figures of both plans in one line.")
 
 
 def compare_plans(
@@ -345,7 +319,7 @@ def compare_plans(
     found = ask(time_limit=time_limit, seed=seed, quota=question)
     seconds = {run.label: run.seconds for run in found.runs}
     return PlanComparisonResult(
-        _plan_comparison_document(found, gap, seed, seconds if timings else msgspec.UNSET), seconds, found, cluster
+        _plan_comparison_document(found, gap, seed, seconds if timings else msgspec.UNSET), seconds, cluster, found
     )
 
 
@@ -469,7 +443,7 @@ def sweep(name: str, sizes: Sequence[int], engines: Sequence[str], **options: An
     An engine that runs out of time is not asked about larger sizes. Raises ``ValueError`` and ``PeerError``.
     """
     from ..scenarios.one_node import SWEEPS
-    from ..solver.allocate.load import load
+    from ..solver.allocate.validate import load
 
     points, found, running = [], [], list(engines)
     skipped: dict[str, str] = {}

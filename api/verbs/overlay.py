@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from ..integrations.karpenter.overlay import evaluate, overlay_document, overlay_manifests
+from ..integrations.karpenter.overlays import evaluate, overlay_document, overlay_manifests
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.results import overlay as records
-from . import ResultWithManifests
+from . import ResultWithManifests, line_of, lines_of
 
 if TYPE_CHECKING:
     import pandas
@@ -33,22 +33,10 @@ class OverlayResult(ResultWithManifests[records.OverlayDocument]):
         self, table: Literal["offerings", "overlays", "resources", "devices"] = "offerings"
     ) -> pandas.DataFrame:
         """One row an offering of a type in a pool; or an overlay, a resource that one set, a driver of a type."""
-        from ..reports import overlay as report
+        return self._table("overlay.FRAMES", table)
 
-        columns, rows = report.FRAMES[table]
-        return self._frame(rows(self.document), columns)
-
-    def summary(self) -> str:
-        """One line: how many overlays count, and how many prices they change."""
-        from ..reports import overlay as report
-
-        return report.summary(self.document)
-
-    def reasons(self) -> Iterable[str]:
-        """Why overlays do not count, and what Karpenter does not say."""
-        from ..reports import overlay as report
-
-        return report.reasons(self.document)
+    summary = line_of("overlay.summary", "One line: how many overlays count, and how many prices they change.")
+    reasons = lines_of("overlay.reasons", "Why overlays do not count, and what Karpenter does not say.")
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("overlays"), self.to_frame())

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..models.cluster.cluster import Cluster
 from ..models.results import provision as records
-from . import ResultWithManifests
+from . import ResultWithManifests, line_of, lines_of
 
 if TYPE_CHECKING:
     import pandas
 
     from ..integrations.provisioning.answers import AnswerOptions
-    from ..integrations.provisioning.simulation import Scheduler
+    from ..integrations.provisioning.timeline import Scheduler
 
 QuotaSource = Literal["kueue", "free", "events"]
 
@@ -45,22 +45,12 @@ class ProvisionResult(ResultWithManifests[records.ProvisionDocument]):
 
     def to_frame(self, table: Literal["timeline", "requests", "workloads", "answers"] = "timeline") -> pandas.DataFrame:
         """One row an event of Kubernetes; or a pod set of a request, a check of a workload, or a node of an answer."""
-        from ..reports import provision as report
+        return self._table("provision.FRAMES", table)
 
-        columns, rows = report.FRAMES[table]
-        return self._frame(rows(self.document), columns)
-
-    def summary(self) -> str:
-        """One line: how many requests there are, and how far workloads got."""
-        from ..reports import provision as report
-
-        return report.summary(self.document)
-
-    def reasons(self) -> Iterable[str]:
-        """What keeps checks from working, and where Kueue does what its users may not expect."""
-        from ..reports import provision as report
-
-        return report.remarks(self.document)
+    summary = line_of("provision.summary", "One line: how many requests there are, and how far workloads got.")
+    reasons = lines_of(
+        "provision.remarks", "What keeps checks from working, and where Kueue does what its users may not expect."
+    )
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         answered = (self.to_frame("answers"),) if self.answers else ()
@@ -157,7 +147,7 @@ def _answer_options(
 
 def _scheduler(cluster: Cluster, quota: QuotaSource) -> Scheduler:
     from ..integrations.provisioning.reservation import give_free_quota
-    from ..integrations.provisioning.simulation import no_scheduler
+    from ..integrations.provisioning.timeline import no_scheduler
 
     if quota == "kueue":
         from ..integrations.provisioning.scheduler import KueueScheduler

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -11,10 +11,10 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
-from ..models.results import purchases as records
+from ..models.results import comparison as records
 from ..models.results.common import ProofKind
 from ..models.results.comparison import SkippedAnswer
-from . import Result
+from . import TimedResult, line_of, lines_of
 
 if TYPE_CHECKING:
     import pandas
@@ -22,14 +22,8 @@ if TYPE_CHECKING:
     from ..integrations.karpenter.comparison import PurchaseComparison, PurchaseRun
 
 
-class PurchaseComparisonResult(Result[records.PurchaseComparisonDocument]):
+class PurchaseComparisonResult(TimedResult[records.PurchaseComparisonDocument]):
     """The answer of ``compare_purchases``; ``seconds`` are times by planner."""
-
-    def __init__(
-        self, document: records.PurchaseComparisonDocument, seconds: Mapping[str, float], cluster: Cluster
-    ) -> None:
-        super().__init__(document, cluster)
-        self.seconds = dict(seconds)
 
     @property
     def planners(self) -> tuple[records.PurchaseAnswer, ...]:
@@ -38,21 +32,15 @@ class PurchaseComparisonResult(Result[records.PurchaseComparisonDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a node that a planner buys."""
-        from ..reports import purchases as report
+        from ..reports import comparison as report
 
-        return self._frame(report.node_rows(self.document), report.NODE_HEADERS)
+        return self._frame(report.purchase_figures(self.document), report.PURCHASE_COLUMNS)
 
-    def summary(self) -> str:
-        """One line: which planner buys cheapest."""
-        from ..reports import purchases as report
-
-        return report.summary(self.document)
-
-    def reasons(self) -> Iterable[str]:
-        """Pods without a place, those that are refused when nodes are filled, and planners that could not answer."""
-        from ..reports import purchases as report
-
-        return report.reasons(self.document)
+    summary = line_of("comparison.purchase_summary", "One line: which planner buys cheapest.")
+    reasons = lines_of(
+        "comparison.purchase_reasons",
+        "Pods without a place, those that are refused when nodes are filled, and planners that could not answer.",
+    )
 
 
 def compare_purchases(

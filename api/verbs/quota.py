@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.formats.runtime import gc_paused, gc_young_only
 from ..models.results import quota as records
-from . import Interrupted, ResultWithManifests
+from . import Interrupted, ResultWithManifests, line_of, lines_of
 
 if TYPE_CHECKING:
     import pandas
+
+T = TypeVar("T")
 
 
 class QuotaResult(ResultWithManifests[records.QuotaDocument]):
@@ -49,22 +51,10 @@ class QuotaResult(ResultWithManifests[records.QuotaDocument]):
 
         ``joint`` has the prices of joint plans.
         """
-        from ..reports import quota as report
+        return self._table("quota.FRAMES", table)
 
-        columns, rows = report.FRAMES[table]
-        return self._frame(rows(self.document), columns)
-
-    def summary(self) -> str:
-        """One line: how many workloads have quota, after how many cycles."""
-        from ..reports import quota as report
-
-        return report.summary(self.document)
-
-    def reasons(self) -> Iterable[str]:
-        """Why workloads wait, in Kueue's words, and queues that admit nothing."""
-        from ..reports import quota as report
-
-        return report.reasons(self.document)
+    summary = line_of("quota.summary", "One line: how many workloads have quota, after how many cycles.")
+    reasons = lines_of("quota.reasons", "Why workloads wait, in Kueue's words, and queues that admit nothing.")
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("workloads"), self.to_frame("quota"))
@@ -148,32 +138,35 @@ def quota(
         phase = state.run(cycles, deadline=None if deadline is None else deadline - read, on_cycle=report)
         document, interrupted = quota_document(state, phase), phase.interrupted
     if placement and not interrupted and any(cluster.nodes) and any(one.reserved for one in state.workloads.values()):
-        from ..integrations.kueue.placement import PlacementInterruptedError, place_admitted
+        from ..integrations.kueue.placement import place_admitted
 
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        try:
-            placed = place_admitted(cluster, state, phase, held, time_limit=left, seed=seed)
-        except PlacementInterruptedError as stopped:
-            placed, interrupted = stopped.placement, True
+        placed, interrupted = _known(lambda: place_admitted(cluster, state, phase, held, time_limit=left, seed=seed))
         document = msgspec.structs.replace(document, placement=placed)
     if limits and not interrupted:
-        from ..integrations.kueue.quota_changes import LimitsInterruptedError, quota_limits
+        from ..integrations.kueue.quota_changes import quota_limits
 
-        try:
-            found = quota_limits(cluster, configuration, state, max_cycles=cycles, deadline=deadline)
-        except LimitsInterruptedError as stopped:
-            found, interrupted = stopped.limits, True
+        found, interrupted = _known(
+            lambda: quota_limits(cluster, configuration, state, max_cycles=cycles, deadline=deadline)
+        )
         document = msgspec.structs.replace(document, limits=found)
     if joint_prices and not interrupted:
         from ..integrations.kueue import joint_prices as prices
 
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        try:
-            joint = prices.joint_prices(cluster, time_limit=left, seed=seed)
-        except prices.PricesInterruptedError as stopped:
-            joint, interrupted = stopped.prices, True
+        joint, interrupted = _known(lambda: prices.joint_prices(cluster, time_limit=left, seed=seed))
         document = msgspec.structs.replace(document, joint=joint)
     result = QuotaResult(document, partial(workload_manifests, cluster, state), cluster)
     if interrupted:
         raise QuotaInterrupted(result)
     return result
+
+
+def _known(ask: Callable[[], T]) -> tuple[T, bool]:
+    """What a question comes to, after Ctrl-C what was known by then, and whether that ended it."""
+    from ..solver.engines.outcome import SearchInterrupted
+
+    try:
+        return ask(), False
+    except SearchInterrupted as stopped:
+        return stopped.answer, True

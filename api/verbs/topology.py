@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import DeviceId
-from ..models.results import topology as records
+from ..models.results import inventory as records
 from ..solver.allocate.topology import topology as survey
 from . import Result
 from .allocate import AllocationResult

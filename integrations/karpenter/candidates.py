@@ -25,8 +25,7 @@ from ...models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec, 
 from ...models.kubernetes.quantity import Quantity
 from ...models.workload.units import is_deleting
 from ...problem.messages import until
-from .bindings import is_reached, with_unknown_values
-from .instance_types import Amounts, CatalogueOffering, price_text
+from .instance_types import Amounts, CatalogueOffering, is_reached, price_text, with_unknown_values
 from .overlays import (
     NOTHING_EVALUATED,
     OverlayEvaluation,

@@ -28,7 +28,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.karpenter import CAPACITY_TYPE_LABEL, ZONE_LABEL
 from ...models.kubernetes.node_templates import node_from_template, slices_from_template
 from ...models.kubernetes.slices import ResourceSlice
-from ...models.results.purchases import PurchasePlanner
+from ...models.results.comparison import PurchasePlanner
 from ...models.workload.expansion import QueuedUnit
 from ...peers.answers import ProvisionAnswer
 from ...peers.clients import Karpenter
@@ -42,8 +42,7 @@ from ...solver.plan.plan import plan
 from .candidates import NodeCandidate, NodeMarket, node_market
 from .defects import DecidedAnswer, deciding_defects
 from .greedy import greedy_round
-from .overlay import evaluate
-from .overlays import OverlayEvaluation
+from .overlays import OverlayEvaluation, evaluate
 from .simulation import LaunchedNode, ProvisioningRound, provision_request, simulate_round, with_pending_units
 from .starting_nodes import leaving_nodes, with_starting_nodes
 

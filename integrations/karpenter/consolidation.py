@@ -18,8 +18,7 @@ from ...models.kubernetes.node_templates import NodeTemplate, PurchaseLimit
 from ...models.workload.node_room import running_pods
 from ...models.workload.running import DO_NOT_DISRUPT_ANNOTATION, goes_with_its_node
 from ...models.workload.units import is_deleting
-from .overlay import evaluate
-from .overlays import PooledType
+from .overlays import PooledType, evaluate
 
 TEMPLATE_LABEL = "drasat.dev/node-template"
 """On nodes that are there: the NodeTemplate whose price they have."""

@@ -1,4 +1,4 @@
-"""NodeOverlays: the effective price of every offering, and the capacity and devices of every type, per pool.
+"""NodeOverlays: effective prices of offerings, capacity and devices of types, per pool, and the answer of ``overlay``.
 
 Overlays are taken by weight, then by name, both descending (karpenter-dra 1.2). The first that writes a price, a
 resource or the devices of a driver wins. An overlay that meets another of its own weight is dropped (1.3, 2.4).
@@ -6,12 +6,18 @@ resource or the devices of a driver wins. An overlay that meets another of its o
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from msgspec import structs
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes import karpenter
+from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.karpenter import (
     NODE_POOL_LABEL,
     RESTRICTED_RESOURCES,
@@ -21,10 +27,12 @@ from ...models.kubernetes.karpenter import (
     ResourceSliceTemplate,
 )
 from ...models.kubernetes.quantity import Quantity
+from ...models.results import overlay as records
+from ...models.results.common import ProofKind
 from ...models.results.overlay import OverlayReason
 from ...models.workload.requests import Requests, integer_amounts
 from ...problem.messages import until
-from .instance_types import Amounts, CatalogueOffering, CatalogueType, allocatable_amounts
+from .instance_types import Amounts, Catalogue, CatalogueOffering, CatalogueType, allocatable_amounts, price_text
 from .requirements import NodeRequirements
 
 CONFLICT_MESSAGE = "conflict with another overlay"
@@ -332,3 +340,107 @@ def _devices(
             slices += [template for template in given.resource_slice_templates or () if template.driver == driver]
             bindings += [binding for binding in given.attribute_bindings or () if binding not in bindings]
     return tuple(slices), tuple(bindings)
+
+
+_VALIDATED, _READY = "ValidationSucceeded", "Ready"
+
+
+def evaluate(cluster: Cluster, gates: FeatureGates, deadline: float | None = None) -> OverlayEvaluation:
+    """Evaluate the cluster's overlays, with their devices if the gate for them is on.
+
+    Raises ``ValueError`` for a bad instance type, or if there is no pool or type, and ``DeadlineExceededError``.
+    """
+    pools = [pool for _, pool in sorted(cluster.objects(karpenter.NodePool).items())]
+    types = Catalogue(cluster, deadline).types
+    for found, kind in ((pools, "NodePool"), (types, "InstanceType")):
+        if not found:
+            raise ValueError(f"there is no {kind} in the input")
+    overlays = list(cluster.objects(karpenter.NodeOverlay).values())
+    if not gates.node_overlay_devices:
+        overlays = [structs.replace(one, spec=structs.replace(one.spec, dynamic_resources=None)) for one in overlays]
+    return evaluate_overlays(pools, types, overlays, deadline)
+
+
+def overlay_document(evaluation: OverlayEvaluation) -> records.OverlayDocument:
+    """Write the evaluation as a document."""
+    return records.OverlayDocument(
+        overlays=tuple(map(_answer, evaluation.verdicts)),
+        types=tuple(map(_overlaid, evaluation.types)),
+        notices=tuple(_notices(evaluation)),
+    )
+
+
+def _answer(verdict: OverlayVerdict) -> records.OverlayAnswer:
+    return records.OverlayAnswer(
+        verdict.overlay.metadata.name,
+        verdict.overlay.spec.weight or 0,
+        not verdict.reason,
+        verdict.reason,
+        verdict.message,
+        verdict.other,
+        verdict.types,
+        verdict.offerings,
+        ProofKind.WITNESS if verdict.reason else None,
+    )
+
+
+def _overlaid(one: PooledType) -> records.OverlaidType:
+    offerings = tuple(
+        records.OverlaidOffering(
+            made.offering.zone,
+            made.offering.capacity_type,
+            made.offering.launchable,
+            price_text(made.offering.price),
+            price_text(made.price),
+            made.overlay,
+        )
+        for made in one.offerings
+    )
+    resources = tuple(
+        records.OverlaidResource(name, _amount_text(one.type.capacity.get(name)), str(one.capacity[name]), overlay)
+        for name, overlay in sorted(one.capacity_sources.items())
+    )
+    devices: dict[str, int] = {}
+    for template in one.slices:
+        devices[template.driver] = devices.get(template.driver, 0) + len(template.devices or ())
+    drivers = tuple(
+        records.OverlaidDriver(driver, number, one.driver_sources.get(driver, ""))
+        for driver, number in sorted(devices.items())
+    )
+    changed = bool(one.capacity_sources or one.driver_sources or any(made.overlay for made in one.offerings))
+    return records.OverlaidType(one.pool.metadata.name, one.type.name, changed, offerings, resources, drivers)
+
+
+def _amount_text(amount: Quantity | None) -> str:
+    return "" if amount is None else str(amount)
+
+
+def _notices(evaluation: OverlayEvaluation) -> Iterator[str]:
+    for verdict in evaluation.verdicts:
+        if not verdict.reason and not verdict.types:
+            yield f"NodeOverlay {verdict.overlay.metadata.name}: its requirements match no offering of any pool"
+    for missed in evaluation.missed:
+        yield (
+            f"NodeOverlay {missed.overlay}: {missed.resource} is also set by {missed.other} of equal weight; Karpenter "
+            f"compares with the last overlay alone and keeps the amount of {missed.other}"
+        )
+
+
+def overlay_manifests(cluster: Cluster, evaluation: OverlayEvaluation) -> list[dict[str, Any]]:
+    """Overlays as they were read, with the conditions that Karpenter's controller would set."""
+    verdicts = {one.overlay.metadata.name: one for one in evaluation.verdicts}
+    manifests = []
+    for read in cluster.read:
+        if isinstance(read.object, karpenter.NodeOverlay) and read.raw is not None:
+            manifest = copy.deepcopy(dict(read.raw))
+            manifest["status"] = {"conditions": _conditions(verdicts[read.object.metadata.name])}
+            manifests.append(manifest)
+    return manifests
+
+
+def _conditions(verdict: OverlayVerdict) -> list[dict[str, str]]:
+    status = "False" if verdict.reason else "True"
+    own = {"type": _VALIDATED, "status": status, "reason": verdict.reason or _VALIDATED, "message": verdict.message}
+    ready_reason = "UnhealthyDependents" if verdict.reason else _READY
+    ready_message = f"{_VALIDATED}=False" if verdict.reason else ""
+    return [own, {"type": _READY, "status": status, "reason": ready_reason, "message": ready_message}]

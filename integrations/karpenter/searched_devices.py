@@ -17,7 +17,7 @@ from ...models.kubernetes.claims import RequestSpec
 from ...models.kubernetes.core import NodeSelector
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.slices import Device, ResourceSlice, UnknownValue, capacity_drawn, scalar_value
-from .bindings import with_unknown_values
+from .instance_types import with_unknown_values
 from .overlays import PooledType
 from .requirements import NodeRequirements
 

@@ -21,7 +21,7 @@ from ...models.kubernetes.node_templates import NodeTemplate, NodeTemplateSpec, 
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.workload.units import is_deleting
-from .bindings import is_reached, with_unknown_values
+from .instance_types import is_reached, with_unknown_values
 from .overlays import PooledType
 
 INITIALIZED_LABEL = "karpenter.sh/initialized"

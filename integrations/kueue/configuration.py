@@ -35,8 +35,6 @@ class KueueConfiguration:
     quota_check_strategy: str = ""
     fair_sharing: FairSharing | None = None
     gates: Mapping[str, bool] = field(default_factory=lambda: dict(GATE_DEFAULTS))
-    # Jobs without a queue are managed as well.
-    manage_jobs_without_queue_name: bool = False
 
     @classmethod
     def of(cls, read: Configuration) -> KueueConfiguration:
@@ -49,7 +47,6 @@ class KueueConfiguration:
             quota_check_strategy=read.resources.quota_check_strategy or "",
             fair_sharing=None if strategies is None else FairSharing(strategies),
             gates=read.gates,
-            manage_jobs_without_queue_name=read.manage_jobs_without_queue_name,
         )
 
     @property

@@ -95,7 +95,7 @@ def _training_job(made: Any, _reader: ControllerReader, replicas: str) -> PodSet
         role = role.lower()
         return (_ROLES.index(role) if role in _ROLES else len(_ROLES)), role
 
-    given: dict[str, operators.TrainingReplicaSpec] = getattr(made.spec, replicas) or {}
+    given: dict[str, workloads.ReplicasSpec] = getattr(made.spec, replicas) or {}
     for role in sorted(given, key=place):
         yield pod_set(role, count_or(given[role].replicas, 1), given[role].template)
 

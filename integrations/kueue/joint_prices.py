@@ -33,20 +33,12 @@ class _RaisedAmount:
     pair: FlavorResource
 
 
-class PricesInterruptedError(Exception):
-    """Ctrl-C while plans were made for prices; ``prices`` has what was known by then."""
-
-    def __init__(self, prices: JointPriceReport) -> None:
-        super().__init__()
-        self.prices = prices
-
-
 def joint_prices(
     cluster: Cluster, *, time_limit: float | None = None, seed: int = 0, gap: float = 0.001
 ) -> JointPriceReport:
     """Plan jointly, and again with one step more of each amount that workloads lack beside the plan.
 
-    The plans share ``time_limit`` seconds. Raises ``PricesInterruptedError`` for a KeyboardInterrupt.
+    The plans share ``time_limit`` seconds. Raises ``SearchInterrupted`` for a KeyboardInterrupt.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     found = JointPriceReport(0, 0, (), proven=False, complete=False)
@@ -78,7 +70,7 @@ def joint_prices(
                 found = msgspec.structs.replace(found, prices=(*found.prices, price))
         return msgspec.structs.replace(found, complete=True)
     except (KeyboardInterrupt, SearchInterrupted):
-        raise PricesInterruptedError(found) from None
+        raise SearchInterrupted(found) from None
 
 
 def _admitted(found: PlanOutcome) -> frozenset[str]:

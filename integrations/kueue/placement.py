@@ -36,7 +36,7 @@ def place_admitted(
     """Plan the pods of workloads that have quota in ``state``; ``held`` had it before the cycles ran.
 
     Pods of workloads that were evicted are gone, and their devices are free. Pods that wait and need no quota are
-    planned as well. Raises ``PlacementInterruptedError`` for a KeyboardInterrupt.
+    planned as well. Raises ``SearchInterrupted`` for a KeyboardInterrupt.
     """
     deadline = None if time_limit is None else monotonic() + time_limit
     cluster, problem = given_admissions(cluster, state, phase, held)
@@ -46,15 +46,7 @@ def place_admitted(
         found = plan(cluster, quota=problem, gap=0.0, time_limit=left, seed=seed, may_be_unread=True)
         return _placement_of(found, held)
     except SearchInterrupted as stopped:
-        raise PlacementInterruptedError(_placement_of(stopped.answer, held)) from None
-
-
-class PlacementInterruptedError(Exception):
-    """Ctrl-C during the plan; ``placement`` is the best by then."""
-
-    def __init__(self, placement: QuotaPlacement) -> None:
-        super().__init__()
-        self.placement = placement
+        raise SearchInterrupted(_placement_of(stopped.answer, held)) from None
 
 
 def _placement_of(found: PlanOutcome, held: Collection[str]) -> QuotaPlacement:

@@ -22,6 +22,7 @@ from ...models.kubernetes.kueue import ResourceFlavor
 from ...models.results import quota as records
 from ...models.results.quota import QuotaField
 from ...problem.messages import DeadlineExceededError, until
+from ...solver.engines.outcome import SearchInterrupted
 from .amounts import step_of, written_amount
 from .configuration import KueueConfiguration
 from .cycles import KueueState
@@ -40,14 +41,6 @@ _ALWAYS_TOLD = 50
 _SHARES_OF_CHANGES = (0.7, 1.0)
 
 
-class LimitsInterruptedError(Exception):
-    """Ctrl-C while changes of quota were judged; ``limits`` has what was known by then."""
-
-    def __init__(self, limits: records.QuotaLimitReport) -> None:
-        super().__init__()
-        self.limits = limits
-
-
 def quota_limits(
     cluster: Cluster,
     configuration: KueueConfiguration,
@@ -60,7 +53,7 @@ def quota_limits(
 
     Of workloads that are alike the first is judged. ``deadline`` is a reading of ``time.monotonic``: changes and prices
     that are not judged by then are left out, and ``complete`` is False there and for the whole. Raises
-    ``LimitsInterruptedError`` for a KeyboardInterrupt.
+    ``SearchInterrupted`` for a KeyboardInterrupt.
     """
     return _LimitFinder(cluster, configuration, state, max_cycles, deadline).report()
 
@@ -151,7 +144,7 @@ class _LimitFinder:
                     self._end_after(1 - share if any(kind.open for kind in kinds) else 1.0)
                     self._judge_prices(levers)
         except KeyboardInterrupt:
-            raise LimitsInterruptedError(known()) from None
+            raise SearchInterrupted(known()) from None
         return known()
 
     def _end_after(self, share: float) -> None:

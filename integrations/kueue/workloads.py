@@ -28,13 +28,13 @@ from ...models.kubernetes.kueue import (
     KueueWorkloadStatus,
     LocalQueue,
     PodSetAssignment,
-    PriorityClassReference,
     ReclaimablePods,
     ResourceFlavor,
     WorkloadPriorityClass,
 )
 from ...models.kubernetes.meta import (
     Condition,
+    KindReference,
     KubernetesObject,
     ObjectKey,
     ObjectMeta,
@@ -289,14 +289,12 @@ class _Maker:
             status=KueueWorkloadStatus(reclaimable_pods=_reclaimable(made, sets)),
         )
 
-    def _priority(
-        self, metadata: ObjectMeta, sets: tuple[KueuePodSet, ...]
-    ) -> tuple[PriorityClassReference | None, int]:
+    def _priority(self, metadata: ObjectMeta, sets: tuple[KueuePodSet, ...]) -> tuple[KindReference | None, int]:
         """That of the class in the label, else of the first pod set that names a class."""
         if named := _label(metadata, PRIORITY_LABEL):
             kind = kind_of(WorkloadPriorityClass)
             found = self._cluster.objects(WorkloadPriorityClass).get(named)
-            reference = PriorityClassReference(group=kind.group, kind=kind.name, name=named)
+            reference = KindReference(group=kind.group, kind=kind.name, name=named)
             return reference, found.value if found is not None else 0
         specs = [one.template.spec for one in sets]
         spec = next((one for one in specs if one.priority_class_name), specs[0])
@@ -304,7 +302,7 @@ class _Maker:
         if not spec.priority_class_name:
             return None, priority
         group = "scheduling.k8s.io"
-        return PriorityClassReference(group=group, kind="PriorityClass", name=spec.priority_class_name), priority
+        return KindReference(group=group, kind="PriorityClass", name=spec.priority_class_name), priority
 
     def _with_quota(self, workload: KueueWorkload, nodes: set[str]) -> KueueWorkload:
         """As Kueue has admitted it; without its queue, or a charge, it stays as it is."""

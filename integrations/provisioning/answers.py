@@ -33,7 +33,7 @@ from ...solver.engines.outcome import SearchInterrupted
 from ...solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 from ...solver.plan.plan import GAP, plan
 from ..karpenter.candidates import node_market
-from ..karpenter.overlay import evaluate
+from ..karpenter.overlays import evaluate
 from .bookings import (
     PRESENT_LABEL,
     Booking,

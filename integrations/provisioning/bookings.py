@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -76,11 +76,6 @@ class CapacityBook:
             for key, pod in running.items()
             if (name := (pod.metadata.annotations or {}).get(CONSUME_ANNOTATION))
         )
-
-    @property
-    def bookings(self) -> Sequence[Booking]:
-        """What is booked, in the order in which it was."""
-        return tuple(self._bookings.values())
 
     def book(self, booking: Booking) -> None:
         """Hold room for a request."""

@@ -126,7 +126,7 @@ def merge_pod_sets(chosen: Sequence[PodSetOfInterest], policy: str | None) -> li
     """
     if policy not in MERGE_POLICIES:
         return [(one, one.count) for one in chosen]
-    compared = _template_key if policy == IDENTICAL_TEMPLATES else _requirements_key
+    compared = _semantic if policy == IDENTICAL_TEMPLATES else _requirements_key
     kept: list[PodSetOfInterest] = []
     counts: list[int] = []
     for one in chosen:
@@ -206,10 +206,6 @@ def names_resource(template: Mappings, managed: Iterable[str]) -> bool:
     )
     named = frozenset(name for one in amounts for name in one)
     return not named.isdisjoint(managed)
-
-
-def _template_key(template: Mappings) -> Any:
-    return _semantic(template)
 
 
 def _requirements_key(template: Mappings) -> Any:

@@ -1,15 +1,16 @@
 """What a cluster's provisioning checks go through: the timeline of events, and everything at its end.
 
-Each entry names what its users may not expect: the traps and quirks of provisioning-request.
+Each entry names what its users may not expect: the traps and quirks of provisioning-request. A simulation is
+the machine together with a scheduler: events of the user, of the autoscaler, and what the scheduler decides.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import InputError
@@ -20,13 +21,84 @@ from .admission_checks import config_of, queue_of
 from .checks import READY, RETRY, Backoff
 from .event_file import FileEvent
 from .event_forms import EventError
-from .machine import AdvanceClock, AnswerRequest, ProvisioningEvent, next_wakeup
+from .machine import AdvanceClock, AnswerRequest, ProvisioningEvent, SchedulerEvent, next_wakeup, step
 from .objects import initial_state
-from .simulation import ProvisioningSimulation, Scheduler
 from .state import AutoscalerRequest, CheckProgress, Occurrence, ProvisioningState, SimulatedWorkload
 
 if TYPE_CHECKING:
     from .answers import AnswerOptions, RequestAnswerer
+
+
+Scheduler: TypeAlias = Callable[[ProvisioningState], Sequence[SchedulerEvent]]
+"""One scheduling cycle: what the scheduler decides in a state; nothing once it has no more to decide."""
+# Decisions that come back so often will come back for ever.
+_REPEATED = 5
+
+
+def no_scheduler(_state: ProvisioningState) -> Sequence[SchedulerEvent]:
+    """Decide nothing: quota is given by events alone."""
+    return ()
+
+
+class ProvisioningSimulation:
+    """A state, the scheduler that gives quota in it, and everything that was noted.
+
+    ``deadline`` is a reading of the clock after which no cycle of the scheduler begins. ``repeating`` says that the
+    scheduler went round in circles, so that it was not asked further.
+    """
+
+    def __init__(
+        self,
+        state: ProvisioningState,
+        scheduler: Scheduler = no_scheduler,
+        backoff: Backoff = "as-coded",
+        *,
+        deadline: float | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.state = state
+        self.log: list[Occurrence] = []
+        self.repeating = False
+        self._scheduler = scheduler
+        self._backoff = backoff
+        self._deadline = deadline
+        self._clock = clock
+
+    @property
+    def expired(self) -> bool:
+        """Whether the deadline has passed."""
+        return self._deadline is not None and self._clock() >= self._deadline
+
+    def run(self, *events: ProvisioningEvent) -> list[Occurrence]:
+        """Let events happen together, then the clock move; give what was noted."""
+        began = len(self.log)
+        self._happen(*(event for event in events if not isinstance(event, AdvanceClock)))
+        end = self.state.now + sum(event.seconds for event in events if isinstance(event, AdvanceClock))
+        while self.state.now < end:
+            due = next_wakeup(self.state)
+            self._happen(AdvanceClock((end if due is None else min(due, end)) - self.state.now))
+        return self.log[began:]
+
+    def _happen(self, *events: ProvisioningEvent) -> None:
+        """Let events happen, and the scheduler decide until it has nothing more to decide."""
+        self._take(*events)
+        seen: Counter[str] = Counter()
+        while not self.state.looping and not self.expired:
+            decided = self._scheduler(self.state)
+            if not decided:
+                return
+            self._take(*decided)
+            made = repr(decided)
+            seen[made] += 1
+            if seen[made] == _REPEATED:
+                self.repeating = True
+                return
+
+    def _take(self, *events: ProvisioningEvent) -> None:
+        result = step(self.state, *events, backoff=self._backoff)
+        self.state = result.state
+        self.log += result.log
+
 
 # Retries without a back-off could go on for ever.
 _MOST_ENTRIES = 10_000

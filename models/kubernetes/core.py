@@ -205,8 +205,8 @@ class ClaimedVolumeSource(Model):
     claim_name: str = ""
 
 
-class ClaimResources(Model):
-    """What a PersistentVolumeClaim asks for."""
+class ResourceRequests(Model):
+    """What a PersistentVolumeClaim, or the pods of a NodeClaim, ask for."""
 
     requests: dict[str, QuantityText] | None = None
 
@@ -217,7 +217,7 @@ class PersistentVolumeClaimSpec(Model):
     access_modes: tuple[str, ...] | None = None
     storage_class_name: str | None = None
     volume_name: str = ""
-    resources: ClaimResources = ClaimResources()
+    resources: ResourceRequests = ResourceRequests()
 
 
 class PersistentVolumeClaim(KubernetesObject):

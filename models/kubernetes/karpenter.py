@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 from ..formats.decode import Int64, Model, QuantityText
-from .core import NodeSelectorRequirement, NodeSelectorTerm, Taint
-from .meta import KubernetesObject, ObjectMeta
+from .core import NodeSelectorRequirement, NodeSelectorTerm, ResourceRequests, Taint
+from .meta import KindReference, KubernetesObject, ObjectMeta
 from .node_templates import PooledSlice
 from .slices import Device
 
@@ -34,21 +34,14 @@ class FlexibleRequirement(NodeSelectorRequirement):
     min_values: Int64 | None = None
 
 
-class NodeClassReference(Model):
-    """The provider's settings of nodes, which drasat does not read."""
-
-    group: str = ""
-    kind: str = ""
-    name: str = ""
-
-
 class NodeClaimTemplateSpec(Model):
     """``spec`` of the nodes of a pool."""
 
     requirements: tuple[FlexibleRequirement, ...] | None = None
     taints: tuple[Taint, ...] | None = None
     startup_taints: tuple[Taint, ...] | None = None
-    node_class_ref: NodeClassReference | None = None
+    # The provider's settings of nodes, which drasat does not read.
+    node_class_ref: KindReference | None = None
     expire_after: str | None = None
     termination_grace_period: str | None = None
 
@@ -93,16 +86,11 @@ class NodePool(KubernetesObject):
     spec: NodePoolSpec = NodePoolSpec()
 
 
-class NodeClaimResources(Model):
-    """What the pods of a node ask for."""
-
-    requests: dict[str, QuantityText] | None = None
-
-
 class NodeClaimSpec(NodeClaimTemplateSpec):
     """``spec`` of a NodeClaim."""
 
-    resources: NodeClaimResources | None = None
+    # What the pods of the node ask for.
+    resources: ResourceRequests | None = None
 
 
 class NodeClaimStatus(Model, rename={"node_name": "nodeName", "provider_id": "providerID"}):

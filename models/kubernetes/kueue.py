@@ -1,14 +1,14 @@
 """Kinds of Kueue in the shape of v1beta2: quota, queues, workloads, and what they refer to (kueue-dra 4).
 
 Absent fields have the defaults of the API server. Older versions are converted as they are read
-(``models/manifests/kueue``). Amounts stay as written.
+(``models/manifests/conversion``). Amounts stay as written.
 """
 
 from __future__ import annotations
 
 from ..formats.decode import Int64, Model, QuantityText
 from .core import LabelSelector, Taint, Toleration
-from .meta import Condition, KubernetesObject
+from .meta import Condition, KindReference, KubernetesObject, NameReference
 from .workloads import PodTemplateSpec
 
 KUEUE_GROUP = "kueue.x-k8s.io"
@@ -201,30 +201,18 @@ class KueuePodSet(Model):
     topology_request: PodSetTopologyRequest | None = None
 
 
-class PriorityClassReference(Model):
-    """The class that a workload has its priority of: a WorkloadPriorityClass or a PriorityClass."""
-
-    group: str = ""
-    kind: str = ""
-    name: str = ""
-
-
-class PreemptionGate(Model):
-    """While a gate is closed the workload preempts nothing."""
-
-    name: str = ""
-
-
 class KueueWorkloadSpec(Model):
     """``spec`` of a Workload of Kueue."""
 
     pod_sets: tuple[KueuePodSet, ...] | None = None
     queue_name: str = ""
-    priority_class_ref: PriorityClassReference | None = None
+    # A WorkloadPriorityClass or a PriorityClass.
+    priority_class_ref: KindReference | None = None
     priority: Int64 | None = None
     active: bool = True
     maximum_execution_time_seconds: Int64 | None = None
-    preemption_gates: tuple[PreemptionGate, ...] | None = None
+    # While a gate is closed the workload preempts nothing.
+    preemption_gates: tuple[NameReference, ...] | None = None
 
 
 class PodSetAssignment(Model):
@@ -295,12 +283,6 @@ class PreemptionGateState(Model):
     last_transition_time: str | None = None
 
 
-class UnhealthyNode(Model):
-    """A node on which pods of the workload ran and that failed."""
-
-    name: str = ""
-
-
 class EvictionCount(Model):
     """How often a workload was evicted for a reason."""
 
@@ -328,7 +310,8 @@ class KueueWorkloadStatus(Model):
     cluster_name: str | None = None
     nominated_cluster_names: tuple[str, ...] | None = None
     preemption_gates: tuple[PreemptionGateState, ...] | None = None
-    unhealthy_nodes: tuple[UnhealthyNode, ...] | None = None
+    # On these pods of the workload ran, and they failed.
+    unhealthy_nodes: tuple[NameReference, ...] | None = None
     scheduling_stats: SchedulingStats | None = None
 
 

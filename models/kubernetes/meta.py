@@ -57,6 +57,27 @@ class Condition(Model):
     observed_generation: Int64 | None = None
 
 
+class NameReference(Model):
+    """What a field refers to, of the kind that the field is for, by its name alone."""
+
+    name: str = ""
+
+
+class KindReference(Model):
+    """An object by its kind and its name."""
+
+    group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class StatedCondition(Model):
+    """Whether a condition holds, and nothing else of it."""
+
+    type: str = ""
+    status: str = ""
+
+
 # Driver and pool name; the name alone is not unique (CTR-5).
 PoolId: TypeAlias = tuple[str, str]
 # Driver, pool and device name.

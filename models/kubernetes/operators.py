@@ -9,8 +9,8 @@ from typing import Any
 
 from ..formats.decode import Int64, Model, QuantityText
 from .core import Affinity, Toleration
-from .meta import KubernetesObject
-from .workloads import JobTemplateSpec, PodTemplateSpec
+from .meta import KubernetesObject, NameReference
+from .workloads import JobTemplateSpec, PodTemplateSpec, ReplicasSpec
 
 
 class JobDependency(Model):
@@ -92,14 +92,7 @@ class DisaggregatedSet(KubernetesObject):
     spec: DisaggregatedSetSpec = DisaggregatedSetSpec()
 
 
-class TrainingReplicaSpec(Model):
-    """The pods of one type in a job of kubeflow.org."""
-
-    replicas: Int64 | None = None
-    template: PodTemplateSpec = PodTemplateSpec()
-
-
-TrainingReplicas = dict[str, TrainingReplicaSpec]
+TrainingReplicas = dict[str, ReplicasSpec]
 
 
 class TrainingSchedulingPolicy(Model):
@@ -224,23 +217,17 @@ class PodSpecPatch(Model):
     tolerations: tuple[Toleration, ...] | None = None
 
 
-class PatchTarget(Model):
-    """A replicated job of the runtime."""
-
-    name: str = ""
-
-
 class PodTemplateOverride(Model):
     """A patch of the pods of some replicated jobs (trainer v2.1)."""
 
-    target_jobs: tuple[PatchTarget, ...] | None = None
+    target_jobs: tuple[NameReference, ...] | None = None
     spec: PodSpecPatch | None = None
 
 
 class PodSpecOverride(PodSpecPatch):
     """A patch of the pods of some replicated jobs (trainer v2.0)."""
 
-    target_jobs: tuple[PatchTarget, ...] | None = None
+    target_jobs: tuple[NameReference, ...] | None = None
 
 
 class PatchedPodTemplate(Model):
@@ -330,18 +317,12 @@ class PodGroupPolicy(Model):
     volcano: dict[str, Any] | None = None
 
 
-class RuntimeJobSet(KubernetesObject):
-    """The JobSet that a runtime makes."""
-
-    spec: JobSetSpec = JobSetSpec()
-
-
 class TrainingRuntimeSpec(Model):
     """``spec`` of a training runtime."""
 
     ml_policy: MLPolicy | None = None
     pod_group_policy: PodGroupPolicy | None = None
-    template: RuntimeJobSet = RuntimeJobSet()
+    template: JobSet = JobSet()
 
 
 class TrainingRuntime(KubernetesObject):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..formats.decode import Int64, Model
-from .meta import Condition, KubernetesObject
+from .meta import Condition, KubernetesObject, NameReference
 from .workloads import PodTemplateSpec
 
 AUTOSCALING_GROUP = "autoscaling.x-k8s.io"
@@ -15,16 +15,10 @@ class PodTemplate(KubernetesObject):
     template: PodTemplateSpec = PodTemplateSpec()
 
 
-class PodTemplateReference(Model):
-    """A PodTemplate of the same namespace."""
-
-    name: str = ""
-
-
 class ProvisioningPodSet(Model):
     """So many pods of a template."""
 
-    pod_template_ref: PodTemplateReference = PodTemplateReference()
+    pod_template_ref: NameReference = NameReference()
     count: Int64 = 0
 
 

@@ -12,7 +12,7 @@ from .claims import (
     ResourceClaimTemplateSpec,
 )
 from .core import PodSpec
-from .meta import KubernetesObject, ObjectMeta
+from .meta import KubernetesObject, NameReference, ObjectMeta
 
 
 class PackConstraint(Model):
@@ -154,18 +154,12 @@ class InferenceRouter(Model):
     scheduler: InferenceScheduler | None = None
 
 
-class ConfigReference(Model):
-    """A LLMInferenceServiceConfig."""
-
-    name: str = ""
-
-
 class LLMInferenceServiceSpec(InferenceWorkload):
     """``spec`` of an LLMInferenceService and of its configurations."""
 
     prefill: InferenceWorkload | None = None
     router: InferenceRouter | None = None
-    base_refs: tuple[ConfigReference, ...] | None = None
+    base_refs: tuple[NameReference, ...] | None = None
 
 
 class LLMInferenceService(KubernetesObject):
@@ -180,16 +174,10 @@ class LLMInferenceServiceConfig(KubernetesObject):
     spec: LLMInferenceServiceSpec = LLMInferenceServiceSpec()
 
 
-class DomainTemplateReference(Model):
-    """The ResourceClaimTemplate that is made for a ComputeDomain."""
-
-    name: str = ""
-
-
 class ComputeDomainChannel(Model):
     """The channel that each pod of a ComputeDomain gets."""
 
-    resource_claim_template: DomainTemplateReference = DomainTemplateReference()
+    resource_claim_template: NameReference = NameReference()
 
 
 class ComputeDomainSpec(Model):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..formats.decode import Int64, Model, api_name
 from .core import LabelSelector, PodResourceClaim, PodResourceClaimStatus, PodSpec
-from .meta import KubernetesObject
+from .meta import KubernetesObject, StatedCondition
 
 
 class PodTemplateSpec(KubernetesObject):
@@ -111,14 +111,8 @@ class PodFailurePolicyRule(Model):
     """What becomes of pods that failed with one of these conditions: ``Ignore``, ``Count``, or the Job fails."""
 
     action: str = ""
-    on_pod_conditions: tuple[PodFailurePolicyCondition, ...] | None = None
-
-
-class PodFailurePolicyCondition(Model):
-    """A condition of a pod; ``status`` is ``True`` where nothing else is said."""
-
-    type: str = ""
-    status: str = ""
+    # ``status`` is ``True`` where nothing else is said.
+    on_pod_conditions: tuple[StatedCondition, ...] | None = None
 
 
 class JobScheduling(Model):
@@ -140,20 +134,13 @@ class JobGangPolicy(Model):
     min_count: Int64 | None = None
 
 
-class JobCondition(Model):
-    """One thing that is so, or not."""
-
-    type: str = ""
-    status: str = ""
-
-
 class JobStatus(Model):
     """``status`` of a Job; indexes are written as ``1,3-5``."""
 
     succeeded: Int64 | None = None
     completed_indexes: str = ""
     failed_indexes: str | None = None
-    conditions: tuple[JobCondition, ...] | None = None
+    conditions: tuple[StatedCondition, ...] | None = None
 
 
 class Job(KubernetesObject):
@@ -183,7 +170,10 @@ class CronJob(KubernetesObject):
 
 
 class ReplicasSpec(Model):
-    """``spec`` of a Deployment, ReplicaSet or ReplicationController; one replica by default."""
+    """``spec`` of a Deployment, ReplicaSet or ReplicationController; one replica by default.
+
+    Jobs of kubeflow.org have one for the pods of each type.
+    """
 
     replicas: Int64 | None = None
     template: PodTemplateSpec = PodTemplateSpec()

@@ -39,8 +39,16 @@ from ..kubernetes.published_fields import (
 )
 from ..kubernetes.slices import ResourceSlice, ResourceSliceSpec, share_values
 from ..kubernetes.workloads import FieldPath, PodTemplateSpec, find_raw_pod_spec, parts_of, raw_part
-from .conversion import VALUELESS, ConversionError, GeneratedNames, to_v1, with_defaults, with_flat_lists
-from .kueue import configuration_in, to_v1beta2
+from .conversion import (
+    VALUELESS,
+    ConversionError,
+    GeneratedNames,
+    configuration_in,
+    to_v1,
+    to_v1beta2,
+    with_defaults,
+    with_flat_lists,
+)
 from .sources import Input, InputSource, open_sources
 
 _LIST_KIND = "List"

@@ -15,17 +15,21 @@ from ..kubernetes.extensions import LATTICES, SCOPES, SHAPES, STRAIGHT
 from ..kubernetes.kinds import KINDS, OWN_GROUP
 from .capacity import CapacityDocument, QueueCapacityDocument
 from .common import AllocationDocument, CheckDocument, ValidationDocument
-from .comparison import ComparisonDocument, PlanComparisonDocument, SweepDocument, TuneDocument
+from .comparison import (
+    ComparisonDocument,
+    PlanComparisonDocument,
+    PurchaseComparisonDocument,
+    SweepDocument,
+    TuneDocument,
+)
 from .explanation import ExplanationDocument
-from .inventory import InventoryDocument
+from .inventory import InventoryDocument, TopologyDocument
 from .overlay import OverlayDocument
 from .plan import PlanDocument
 from .provision import ProvisionDocument
-from .purchases import PurchaseComparisonDocument
 from .quota import QuotaDocument
 from .snapshot import SnapshotDocument
 from .study import StudyDocument
-from .topology import TopologyDocument
 
 DOCUMENTS = (
     AllocationDocument,

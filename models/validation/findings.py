@@ -103,6 +103,7 @@ class Findings:
     """The problems of one object, in the order found; ``check_`` methods report what a rule finds wrong."""
 
     __slots__ = ("problems",)
+    _show = staticmethod(quote)
 
     def __init__(self) -> None:
         self.problems: list[FieldProblem] = []
@@ -121,7 +122,7 @@ class Findings:
 
     def invalid(self, path: Path, value: Any, detail: str, category: Category = LIMIT) -> None:
         """Report a value that breaks a rule."""
-        self.error(path, f"Invalid value: {quote(value)}: {detail}", category)
+        self.error(path, f"Invalid value: {self._show(value)}: {detail}", category)
 
     def each_invalid(self, path: Path, value: Any, details: Iterable[str], category: Category = LIMIT) -> None:
         """Report a value that breaks several rules, one error each."""
@@ -130,7 +131,7 @@ class Findings:
 
     def duplicate(self, path: Path, value: Any, category: Category = LIMIT) -> None:
         """Report the second of two equal entries."""
-        self.error(path, f"Duplicate value: {quote(value)}", category)
+        self.error(path, f"Duplicate value: {self._show(value)}", category)
 
     def too_many(self, path: Path, actual: int, limit: int) -> None:
         """Report a list above its limit."""
@@ -303,19 +304,12 @@ class WholeFindings(Findings):
     """Problems worded as webhooks and programs do, which show every value whole and list choices in their own order."""
 
     __slots__ = ()
-
-    def invalid(self, path: Path, value: Any, detail: str, category: Category = LIMIT) -> None:
-        """Report a value that breaks a rule."""
-        self.error(path, f"Invalid value: {show_json(value)}: {detail}", category)
+    _show = staticmethod(show_json)
 
     def joined_invalid(self, path: Path, value: str, details: Iterable[str]) -> None:
         """Report a value that breaks several rules in one error."""
         if text := "; ".join(details):
             self.invalid(path, value, text)
-
-    def duplicate(self, path: Path, value: Any, category: Category = LIMIT) -> None:
-        """Report the second of two equal entries."""
-        self.error(path, f"Duplicate value: {show_json(value)}", category)
 
     def not_supported(self, path: Path, value: Any, supported: Iterable[str]) -> None:
         """Report a value that is none of the choices."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..formats.decode import Model, api_name
 from ..formats.errors import InputProblem, plural
+from ..kubernetes import workloads
 from ..kubernetes.claims import (
     SEMANTICS_FIELDS,
     DeviceClaim,
@@ -25,21 +26,80 @@ from ..kubernetes.extensions import ConstraintGroup, DeviceTopology
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.karpenter import DRAConfig, InstanceType, NodeClaim, NodeOverlay, NodePool
 from ..kubernetes.kinds import INTEGRATION_MODELS, WORKLOAD_MODELS
-from ..kubernetes.meta import label_complaints
+from ..kubernetes.meta import label_complaints, label_key_complaints
 from ..kubernetes.node_templates import NodeTemplate
 from ..kubernetes.provisioning import PodTemplate
 from ..kubernetes.slices import ResourceSlice
 from ..kubernetes.workloads import CompositePodGroup, PodGroup, PriorityClass, Workload
 from ..manifests.reader import Manifest, ObjectChecks
-from . import groups, nodes
+from . import nodes
 from .claims import check_claim, check_class, check_template
 from .devices import has_list
 from .extensions import check_group, check_node_template, check_topology
 from .findings import STRUCTURE, FieldProblem, Findings, Path, render_path
 from .karpenter import check_dra_config, check_instance_type, check_node_claim, check_node_overlay, check_node_pool
 from .kueue import check_quota_object
+from .nodes import check_claim_entries
 from .references import cross_checks, input_problem
 from .slices import check_slice
+
+_SPEC_PATH: Path = ("spec",)
+
+
+def check_workload(findings: Findings, workload: workloads.Workload) -> None:
+    """Check a Workload: the names of its groups are unique."""
+    findings.check_metadata(workload.metadata, namespaced=True)
+    groups, path = workload.spec.pod_groups or (), (*_SPEC_PATH, "podGroups")
+    findings.unique(path, (group.name for group in groups), ("name",), STRUCTURE)
+    for index, group in enumerate(groups):
+        findings.check_label((*path, index, "name"), group.name)
+        _check_gang_policy(findings, (*path, index, "policy"), group.policy)
+
+
+def check_pod_group(findings: Findings, group: workloads.PodGroup) -> None:
+    """Check a PodGroup."""
+    findings.check_metadata(group.metadata, namespaced=True)
+    _check_gang_policy(findings, (*_SPEC_PATH, "schedulingPolicy"), group.spec.scheduling_policy)
+    entries, where = group.spec.resource_claims or (), (*_SPEC_PATH, "resourceClaims")
+    # PGC-1.
+    findings.at_most(where, entries, GROUP_CLAIMS_MAX)
+    check_claim_entries(findings, where, entries)
+    _check_group(findings, group)
+
+
+def check_composite_pod_group(findings: Findings, group: workloads.CompositePodGroup) -> None:
+    """Check a CompositePodGroup."""
+    findings.check_metadata(group.metadata, namespaced=True)
+    gang, where = group.spec.scheduling_policy.gang, (*_SPEC_PATH, "schedulingPolicy", "gang", "minGroupCount")
+    if gang is not None and gang.min_group_count < 1:
+        findings.invalid(where, gang.min_group_count, "must be greater than zero", STRUCTURE)
+    _check_group(findings, group)
+
+
+def _check_group(findings: Findings, group: workloads.PodGroup | workloads.CompositePodGroup) -> None:
+    if group.spec.priority is not None and group.spec.priority > GROUP_PRIORITY_MAX:
+        detail = f"must be less than or equal to {GROUP_PRIORITY_MAX}"
+        findings.invalid((*_SPEC_PATH, "priority"), group.spec.priority, detail)
+    if group.domain is not None:
+        where = (*_SPEC_PATH, "schedulingConstraints", "topology", 0, "key")
+        findings.each_invalid(where, group.domain, label_key_complaints(group.domain), STRUCTURE)
+    mode = group.spec.disruption_mode
+    if mode not in (None, *_DISRUPTION_MODES) and not isinstance(mode, dict):
+        detail = f"Invalid value: must be {' or '.join(_DISRUPTION_MODES)}, or an object"
+        findings.error((*_SPEC_PATH, "disruptionMode"), detail, STRUCTURE)
+
+
+# Of Kubernetes 1.36; later it is an object.
+_DISRUPTION_MODES = ("Pod", "PodGroup")
+GROUP_CLAIMS_MAX = 4
+GROUP_PRIORITY_MAX = 10**9
+
+
+def _check_gang_policy(findings: Findings, path: Path, policy: workloads.SchedulingPolicy) -> None:
+    if policy.gang is not None and policy.gang.min_count < 1:
+        where = (*path, "gang", "minCount")
+        findings.invalid(where, policy.gang.min_count, "must be greater than zero", STRUCTURE)
+
 
 _ALL_ON = FeatureGates.all_on()
 _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
@@ -53,10 +113,10 @@ _CHECKS: dict[type[Any], Callable[[Findings, Any], None]] = {
     DeviceTopology: check_topology,
     ConstraintGroup: check_group,
     PriorityClass: lambda findings, one: findings.check_metadata(one.metadata, namespaced=False),
-    Workload: groups.check_workload,
-    PodGroup: groups.check_pod_group,
+    Workload: check_workload,
+    PodGroup: check_pod_group,
     **dict.fromkeys(WORKLOAD_MODELS, nodes.check_controller),
-    CompositePodGroup: groups.check_composite_pod_group,
+    CompositePodGroup: check_composite_pod_group,
     **dict.fromkeys(INTEGRATION_MODELS, check_quota_object),
     PodTemplate: nodes.check_controller,
     LimitRange: nodes.check_limit_range,

@@ -134,10 +134,6 @@ class PodRules:
         """Whether the first such pod may go anywhere: all its affinity terms select it."""
         return self.selected_by.issuperset(self.affinity)
 
-    def supports(self, other: PodRules) -> bool:
-        """Whether such a pod is one near which the other must be: all affinity terms of that select it."""
-        return self.selected_by.issuperset(other.affinity)
-
     def suits(self, node: Node) -> bool:
         """Whether the volumes can be used on the node."""
         return all(selector_test(selector)(node) for selector in self.volumes)

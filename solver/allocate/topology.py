@@ -12,7 +12,7 @@ from ...models.cluster.cluster import Cluster, TopologyInstance, topology_instan
 from ...models.kubernetes.extensions import DeviceTopology, TopologyScope
 from ...models.kubernetes.gates import FeatureGates, gates_of
 from ...models.kubernetes.meta import DeviceId
-from ...models.results import topology as records
+from ...models.results import inventory as records
 from ...models.topology.free_shapes import FreeShape, largest_free_by_level, largest_free_shape
 from ...models.topology.places import PlacedDevices, place_devices
 from ...problem.messages import DeadlineExceededError

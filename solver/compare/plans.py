@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
 
@@ -24,8 +24,8 @@ from ..engines.kube_scheduler import check_peer_policy as check_upstream_policy
 from ..plan.lifted import MoveOptions
 from ..plan.outcome import UNKNOWN, PlannedUnitOutcome
 from . import schedulers
-from .admissions import QuotaQuestion, place_admissions, quota_figures, with_quota
-from .consolidation import MovablePods, consolidate
+from .admissions import PlacedAdmissions, QuotaQuestion, place_admissions, quota_figures, with_quota
+from .consolidation import Consolidation, MovablePods, consolidate
 from .figures import (
     Figures,
     FragmentationPoint,
@@ -35,8 +35,8 @@ from .figures import (
     fragmentation_curve,
     scheduling_input,
 )
-from .preemption import PREEMPTOR, preempt_like_scheduler, with_lost_units, without_victims
-from .schedulers import FIRST_FIT, ORDERS, PLACEMENT_POLICIES, schedule
+from .preemption import PREEMPTOR, SchedulerPreemption, preempt_like_scheduler, with_lost_units, without_victims
+from .schedulers import FIRST_FIT, ORDERS, PLACEMENT_POLICIES, SequentialSchedule, schedule
 from .victims import preemption_answer
 
 TIME_LIMIT = 60.0
@@ -322,17 +322,8 @@ class _PlannerRunner:
         latest = self.shares.latest_end()
         found = place_admissions(quota, self.inputs, self.shares.search_ends(deadline), latest)
         counted = figures(found.inputs, found.units, deadline, latest)
-        return PlannerRun(
-            KUEUE,
-            "",
-            found.units,
-            counted,
-            found.in_time,
-            found.seconds,
-            notices=found.notices,
-            quota=found.figures,
-            inputs=found.inputs,
-        )
+        run = _run_of(KUEUE, "", found, counted)
+        return replace(run, notices=found.notices, quota=found.figures, inputs=found.inputs)
 
     def _notices(self, planner: str) -> tuple[str, ...]:
         units = [one.unit for one in self.inputs.units]
@@ -344,35 +335,19 @@ class _PlannerRunner:
         deadline, latest = self.shares.take(1), self.shares.latest_end()
         found = consolidate(self.inputs, moves, order, self.shares.search_ends(deadline), latest)
         counted = figures(found.inputs, found.units, deadline, latest)
-        return PlannerRun(
-            DESCHEDULER,
-            order,
-            found.units,
-            counted,
-            found.in_time,
-            found.seconds,
-            notices=self._notices(DESCHEDULER),
-            inputs=found.inputs,
-            moves=len(found.moved),
-            move_cost=sum(one.cost for one in found.moved),
-        )
+        cost, run = sum(one.cost for one in found.moved), _run_of(DESCHEDULER, order, found, counted)
+        notices, number = self._notices(DESCHEDULER), len(found.moved)
+        return replace(run, notices=notices, inputs=found.inputs, moves=number, move_cost=cost)
 
     def _preempted(self) -> PlannerRun:
         deadline, latest = self.shares.take(_PARTS_OF_WHOLE[PREEMPTOR]), self.shares.latest_end()
         found = preempt_like_scheduler(self.inputs, self.shares.search_ends(deadline), latest)
         counted = figures(found.inputs, found.units, deadline, latest)
         chance = ("kube-scheduler begins at random nodes, and tries some only: this is one of its answers",)
-        return PlannerRun(
-            PREEMPTOR,
-            "",
-            found.units,
-            counted,
-            found.in_time,
-            found.seconds,
-            notices=(*self._notices(PREEMPTOR), *(chance if found.is_random else ())),
-            inputs=found.inputs,
-            preemption=preemption_answer(self.inputs, found.units, found.victims),
-        )
+        notices = (*self._notices(PREEMPTOR), *(chance if found.is_random else ()))
+        answer = preemption_answer(self.inputs, found.units, found.victims)
+        run = _run_of(PREEMPTOR, "", found, counted)
+        return replace(run, notices=notices, inputs=found.inputs, preemption=answer)
 
     def _scheduled(self, planner: str, order: str) -> PlannerRun:
         if planner == DESCHEDULER and self.moves is not None:
@@ -382,19 +357,9 @@ class _PlannerRunner:
         notices, counted = self._notices(planner), self._figures(found.units, deadline)
         preempts = self.moves is not None and self.moves.preempts
         moved = None if self.moves is None or preempts else 0
-        return PlannerRun(
-            planner,
-            order,
-            found.units,
-            counted,
-            found.in_time,
-            found.seconds,
-            found.version,
-            notices=notices,
-            moves=moved,
-            move_cost=moved,
-            preemption=preemption_answer(self.inputs, found.units, ()) if preempts else None,
-        )
+        answer = preemption_answer(self.inputs, found.units, ()) if preempts else None
+        run = replace(_run_of(planner, order, found, counted), version=found.version)
+        return replace(run, notices=notices, moves=moved, move_cost=moved, preemption=answer)
 
     def _plan(self) -> PlannerRun:
         # Loads the solver's library, which schedulers do without.
@@ -451,6 +416,15 @@ class _PlannerRunner:
 
     def _figures(self, units: Sequence[PlannedUnitOutcome], deadline: float | None) -> Figures:
         return figures(self.inputs, units, deadline, self.shares.latest_end())
+
+
+def _run_of(
+    planner: str,
+    order: str,
+    found: PlacedAdmissions | Consolidation | SchedulerPreemption | SequentialSchedule,
+    counted: Figures,
+) -> PlannerRun:
+    return PlannerRun(planner, order, found.units, counted, found.in_time, found.seconds)
 
 
 SEQUENTIAL_AND_PLAN = (*PLACEMENT_POLICIES, PLAN)

@@ -18,10 +18,11 @@ from ...models.results.comparison import (
     ComparisonDocument,
     PlanComparisonDocument,
     PlannerAnswer,
+    PurchaseAnswer,
+    PurchaseComparisonDocument,
     TuneDocument,
     UnitSide,
 )
-from ...models.results.purchases import PurchaseAnswer, PurchaseComparisonDocument
 from .documents import LATE, CheckQuestion, Lines, UnitCheck, line
 from .node_pools import NodePoolReading
 from .payments import stage_flaws, widest_gap

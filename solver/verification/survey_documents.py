@@ -18,10 +18,18 @@ from ...models.kubernetes.meta import DeviceId
 from ...models.results.capacity import QueueCapacityDocument, QueueCopies
 from ...models.results.common import CheckDocument, ValidationDocument
 from ...models.results.comparison import SweepDocument
-from ...models.results.inventory import ClaimInventory, DeviceCounts, DeviceInventory, InventoryDocument
+from ...models.results.inventory import (
+    ClaimInventory,
+    DeviceCounts,
+    DeviceInventory,
+    FreeShapeAnswer,
+    InstanceAnswer,
+    InventoryDocument,
+    TopologyAnswer,
+    TopologyDocument,
+)
 from ...models.results.snapshot import SnapshotDocument
 from ...models.results.study import StudyDocument
-from ...models.results.topology import FreeShapeAnswer, InstanceAnswer, TopologyAnswer, TopologyDocument
 from .documents import LATE, CheckQuestion, Lines, line
 from .published import PublishedDevice, published_devices
 from .topology import TopologyInstanceView

@@ -9,7 +9,7 @@ from support.karpenter_families import FAMILIES, question
 
 import drasat
 from drasat.integrations.karpenter.greedy import greedy_round
-from drasat.integrations.karpenter.overlay import evaluate
+from drasat.integrations.karpenter.overlays import evaluate
 from drasat.integrations.karpenter.simulation import ProvisioningRound, simulate_round
 from drasat.integrations.karpenter.starting_nodes import with_starting_nodes
 from drasat.models.kubernetes.gates import FeatureGates

@@ -4,8 +4,8 @@ from support.kueue_cases import kueue_cases, read_objects
 
 from drasat.integrations.provisioning import machine
 from drasat.integrations.provisioning.scheduler import KueueScheduler
-from drasat.integrations.provisioning.simulation import ProvisioningSimulation
 from drasat.integrations.provisioning.state import ProvisioningState
+from drasat.integrations.provisioning.timeline import ProvisioningSimulation
 from drasat.models.kubernetes.meta import Condition
 
 

@@ -5,8 +5,8 @@ from support.kueue_cases import read_objects
 
 from drasat.integrations.provisioning import machine
 from drasat.integrations.provisioning.reservation import default_reservation, give_free_quota
-from drasat.integrations.provisioning.simulation import ProvisioningSimulation, no_scheduler
 from drasat.integrations.provisioning.state import ProvisioningState
+from drasat.integrations.provisioning.timeline import ProvisioningSimulation, no_scheduler
 from drasat.models.kubernetes.meta import Condition
 
 KUEUE = "kueue.x-k8s.io/v1beta2"

@@ -26,7 +26,7 @@ from support.pools import (
 import drasat
 from drasat.integrations.karpenter.candidates import NodeMarket, node_market
 from drasat.integrations.karpenter.instance_types import read_kwok_types
-from drasat.integrations.karpenter.overlay import evaluate
+from drasat.integrations.karpenter.overlays import evaluate
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.node_templates import NODE_TEMPLATE_ANNOTATION
 from drasat.models.kubernetes.slices import UnknownValue

@@ -20,7 +20,7 @@ from support.karpenter import (
 
 import drasat
 from drasat.integrations.karpenter.defects import DecidedAnswer, deciding_defects
-from drasat.integrations.karpenter.overlay import evaluate
+from drasat.integrations.karpenter.overlays import evaluate
 from drasat.integrations.karpenter.simulation import LaunchedNode, ProvisioningRound
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.solver.compare.plans import scheduling_input

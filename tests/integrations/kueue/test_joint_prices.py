@@ -5,7 +5,7 @@ from support.kueue_scene import queue, scene, workload
 
 import drasat
 from drasat.integrations.kueue import joint_prices
-from drasat.integrations.kueue.joint_prices import PricesInterruptedError
+from drasat.solver.engines.outcome import SearchInterrupted
 
 
 def jobs(*sizes):
@@ -63,9 +63,9 @@ def test_what_an_interrupt_leaves(monkeypatch):
 
     monkeypatch.setattr(joint_prices, "plan", planned)
     given = scene({"old": [3], "new": [3]}, queue("q", old=2, new=2), jobs(3, 3))
-    with pytest.raises(PricesInterruptedError) as stopped:
+    with pytest.raises(SearchInterrupted) as stopped:
         joint_prices.joint_prices(given)
-    found = stopped.value.prices
+    found = stopped.value.answer
     assert (found.complete, len(found.prices)) == (False, 1)
 
 

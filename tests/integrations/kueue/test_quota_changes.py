@@ -9,11 +9,12 @@ from support.kueue_cases import read_objects
 import drasat
 from drasat.integrations.kueue.configuration import kueue_configuration
 from drasat.integrations.kueue.cycles import KueueState
-from drasat.integrations.kueue.quota_changes import LimitsInterruptedError, quota_limits
+from drasat.integrations.kueue.quota_changes import quota_limits
 from drasat.integrations.kueue.scheduling import SchedulingCycle
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.quantity import Quantity
 from drasat.scenarios.quota import quota as made_up
+from drasat.solver.engines.outcome import SearchInterrupted
 
 FOLDERS = [
     "story-2-quota-and-preemption", "a-lending", "b-cohort-tree", "c-borrowing", "d-flavors", "e-fungibility",
@@ -177,8 +178,8 @@ def test_an_interrupt_keeps_what_is_known(examples, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(SchedulingCycle, "run", press)
-    with pytest.raises(LimitsInterruptedError) as caught:
+    with pytest.raises(SearchInterrupted) as caught:
         quota_limits(cluster, configuration, state)
     assert len(runs) == 1
-    (one,) = caught.value.limits.workloads
-    assert (one.changes, one.complete, caught.value.limits.complete) == ((), False, False)
+    (one,) = caught.value.answer.workloads
+    assert (one.changes, one.complete, caught.value.answer.complete) == ((), False, False)

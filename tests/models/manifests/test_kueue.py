@@ -4,9 +4,10 @@ import pytest
 from support.kueue_cases import kueue_cases, read_objects
 
 from drasat.models.cluster.cluster import Cluster
-from drasat.models.kubernetes.kueue import AdmissionCheckRule, ClusterQueue, KueueWorkload, PriorityClassReference
+from drasat.models.kubernetes.kueue import AdmissionCheckRule, ClusterQueue, KueueWorkload
 from drasat.models.kubernetes.kueue_configuration import CONFIGURATION_KEY, Configuration
-from drasat.models.manifests.kueue import to_v1beta2
+from drasat.models.kubernetes.meta import KindReference
+from drasat.models.manifests.conversion import to_v1beta2
 from drasat.models.manifests.reader import read_manifests
 
 
@@ -80,7 +81,7 @@ def test_objects_of_v1beta1_are_kept_as_written():
             status={"accumulatedPastExexcutionTimeSeconds": 7},
         )
     )
-    assert workload.spec.priority_class_ref == PriorityClassReference(
+    assert workload.spec.priority_class_ref == KindReference(
         group="kueue.x-k8s.io", kind="WorkloadPriorityClass", name="p"
     )
     assert workload.status.accumulated_past_execution_time_seconds == 7
