@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .models.formats.errors import InputError
     from .models.kubernetes.extensions import ChosenDevice, Predicate, PredicateError
     from .models.kubernetes.gates import FeatureGates
-    from .solver.allocate.validate import load
+    from .solver.allocate.load import load
     from .verbs.allocate import AllocationInterrupted, AllocationResult, allocate, allocate_each
     from .verbs.capacity import (
         CapacityInterrupted,
@@ -67,7 +67,7 @@ _HOMES = {
         ".verbs.topology": "TopologyResult topology",
         ".verbs.tune": "TuneResult tune",
         ".verbs.validate": "ValidationResult validate",
-        ".solver.allocate.validate": "load",
+        ".solver.allocate.load": "load",
     }.items()
     for name in names.split()
 }

@@ -39,7 +39,8 @@ from drasat.reports.comparison import display_duration
 from drasat.scenarios.lattices import RELATED_QUESTIONS, in_a_square, related_node
 from drasat.scenarios.queues import fleet
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load, manifest_problems
+from drasat.solver.allocate.load import load
+from drasat.solver.allocate.validate import manifest_problems
 from drasat.solver.engines.outcome import AllocationOutcome
 from drasat.solver.plan.plan import plan as planning
 

@@ -21,7 +21,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.openb import manifests, openb
 from drasat.scenarios.queues import GANG_MEMBERS, WORKLOADS, fleet, gang_queue
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.plan import plan as planning
 from drasat.solver.plan import price_and_branch
 from drasat.solver.plan import pricing as plan_pricing

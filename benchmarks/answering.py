@@ -10,7 +10,7 @@ from measuring import LIMIT, measure
 from drasat.models.results.common import Status
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.lattices import LatticeQuestion
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.engines.outcome import Statistics
 
 ENGINES = ("auto", "cp-sat", "backtracking")

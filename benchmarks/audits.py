@@ -32,7 +32,7 @@ from drasat.scenarios.one_node import QUESTIONS
 from drasat.scenarios.openb import manifests, openb
 from drasat.scenarios.queues import fleet
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.plan.plan import plan
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -21,7 +21,7 @@ from drasat.models.results.plan import PlanStage
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.fragmented import GENERATORS, fragmented
 from drasat.scenarios.openb import WHOLE
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.compare.consolidation import consolidate
 from drasat.solver.compare.figures import SchedulingInput, scheduling_input
 from drasat.solver.plan.lifted import MoveOptions

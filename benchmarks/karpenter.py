@@ -19,7 +19,7 @@ from drasat import compare_purchases, plan
 from drasat.integrations.karpenter.comparison import GREEDY, KARPENTER, PLAN
 from drasat.peers.programs import find_program
 from drasat.scenarios.machines import machines
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 TYPES = 400
 

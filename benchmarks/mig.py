@@ -17,7 +17,7 @@ from tables import machine, show
 
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.mig import MIG_PROFILES
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.plan.outcome import OPTIMAL
 from drasat.solver.plan.plan import plan
 

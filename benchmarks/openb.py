@@ -36,7 +36,7 @@ from drasat.scenarios.openb import (
     openb,
 )
 from drasat.scenarios.queues import pending_pod
-from drasat.solver.allocate.validate import load as read
+from drasat.solver.allocate.load import load as read
 from drasat.solver.plan.master_problem import MasterNodeClass, MasterUnitClass
 from drasat.solver.plan.plan import plan
 from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit

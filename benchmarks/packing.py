@@ -27,7 +27,7 @@ from packing_instances import (
 from tables import machine, show
 
 from drasat.reports.comparison import display_duration
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.plan.outcome import OPTIMAL, PlanOutcome
 from drasat.solver.plan.plan import plan
 

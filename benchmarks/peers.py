@@ -14,7 +14,7 @@ from drasat.peers.programs import KUBE_SCHEDULER
 from drasat.reports.comparison import display_duration
 from drasat.scenarios import one_node
 from drasat.scenarios.objects import Mapped
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.verbs.compare import ComparisonResult, compare
 
 ENGINES = ("backtracking", "kube-scheduler")

@@ -21,7 +21,7 @@ from tables import machine, show
 from drasat.models.results.common import Status
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.queues import GANG_NODES, PERF_NODES, WORKLOADS, PerfWorkload, gang_count
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 HERE = Path(__file__).parent
 SIZES = (1_000, 3_000, 10_000)

@@ -22,7 +22,7 @@ from drasat import scenarios
 from drasat.models.manifests.reader import read_manifests
 from drasat.scenarios.objects import Mapped
 from drasat.scenarios.queues import fleet
-from drasat.solver.allocate.validate import load_all
+from drasat.solver.allocate.load import load_all
 
 DEVICES = 12
 REPEATS = 5

@@ -17,7 +17,7 @@ from tables import machine, show
 
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.lattices import RELATED_QUESTIONS, in_a_square, related_node
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 COLUMNS = (*answering.COLUMNS, "literals", "no-goods")
 SIDES = (4, 8, 16, 24)

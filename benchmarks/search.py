@@ -9,7 +9,7 @@ from time import process_time
 from drasat.scenarios import one_node
 from drasat.scenarios.objects import Mapped
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 
 def measure(objects: list[Mapped]) -> tuple[int, float]:

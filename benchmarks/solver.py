@@ -27,7 +27,7 @@ from drasat.models.results.common import Status
 from drasat.reports.comparison import display_duration
 from drasat.scenarios import one_node
 from drasat.scenarios.one_node import QUESTIONS
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 ENGINES = ("auto", "cp-sat", "backtracking")
 EXAMPLE = Path(__file__).parents[1] / "examples" / "whole-gpus"

@@ -27,7 +27,7 @@ from drasat.problem.shapes import NodeViews
 from drasat.reports.comparison import display_duration
 from drasat.scenarios import one_node
 from drasat.scenarios.one_node import QUESTIONS
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.engines.auto import SEARCH_VISITS
 from drasat.solver.engines.cp_sat import Limits, run_by_configurations
 from drasat.solver.engines.engine import Counts

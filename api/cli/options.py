@@ -17,7 +17,7 @@ from .output import Exit, UsageError, print_problems
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
     from ..models.kubernetes.gates import FeatureGates as FeatureGateSet
-    from ..solver.allocate.validate import LoadedCluster
+    from ..solver.allocate.load import LoadedCluster
 
 Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read folders and the folders below them.")]
 Namespace = Annotated[
@@ -257,7 +257,7 @@ class InputOptions:
 
     def load(self, paths: Sequence[str], gates: FeatureGateSet) -> LoadedCluster:
         """Read and validate the input. Raises ``InputError``, and ``UsageError`` for a limit or file that is none."""
-        from ..solver.allocate.validate import load_all
+        from ..solver.allocate.load import load_all
 
         return load_all(
             [*paths, *map(kwok_types, self.instance_types)],

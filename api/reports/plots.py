@@ -83,16 +83,6 @@ class PlotSource:
         return topology(self.known_cluster(), chosen=chosen, feature_gates=gates).document()
 
 
-def _picture(name: str, doc: str) -> Callable[..., altair.TopLevelMixin]:
-    """Make the method of a picture that has no options but the path."""
-
-    def picture(self: Plots, path: str | Path | None = None) -> altair.TopLevelMixin:
-        return self._drawn(name, path)
-
-    picture.__name__, picture.__qualname__, picture.__doc__ = name, f"Plots.{name}", doc
-    return picture
-
-
 class Plots:
     """The pictures of a result, as Altair charts, which notebooks show.
 
@@ -119,22 +109,53 @@ class Plots:
         """Nodes with a cell for each device, coloured by owner; ``by`` is the node label that groups nodes."""
         return self._drawn("mosaic", path, by=by)
 
-    bound = _picture("bound", "Value against bound of each stage, over time for a plan.")
-    fragmentation = _picture(
-        "fragmentation", "The part of the devices that is free and of no use for the queue, while units are placed."
-    )
-    topology = _picture("topology", "Devices in their places, with the largest free shape.")
-    capacity = _picture("capacity", "How many more copies fit on each kind of node, or in each LocalQueue.")
-    cost = _picture("cost", "What the nodes to be bought cost.")
-    prices = _picture("prices", "What one more unit costs, and what one more node of a limited template saves.")
-    planners = _picture("planners", "How many units each planner or engine places.")
-    devices = _picture(
-        "devices", "Devices by class and state; of an explanation, what becomes of the devices that a request sees."
-    )
-    times = _picture("times", "The time of each engine against the size of the question.")
-    quota = _picture("quota", "What queues of Kueue use of their quota, and what they borrow.")
-    flows = _picture("flows", "Pods with quota of Kueue, from their queue over their flavor to their node.")
-    timeline = _picture("timeline", "How long each check of a workload was in each state.")
+    def bound(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """Value against bound of each stage, over time for a plan."""
+        return self._drawn("bound", path)
+
+    def fragmentation(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """The part of the devices that is free and of no use for the queue, while units are placed."""
+        return self._drawn("fragmentation", path)
+
+    def topology(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """Devices in their places, with the largest free shape."""
+        return self._drawn("topology", path)
+
+    def capacity(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """How many more copies fit on each kind of node, or in each LocalQueue."""
+        return self._drawn("capacity", path)
+
+    def cost(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """What the nodes to be bought cost."""
+        return self._drawn("cost", path)
+
+    def prices(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """What one more unit costs, and what one more node of a limited template saves."""
+        return self._drawn("prices", path)
+
+    def planners(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """How many units each planner or engine places."""
+        return self._drawn("planners", path)
+
+    def devices(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """Devices by class and state; of an explanation, what becomes of the devices that a request sees."""
+        return self._drawn("devices", path)
+
+    def times(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """The time of each engine against the size of the question."""
+        return self._drawn("times", path)
+
+    def quota(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """What queues of Kueue use of their quota, and what they borrow."""
+        return self._drawn("quota", path)
+
+    def flows(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """Pods with quota of Kueue, from their queue over their flavor to their node."""
+        return self._drawn("flows", path)
+
+    def timeline(self, path: str | Path | None = None) -> altair.TopLevelMixin:
+        """How long each check of a workload was in each state."""
+        return self._drawn("timeline", path)
 
     def curves(
         self, path: str | Path | None = None, *, x: str | None = None, figure: str | None = None, by: str | None = None

@@ -443,7 +443,7 @@ def sweep(name: str, sizes: Sequence[int], engines: Sequence[str], **options: An
     An engine that runs out of time is not asked about larger sizes. Raises ``ValueError`` and ``PeerError``.
     """
     from ..scenarios.one_node import SWEEPS
-    from ..solver.allocate.validate import load
+    from ..solver.allocate.load import load
 
     points, found, running = [], [], list(engines)
     skipped: dict[str, str] = {}

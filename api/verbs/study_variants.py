@@ -331,7 +331,7 @@ def _release(value: Any, _folder: Path) -> Any:
 
 
 def _manifests(value: Any, folder: Path) -> Cluster:
-    from ..solver.allocate.validate import load
+    from ..solver.allocate.load import load
 
     return load(*(str(folder / path) for path in ([value] if isinstance(value, str) else _names(value, folder))))
 

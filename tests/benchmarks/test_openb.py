@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from drasat.scenarios import openb as objects
-from drasat.solver.allocate.validate import load as read
+from drasat.solver.allocate.load import load as read
 from drasat.solver.plan.master_problem import MasterProblem, PlanLimits
 from drasat.solver.plan.plan import plan
 from drasat.solver.plan.price_and_branch import solve_stages

@@ -4,7 +4,7 @@ import related as program
 
 from drasat.models.results.common import Status
 from drasat.scenarios.lattices import DEVICE_KINDS, related_node, some_ways
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 
 def test_a_row_tells_outcome_and_times():

@@ -7,7 +7,7 @@ from support.families import FAMILIES
 import solver
 from drasat.scenarios import one_node
 from drasat.scenarios.one_node import QUESTIONS
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.engines.outcome import Statistics
 
 

@@ -4,7 +4,7 @@ import pytest
 import solver_phases as program
 
 from drasat.scenarios import one_node
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 
 def test_every_phase_is_measured():

@@ -6,7 +6,7 @@ import topology
 from drasat.models.results.common import Status
 from drasat.scenarios.lattices import SHAPE_QUESTIONS, box, wired_node
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 
 @pytest.mark.parametrize("engine", ["auto", "cp-sat"])

@@ -33,7 +33,8 @@ from drasat.solver.engines import cp_sat
 from drasat.solver.engines.registry import CEL_ENCODINGS
 from drasat.solver.explain.changes import CHANGE_COSTS
 from drasat.solver.explain.conflict import _DELETION_RANK
-from drasat.solver.explain.explainer import ENOUGH_RELAXATIONS, MAX_NODE_CLASSES, MAX_RELAXATIONS
+from drasat.solver.explain.explainer import MAX_NODE_CLASSES
+from drasat.solver.explain.relaxation import ENOUGH_RELAXATIONS, MAX_RELAXATIONS
 from drasat.solver.explain.what_if import MAX_TRIALS
 from drasat.solver.plan.build.objectives import STAGE_NAMES
 from drasat.verbs.plan import PlanResult

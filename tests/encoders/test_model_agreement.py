@@ -12,7 +12,7 @@ from drasat.models.results.common import Status
 from drasat.models.workload.requested import requested_units
 from drasat.problem.messages import DeadlineExceededError, FatalError
 from drasat.problem.node_state import AllocatedState
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 SEEDS = range(6)
 LISTS = FeatureGates.all_on()

@@ -6,7 +6,8 @@ from support.fake_go import install_peer
 from drasat.models.formats.errors import PeerError
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.peers.clients import KubeScheduler, PeerLimits, peer_statuses
+from drasat.peers.clients import KubeScheduler, peer_statuses
+from drasat.peers.process import PeerLimits
 from drasat.peers.programs import KUBE_SCHEDULER
 from drasat.peers.requests import AllocateRequest, ScheduleRequest
 

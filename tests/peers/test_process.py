@@ -3,7 +3,7 @@ import json
 import pytest
 
 from drasat.models.formats.errors import PeerError
-from drasat.peers.clients import PeerLimits, PeerProcess
+from drasat.peers.process import PeerLimits, PeerProcess
 
 ECHO = "hello()\nfor request in requests(): say(request)"
 

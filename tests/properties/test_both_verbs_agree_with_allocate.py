@@ -11,7 +11,7 @@ from support.random_clusters import load
 from drasat.models.kubernetes.gates import GATES, FeatureGates
 from drasat.models.manifests.writer import is_allocated
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load as build
+from drasat.solver.allocate.load import load as build
 from drasat.solver.capacity.capacity import capacity
 from drasat.solver.explain.explain import explain
 

@@ -10,7 +10,7 @@ from support.gates import ALL
 from drasat.models.results.common import Status
 from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine, cp_sat_engine
 from drasat.solver.verification.verify import Placement, verify

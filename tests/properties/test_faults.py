@@ -37,7 +37,7 @@ from drasat.scenarios import fragmented, machines, one_node, openb, queues, quot
 from drasat.scenarios.lattices import SHAPE_QUESTIONS
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.check import VerificationError
-from drasat.solver.allocate.validate import load as load_cluster
+from drasat.solver.allocate.load import load as load_cluster
 from drasat.solver.capacity.capacity import capacity
 from drasat.solver.explain.explain import explain
 from drasat.solver.plan.lifted import MoveOptions

@@ -15,7 +15,7 @@ from drasat.scenarios.clusters import mixed_nodes, with_taints
 from drasat.scenarios.mig import mig_shape
 from drasat.scenarios.node_shapes import nodes_of
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load as build
+from drasat.solver.allocate.load import load as build
 from drasat.verbs.show import show
 
 ANY = "any-device-at-all"

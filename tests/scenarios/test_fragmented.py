@@ -11,7 +11,7 @@ from drasat.models.workload.running import read_running_pods
 from drasat.scenarios.fragmented import CLIQUE_LABEL, GENERATORS, RACK_NODES, fragmented
 from drasat.scenarios.mig import MIG_PROFILES
 from drasat.scenarios.openb import NODES, openb
-from drasat.solver.allocate.validate import load_all
+from drasat.solver.allocate.load import load_all
 from drasat.solver.compare.plans import compare_plans
 from drasat.solver.plan.lifted import MoveOptions
 from drasat.solver.plan.moves import plan_with_moves

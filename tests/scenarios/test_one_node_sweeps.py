@@ -7,7 +7,7 @@ from drasat.models.manifests.reader import read_manifests
 from drasat.models.validation.validate import validate_manifests
 from drasat.scenarios.one_node import SWEEP_SIZES, SWEEPS
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 
 def devices(objects):

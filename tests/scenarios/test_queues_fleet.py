@@ -10,7 +10,7 @@ from support.gates import ALL
 from drasat.models.workload.queue import read_queue
 from drasat.scenarios.queues import DEVICES_PER_NODE, OVERLOAD, SKU_LABEL, SKUS, fleet, fleet_demand
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load_all
+from drasat.solver.allocate.load import load_all
 
 NODES = 50
 

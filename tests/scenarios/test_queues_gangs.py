@@ -7,7 +7,7 @@ import pytest
 
 from drasat.models.workload.queue import read_queue
 from drasat.scenarios.queues import GANG_MEMBERS, GANG_NODES, GANG_POD_SIZES, GPUS_PER_NODE, gang_count, gang_queue
-from drasat.solver.allocate.validate import load_all
+from drasat.solver.allocate.load import load_all
 
 
 def cluster_of(nodes, **options):

@@ -7,7 +7,7 @@ import pytest
 
 from drasat.scenarios.queues import WORKLOADS, list_attributes
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load_all
+from drasat.solver.allocate.load import load_all
 
 EVERY = pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
 

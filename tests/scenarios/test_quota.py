@@ -8,7 +8,7 @@ from drasat.models.kubernetes.kueue import ClusterQueue, Cohort, KueueWorkload, 
 from drasat.models.kubernetes.quantity import Quantity
 from drasat.models.workload.requests import sum_requests
 from drasat.scenarios.quota import FLAVOR_LABEL, GPU_MEMORY, GPUS, quota, quota_demand
-from drasat.solver.allocate.validate import load_all
+from drasat.solver.allocate.load import load_all
 
 SMALL = (40, 12, 10, 100)
 

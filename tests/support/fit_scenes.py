@@ -10,7 +10,7 @@ from random import Random
 
 from support.manifests import obj
 
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 PLAIN, BACKED = "example.com/plain", "example.com/gpu"
 TEXTS = {"cpu": "{}m", "memory": "{}Gi"}

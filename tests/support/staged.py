@@ -20,7 +20,7 @@ from drasat.problem.requests import VisibleAttributes
 from drasat.problem.shapes import NodeViews
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.engines.engine import Counts
-from drasat.solver.engines.optimize import LexicographicOptimization
+from drasat.solver.engines.lexicographic import LexicographicOptimization
 
 
 def seen(asked: Question, cluster, gates, on, claims) -> Question:

@@ -7,8 +7,8 @@ from support.manifests import obj
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.workload.requested import requested_units
+from drasat.solver.allocate.load import load
 from drasat.solver.allocate.unsupported import check_engine_support, ignored_soft_entries
-from drasat.solver.allocate.validate import load
 from drasat.verbs.allocate import allocate
 
 SUPPLY = """

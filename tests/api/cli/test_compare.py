@@ -12,7 +12,7 @@ from drasat.models.formats.errors import PeerError
 from drasat.models.results.common import Status
 from drasat.peers.programs import KUBE_SCHEDULER, require_program
 from drasat.reports.comparison import display_duration
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.engines.engine import NodeResult
 from drasat.verbs.compare import compare, sweep
 

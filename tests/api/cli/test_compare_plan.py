@@ -22,7 +22,7 @@ from drasat.reports.comparison import (
     PLAN_COMPARISON_HEADERS,
     PREEMPTION_COMPARISON_HEADERS,
 )
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.compare import plans as module
 from drasat.solver.compare.plans import compare_plans as solve
 from drasat.solver.compare.schedulers import schedule

@@ -11,7 +11,7 @@ from support.older_versions import can_say, written
 
 from drasat import scenarios
 from drasat.scenarios import clusters
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.verbs.allocate import allocate
 
 SHAPES = ("gpu_nodes", "mig_nodes", "nic_nodes", "cpu_nodes", "channel_nodes", "multi_host_nodes", "mixed_nodes")

@@ -7,7 +7,7 @@ from drasat.integrations.kueue.counting import count_workload
 from drasat.integrations.kueue.cycles import KueueState
 from drasat.models.formats.errors import InputError
 from drasat.models.kubernetes.kueue import KueueWorkload
-from drasat.solver.allocate.validate import load_all
+from drasat.solver.allocate.load import load_all
 
 FOLDERS = [
     "story-1-batch-jobs", "story-2-quota-and-preemption", "a-lending", "b-cohort-tree", "c-borrowing", "d-flavors",

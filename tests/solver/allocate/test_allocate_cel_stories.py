@@ -9,7 +9,7 @@ from drasat.models.results.common import ProofKind, Status
 from drasat.problem.node_state import AllocatedState
 from drasat.scenarios.lattices import RELATED_QUESTIONS, in_a_row, in_a_square, related_node
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.engines.engine import Session
 from drasat.solver.explain.conflict import ExplanationCompiler
 from drasat.solver.explain.explain import explain

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "pcie-lists"
 

@@ -8,7 +8,7 @@ from support.plan_building import classes, cluster, entry, nodes, of, pod, templ
 
 from drasat.models.kubernetes.gates import gates_of
 from drasat.scenarios.fragmented import fragmented
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.compare.consolidation import consolidate
 from drasat.solver.compare.figures import figures, scheduling_input
 from drasat.solver.compare.schedulers import schedule

@@ -11,7 +11,7 @@ from drasat.models.kubernetes.gates import gates_of
 from drasat.models.kubernetes.slices import ResourceSlice
 from drasat.peers.programs import KUBE_SCHEDULER, find_program
 from drasat.scenarios import objects
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.compare import tuning
 from drasat.solver.compare.orders import ORDER_KINDS, OrderedItems, all_orders, orders_of, with_orders
 from drasat.solver.compare.schedulers import schedule_units

@@ -8,7 +8,7 @@ from drasat.models.kubernetes.claims import CELDeviceConstraint, DeviceConstrain
 from drasat.models.results.common import Status
 from drasat.scenarios.lattices import in_a_row, some_ways
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 
 A = f"attributes['{DRIVER}']"
 ENGINES = ("auto", "cp-sat", "backtracking")

@@ -8,7 +8,7 @@ import pytest
 from drasat.encoders.rows import CoefficientError, CpSatRows
 from drasat.solver.engines.cp_sat import QUICK, USUAL, Limits, SolveResult, SolverStatus, run_solver
 from drasat.solver.engines.engine import Counts
-from drasat.solver.engines.optimize import LexicographicOptimization
+from drasat.solver.engines.lexicographic import LexicographicOptimization
 
 
 def rows_with(*bounds, least):

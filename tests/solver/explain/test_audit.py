@@ -14,7 +14,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.results.common import ProofKind
 from drasat.scenarios import one_node
 from drasat.solver.allocate.check import VerificationError
-from drasat.solver.allocate.validate import load as read
+from drasat.solver.allocate.load import load as read
 from drasat.solver.explain import explainer
 from drasat.solver.explain.explain import explain
 

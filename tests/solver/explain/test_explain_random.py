@@ -16,7 +16,7 @@ from drasat.models.workload.requested import requested_units
 from drasat.problem.node_state import AllocatedState
 from drasat.scenarios import one_node
 from drasat.solver.allocate.check import VerificationError
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import NodeResult, Session
 from drasat.solver.engines.registry import backtracking_engine

@@ -7,7 +7,7 @@ import pytest
 from support.data import DATA
 
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.engines.outcome import SearchInterrupted
 from drasat.solver.plan import incumbent
 from drasat.solver.plan.outcome import plan_violations

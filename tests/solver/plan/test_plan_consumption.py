@@ -23,7 +23,7 @@ from drasat.models.kubernetes.core import Node
 from drasat.scenarios import objects
 from drasat.scenarios.mig import mig_nodes
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.plan.plan import plan
 
 ONE = "device.attributes['gpu.example.com'].profile == '1g.5gb'"

@@ -16,7 +16,7 @@ from drasat.models.kubernetes.core import Pod
 from drasat.models.workload.requested import requested_units
 from drasat.problem.constraints import pools_with_negative_draws
 from drasat.problem.messages import FatalError
-from drasat.solver.allocate.validate import load
+from drasat.solver.allocate.load import load
 from drasat.solver.engines.search import Search
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
 from drasat.solver.plan.pricing.bundle import without_admin_access
