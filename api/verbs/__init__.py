@@ -7,7 +7,7 @@ from html import escape
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
 from msgspec.structs import fields
@@ -39,9 +39,8 @@ def _of_reports(names: str) -> Any:
 def lines_of(names: str, doc: str) -> Callable[[Any], Iterable[str]]:
     """Make the method of a result that returns what a function of ``reports`` says of its document."""
 
-    def lines(self: Result[Any]) -> Iterable[str]:
-        found: Iterable[str] = _of_reports(names)(self.written)
-        return found
+    def lines(self: Result[Any]) -> Any:
+        return _of_reports(names)(self.written)
 
     lines.__doc__ = doc
     return lines
@@ -49,13 +48,7 @@ def lines_of(names: str, doc: str) -> Callable[[Any], Iterable[str]]:
 
 def line_of(names: str, doc: str) -> Callable[[Any], str]:
     """Make such a method for a function that returns one line."""
-
-    def line(self: Result[Any]) -> str:
-        found: str = _of_reports(names)(self.written)
-        return found
-
-    line.__doc__ = doc
-    return line
+    return cast("Callable[[Any], str]", lines_of(names, doc))
 
 
 def _indented(value: object) -> str:
