@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import fields
@@ -28,27 +27,6 @@ _ENTRIES_AT_ONCE = 1_000
 
 
 _encoded = msgspec.json.Encoder(enc_hook=lambda units: list(encoded_units(units))).encode
-
-
-def _of_reports(names: str) -> Any:
-    """What a module of ``reports`` has under a name; the module is loaded when it is asked for."""
-    module, _, name = names.partition(".")
-    return getattr(import_module(f"..reports.{module}", __package__), name)
-
-
-def lines_of(names: str, doc: str) -> Callable[[Any], Iterable[str]]:
-    """Make the method of a result that returns what a function of ``reports`` says of its document."""
-
-    def lines(self: Result[Any]) -> Any:
-        return _of_reports(names)(self.written)
-
-    lines.__doc__ = doc
-    return lines
-
-
-def line_of(names: str, doc: str) -> Callable[[Any], str]:
-    """Make such a method for a function that returns one line."""
-    return cast("Callable[[Any], str]", lines_of(names, doc))
 
 
 def _indented(value: object) -> str:
@@ -125,11 +103,6 @@ class Result(Generic[DocumentT]):
         import pandas
 
         return pandas.DataFrame(rows, columns=list(columns))
-
-    def _table(self, tables: str, name: str) -> pandas.DataFrame:
-        """Make a frame of a table of ``reports``; ``tables`` are the module and its mapping."""
-        columns, rows = _of_reports(tables)[name]
-        return self._frame(rows(self.written), columns)
 
     @property
     def plot(self) -> Plots:

@@ -24,7 +24,7 @@ from ..models.results import common as records
 from ..models.workload.expansion import single_units
 from ..models.workload.requests import is_extended_claim
 from ..models.workload.units import ClaimRef
-from . import Interrupted, ResultWithManifests, lines_of
+from . import Interrupted, ResultWithManifests
 
 if TYPE_CHECKING:
     import pandas
@@ -70,7 +70,11 @@ class AllocationResult(ResultWithManifests[records.AllocationDocument]):
 
         return self._frame(report.device_rows(self.document), report.DEVICE_COLUMNS)
 
-    reasons = lines_of("allocation.reasons", "Why units were not allocated, a block of lines for each.")
+    def reasons(self) -> Iterable[str]:
+        """Why units were not allocated, a block of lines for each."""
+        from ..reports import allocation as report
+
+        return report.reasons(self.document)
 
     def _plot_source(self) -> PlotSource:
         from ..reports.plots import PlotSource

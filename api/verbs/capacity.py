@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.results import capacity as records
 from ..models.results.capacity import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
-from . import Interrupted, Result, line_of, lines_of
+from . import Interrupted, Result
 from .allocate import request_table
 
 if TYPE_CHECKING:
@@ -56,10 +56,17 @@ class CapacityResult(Result[CapacityDocument]):
 
         return self._frame(report.node_rows(self.document), report.NODE_COLUMNS)
 
-    summary = line_of(
-        "capacity.summary", "One line: how many more fit, whether that is proven, and what first fit reaches."
-    )
-    reasons = lines_of("capacity.proofs", "Why no more fit than the bounds say, a line for each kind of node.")
+    def summary(self) -> str:
+        """One line: how many more fit, whether that is proven, and what first fit reaches."""
+        from ..reports import capacity as report
+
+        return report.summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """Why no more fit than the bounds say, a line for each kind of node."""
+        from ..reports import capacity as report
+
+        return report.proofs(self.document)
 
 
 class CapacityInterrupted(Interrupted[CapacityResult]):
@@ -206,10 +213,22 @@ class QueueCapacityResult(Result[records.QueueCapacityDocument]):
 
     def to_frame(self, table: Literal["queues", "pods"] = "queues") -> pandas.DataFrame:
         """One row a LocalQueue and workload; or a pod set and flavor with the nodes of one kind."""
-        return self._table("capacity.QUEUE_FRAMES", table)
+        from ..reports import capacity as report
 
-    summary = line_of("capacity.queue_summary", "One line: how many more copies fit, and what limits them.")
-    reasons = lines_of("capacity.queue_reasons", "What stops the next copy, a line for each row.")
+        columns, rows = report.QUEUE_FRAMES[table]
+        return self._frame(rows(self.document), columns)
+
+    def summary(self) -> str:
+        """One line: how many more copies fit, and what limits them."""
+        from ..reports import capacity as report
+
+        return report.queue_summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """What stops the next copy, a line for each row."""
+        from ..reports import capacity as report
+
+        return report.queue_reasons(self.document)
 
 
 class QueueCapacityInterrupted(Interrupted[QueueCapacityResult]):

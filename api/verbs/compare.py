@@ -5,7 +5,7 @@ A sweep compares engines on generated clusters of growing size: it shows how the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.results import comparison as records
 from ..models.results.common import ProofKind, outcome_of
 from ..solver.compare.engines import devices_by_request
-from . import Result, TimedResult, line_of, lines_of
+from . import Result, TimedResult
 from .pictured_plan import CURVE_SECONDS, made_by_plan
 from .plan import plan_verdict
 
@@ -67,7 +67,11 @@ class ComparisonResult(TimedResult[records.ComparisonDocument]):
             made |= made_allocations(allocation_document(run.answer), self.cluster, run.engine)
         return made
 
-    reasons = lines_of("comparison.comparison_summary", "Whether the answers agree, and where they part.")
+    def reasons(self) -> Iterable[str]:
+        """Whether the answers agree, and where they part."""
+        from ..reports import comparison
+
+        return comparison.comparison_summary(self.document)
 
     def summary(self) -> str:
         """What each engine answers, and how many claims it admits."""
@@ -228,7 +232,11 @@ class PlanComparisonResult(TimedResult[records.PlanComparisonDocument]):
         runs = [run for run in found.runs if run.order in ("", found.runs[0].order or "given")]
         return {run.label: fragmentation_of_run(run.inputs or found.inputs, run, deadline) for run in runs}
 
-    summary = line_of("comparison.plan_comparison_summary", "The figures of both plans in one line.")
+    def summary(self) -> str:
+        """The figures of both plans in one line."""
+        from ..reports import comparison as report
+
+        return report.plan_comparison_summary(self.document)
 
 
 def compare_plans(

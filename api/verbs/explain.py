@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from ..models.formats.errors import plural
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.explanation import ExplainedUnit, ExplanationDocument
-from . import Interrupted, Result, lines_of
+from . import Interrupted, Result
 
 if TYPE_CHECKING:
     import pandas
@@ -39,7 +39,11 @@ class ExplanationResult(Result[ExplanationDocument]):
 
         return self._frame(report.rows(self.document), report.COLUMNS)
 
-    reasons = lines_of("explanation.lines", "Why units get nothing and what would help, as text.")
+    def reasons(self) -> Iterable[str]:
+        """Why units get nothing and what would help, as text."""
+        from ..reports import explanation as report
+
+        return report.lines(self.document)
 
     def summary(self) -> str:
         """The outcome, and how much of what was asked has a place."""

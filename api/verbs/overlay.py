@@ -10,7 +10,7 @@ from ..integrations.karpenter.overlays import evaluate, overlay_document, overla
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.results import overlay as records
-from . import ResultWithManifests, line_of, lines_of
+from . import ResultWithManifests
 
 if TYPE_CHECKING:
     import pandas
@@ -33,10 +33,22 @@ class OverlayResult(ResultWithManifests[records.OverlayDocument]):
         self, table: Literal["offerings", "overlays", "resources", "devices"] = "offerings"
     ) -> pandas.DataFrame:
         """One row an offering of a type in a pool; or an overlay, a resource that one set, a driver of a type."""
-        return self._table("overlay.FRAMES", table)
+        from ..reports import overlay as report
 
-    summary = line_of("overlay.summary", "One line: how many overlays count, and how many prices they change.")
-    reasons = lines_of("overlay.reasons", "Why overlays do not count, and what Karpenter does not say.")
+        columns, rows = report.FRAMES[table]
+        return self._frame(rows(self.document), columns)
+
+    def summary(self) -> str:
+        """One line: how many overlays count, and how many prices they change."""
+        from ..reports import overlay as report
+
+        return report.summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """Why overlays do not count, and what Karpenter does not say."""
+        from ..reports import overlay as report
+
+        return report.reasons(self.document)
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("overlays"), self.to_frame())

@@ -31,7 +31,7 @@ from ..models.results.plan import (
     StageProgress,
     plain_number,
 )
-from . import Interrupted, ResultWithManifests, line_of, lines_of
+from . import Interrupted, ResultWithManifests
 from .allocate import allocated_manifests
 from .pictured_plan import PicturedPlan
 
@@ -110,10 +110,22 @@ class PlanResult(ResultWithManifests[PlanDocument]):
 
         ``scheduler`` has what kube-scheduler would do, a row for each owner.
         """
-        return self._table("plan.FRAMES", table)
+        from ..reports import plan as report
 
-    summary = line_of("plan.summary", "One line: how good the plan is, and how much is placed.")
-    reasons = lines_of("plan.reasons", "Why units are not placed: one line for all that have the same reasons.")
+        columns, rows = report.FRAMES[table]
+        return self._frame(rows(self.written), columns)
+
+    def summary(self) -> str:
+        """One line: how good the plan is, and how much is placed."""
+        from ..reports import plan as report
+
+        return report.summary(self.written)
+
+    def reasons(self) -> Iterable[str]:
+        """Why units are not placed: one line for all that have the same reasons."""
+        from ..reports import plan as report
+
+        return report.reasons(self.written)
 
     def _plot_source(self) -> PlotSource:
         return self._pictured.source(self.document, self.progress) if self._pictured else super()._plot_source()

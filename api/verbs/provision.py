@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..models.cluster.cluster import Cluster
 from ..models.results import provision as records
-from . import ResultWithManifests, line_of, lines_of
+from . import ResultWithManifests
 
 if TYPE_CHECKING:
     import pandas
@@ -45,12 +45,22 @@ class ProvisionResult(ResultWithManifests[records.ProvisionDocument]):
 
     def to_frame(self, table: Literal["timeline", "requests", "workloads", "answers"] = "timeline") -> pandas.DataFrame:
         """One row an event of Kubernetes; or a pod set of a request, a check of a workload, or a node of an answer."""
-        return self._table("provision.FRAMES", table)
+        from ..reports import provision as report
 
-    summary = line_of("provision.summary", "One line: how many requests there are, and how far workloads got.")
-    reasons = lines_of(
-        "provision.remarks", "What keeps checks from working, and where Kueue does what its users may not expect."
-    )
+        columns, rows = report.FRAMES[table]
+        return self._frame(rows(self.document), columns)
+
+    def summary(self) -> str:
+        """One line: how many requests there are, and how far workloads got."""
+        from ..reports import provision as report
+
+        return report.summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """What keeps checks from working, and where Kueue does what its users may not expect."""
+        from ..reports import provision as report
+
+        return report.remarks(self.document)
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         answered = (self.to_frame("answers"),) if self.answers else ()

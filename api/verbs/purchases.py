@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.results import comparison as records
 from ..models.results.common import ProofKind
 from ..models.results.comparison import SkippedAnswer
-from . import TimedResult, line_of, lines_of
+from . import TimedResult
 
 if TYPE_CHECKING:
     import pandas
@@ -36,11 +36,17 @@ class PurchaseComparisonResult(TimedResult[records.PurchaseComparisonDocument]):
 
         return self._frame(report.purchase_figures(self.document), report.PURCHASE_COLUMNS)
 
-    summary = line_of("comparison.purchase_summary", "One line: which planner buys cheapest.")
-    reasons = lines_of(
-        "comparison.purchase_reasons",
-        "Pods without a place, those that are refused when nodes are filled, and planners that could not answer.",
-    )
+    def summary(self) -> str:
+        """One line: which planner buys cheapest."""
+        from ..reports import comparison as report
+
+        return report.purchase_summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """Pods without a place, those that are refused when nodes are filled, and planners that could not answer."""
+        from ..reports import comparison as report
+
+        return report.purchase_reasons(self.document)
 
 
 def compare_purchases(

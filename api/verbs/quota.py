@@ -12,7 +12,7 @@ import msgspec
 from ..models.cluster.cluster import Cluster
 from ..models.formats.runtime import gc_paused, gc_young_only
 from ..models.results import quota as records
-from . import Interrupted, ResultWithManifests, line_of, lines_of
+from . import Interrupted, ResultWithManifests
 
 if TYPE_CHECKING:
     import pandas
@@ -51,10 +51,22 @@ class QuotaResult(ResultWithManifests[records.QuotaDocument]):
 
         ``joint`` has the prices of joint plans.
         """
-        return self._table("quota.FRAMES", table)
+        from ..reports import quota as report
 
-    summary = line_of("quota.summary", "One line: how many workloads have quota, after how many cycles.")
-    reasons = lines_of("quota.reasons", "Why workloads wait, in Kueue's words, and queues that admit nothing.")
+        columns, rows = report.FRAMES[table]
+        return self._frame(rows(self.document), columns)
+
+    def summary(self) -> str:
+        """One line: how many workloads have quota, after how many cycles."""
+        from ..reports import quota as report
+
+        return report.summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """Why workloads wait, in Kueue's words, and queues that admit nothing."""
+        from ..reports import quota as report
+
+        return report.reasons(self.document)
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("workloads"), self.to_frame("quota"))

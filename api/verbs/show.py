@@ -9,7 +9,7 @@ from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results import inventory as records
 from ..solver.allocate.inventory import InventorySelection, take_inventory
-from . import Result, line_of
+from . import Result
 
 if TYPE_CHECKING:
     import pandas
@@ -47,9 +47,16 @@ class InventoryResult(Result[records.InventoryDocument]):
         self, table: Literal["devices", "classes", "nodes", "pools", "claims"] = "devices"
     ) -> pandas.DataFrame:
         """One row a device; or an amount of a class, a node, a pool, or a claim."""
-        return self._table("inventory.FRAMES", table)
+        from ..reports import inventory as report
 
-    summary = line_of("inventory.summary", "One line: how many devices there are, and how many of them are free.")
+        columns, rows = report.FRAMES[table]
+        return self._frame(rows(self.document), columns)
+
+    def summary(self) -> str:
+        """One line: how many devices there are, and how many of them are free."""
+        from ..reports import inventory as report
+
+        return report.summary(self.document)
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:
         return (self.to_frame("classes"), self.to_frame("claims"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +13,7 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.results.study import StudyDocument, StudyVariant
-from . import Interrupted, Result, line_of, lines_of
+from . import Interrupted, Result
 from .study_run import (
     FAILED,
     FinishedVariant,
@@ -81,8 +81,17 @@ class StudyResult(Result[StudyDocument]):
         data = content.encode() if isinstance(content, str) else content
         write_whole(file, lambda part: part.write(data), shared=True)
 
-    summary = line_of("study.summary", "One line: how many variants there are, and how many failed.")
-    reasons = lines_of("study.reasons", "Why variants failed: one line for all with the same reason.")
+    def summary(self) -> str:
+        """One line: how many variants there are, and how many failed."""
+        from ..reports import study as report
+
+        return report.summary(self.document)
+
+    def reasons(self) -> Iterable[str]:
+        """Why variants failed: one line for all with the same reason."""
+        from ..reports import study as report
+
+        return report.reasons(self.document)
 
 
 class StudyInterrupted(Interrupted[StudyResult]):
