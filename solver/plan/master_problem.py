@@ -404,19 +404,20 @@ class IntegerPlan:
         )
 
 
+def forces_all(instance: MasterProblem, row: CouplingRow) -> bool:
+    """Whether a row forces a plan to place all units and gangs that it counts."""
+    terms = row.terms
+    plain = not terms.nodes and not terms.usage and all(v > 0 for v in (*terms.units.values(), *terms.gangs.values()))
+    total = sum(value * instance.units[index].demand for index, value in terms.units.items())
+    total += sum(value * instance.gangs[index].demand for index, value in terms.gangs.items())
+    return plain and row.lower is not None and row.lower >= total
+
+
 def required_units(instance: MasterProblem, rows: Sequence[CouplingRow]) -> list[int]:
-    """How many units of each class rows force a plan to place: those of rows that ask for all that they count."""
-    units, gangs = set[int](), set[int]()
-    for row in rows:
-        terms = row.terms
-        plain = (
-            not terms.nodes and not terms.usage and all(v > 0 for v in (*terms.units.values(), *terms.gangs.values()))
-        )
-        total = sum(value * instance.units[index].demand for index, value in terms.units.items())
-        total += sum(value * instance.gangs[index].demand for index, value in terms.gangs.items())
-        if plain and row.lower is not None and row.lower >= total:
-            units |= terms.units.keys()
-            gangs |= terms.gangs.keys()
+    """How many units of each class rows force a plan to place."""
+    forcing = [row.terms for row in rows if forces_all(instance, row)]
+    units = {unit for terms in forcing for unit in terms.units}
+    gangs = {gang for terms in forcing for gang in terms.gangs}
     found = [unit.demand if unit.index in units else 0 for unit in instance.units]
     for index in gangs:
         for unit, size in instance.gangs[index].members:

@@ -146,11 +146,10 @@ class _StageSolver:
 
     def _reach(self, stage: ObjectiveStage) -> None:
         self.master.set_objective(stage)
-        known = stage.tightest(
-            stage.trivial_bound(self._instance),
-            stage.least_value(self._instance, self.master.rows),
-            cost_bound(self._instance, self._generator.pricer, stage, self.master.rows),
-        )
+        by_size = cost_bound(self._instance, self._generator.pricer, stage, self.master.rows)
+        least = stage.least_value(self._instance, self.master.rows)
+        known = stage.tightest(stage.trivial_bound(self._instance), least, by_size and by_size.bound)
+        self._keep_duals(by_size and by_size.duals)
         if not self._is_close(stage, known):
             self._pack(stage, known)
         if not self._is_close(stage, known):
@@ -173,8 +172,7 @@ class _StageSolver:
         for column, number in before.columns:
             columns[pricer.lightened(column)] += number
         for columns_at_hand in (before.columns, master_problem.ordered_columns(columns)):
-            plan = replace(before, columns=columns_at_hand)
-            self._keep_better(stage, plan)
+            self._keep_better(stage, replace(before, columns=columns_at_hand))
         for column, _ in self._plan.columns:
             self.master.add(column)
 
@@ -213,19 +211,22 @@ class _StageSolver:
         self, stage: ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
     ) -> column_generation.GenerationResult:
         """Generate columns; the bound is noted in any case, and is never below the one that is known."""
+        interrupt: column_generation.GenerationInterrupted | None = None
         try:
             generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage, known))
         except column_generation.GenerationInterrupted as interrupted:
-            bound = interrupted.generated.rounded(self._instance, stage)
-            self._keep_duals(interrupted.generated)
-            self._note(stage, stage.tightest(known, bound), interrupted.generated.rounds)
-            raise
-        self._keep_duals(generated)
-        self._note(stage, stage.tightest(known, generated.rounded(self._instance, stage)), generated.rounds)
+            interrupt, generated = interrupted, interrupted.generated
+        bound = generated.rounded(self._instance, stage)
+        self._keep_duals(generated.duals, stage.tightest(known, bound) == bound)
+        self._note(stage, stage.tightest(known, bound), generated.rounds)
+        if interrupt:
+            raise interrupt
         return generated
 
-    def _keep_duals(self, generated: column_generation.GenerationResult) -> None:
-        self._results[-1] = replace(self._results[-1], duals=generated.duals, kept=tuple(self._kept))
+    def _keep_duals(self, duals: master_problem.Duals | None, is_best: bool = False) -> None:
+        """Keep duals of the stage, if there are none or these prove the better bound."""
+        if duals is not None and (is_best or self._results[-1].duals is None):
+            self._results[-1] = replace(self._results[-1], duals=duals, kept=tuple(self._kept))
 
     def _most(self) -> tuple[int, ...]:
         """Limits of units in a column. With many unit classes only the node limits it: then one replaces another.
@@ -342,8 +343,7 @@ class _StageSolver:
     ) -> None:
         """Keep what these columns allow, if it is better."""
         stages = [*(reached for reached, _ in self._reached), stage]
-        plan = plan_from_columns(self._instance, stages, columns, wished)
-        self._keep_better(stage, plan)
+        self._keep_better(stage, plan_from_columns(self._instance, stages, columns, wished))
 
     def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
         # A part of a stage's gap is for the columns. The best of few node classes is soon known, and spares first fit.

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from operator import mul
+from typing import NamedTuple
 
 from ...encoders.solver_library import mathopt
 from .column_generation import MANY_NODE_CLASSES, Pricer, value_step, vector_nodes
 from .filling_graph import VectorNode, same_needs
 from .master import SOLVER_ERRORS
-from .master_problem import CouplingRow, MasterProblem, ObjectiveStage, Terms, required_units
+from .master_problem import CouplingRow, Duals, MasterProblem, ObjectiveStage, Terms, forces_all, required_units
 
 # So many parts of a node are tried in a bound.
 _MOST_PARTS = 40
@@ -27,9 +28,16 @@ PRICE_PART = 1 << 100
 """Prices are whole numbers of this part of the unit of costs."""
 
 
+class CostBound(NamedTuple):
+    """A bound on what nodes cost, and duals of the rows and units that prove it, if prices of sizes do."""
+
+    bound: int
+    duals: Duals | None
+
+
 def cost_bound(
     instance: MasterProblem, pricer: Pricer, stage: ObjectiveStage, rows: Sequence[CouplingRow]
-) -> int | None:
+) -> CostBound | None:
     """Bound the cost of nodes by the sizes of the units that have to be placed; None where the stage has more terms."""
     terms = stage.terms
     if stage.maximise or stage.brief or terms.usage or any(value < 0 for value in terms.nodes.values()):
@@ -38,21 +46,26 @@ def cost_bound(
         return None
     nodes = {node.index: pricer.sizes(node.index) for node in instance.nodes if node.count}
     units, step = required_units(instance, rows), value_step(instance, terms)
-    bound = SizePrices.of(instance, nodes, units, terms.nodes, rows).bound
+    found = SizePrices.of(instance, nodes, units, terms.nodes, rows)
+    bound, duals = found.bound, found.duals(instance, units, rows)
     if len(nodes) <= MANY_NODE_CLASSES and vector_nodes(instance, pricer):
         bound = max(bound, volume_bound(nodes, units, terms.nodes))
-    return -(-bound // step) * step
+    bound, priced = (-(-value // step) * step for value in (bound, found.bound))
+    return CostBound(bound, duals if bound == priced else None)
 
 
 @dataclass(frozen=True, slots=True)
 class SizePrices:
     """Prices of the dimensions of nodes, in 1 / ``PRICE_PART`` of the unit of costs, with the bound that they prove.
 
-    ``over`` is what a node of each class holds for more than it costs; it is not positive where the class is too dear.
+    ``limits`` are the prices of rows by number. ``over`` is what a node of each class holds for more than it costs; it
+    is not positive where the class is too dear. ``least`` is what a unit of each class takes at least.
     """
 
     prices: tuple[int, ...]
+    limits: Mapping[int, int]
     over: Mapping[int, int]
+    least: Mapping[int, tuple[int, ...]]
     bound: int
 
     @classmethod
@@ -77,18 +90,37 @@ class SizePrices:
                 least[unit] = needs if known is None else tuple(map(min, known, needs))
         worth = [sum(units[unit] * needs[d] for unit, needs in least.items()) for d in dimensions]
         held = {index: [node.left[d] for d in dimensions] for index, node in nodes.items()}
-        for row in rows:
-            if row.upper is not None and row.terms == Terms(nodes=row.terms.nodes):
-                worth.append(-row.upper)
-                for index, own in held.items():
-                    own.append(-row.terms.nodes.get(index, 0))
+        limits = [
+            (number, row.upper, row.terms.nodes)
+            for number, row in enumerate(rows)
+            if row.upper is not None and row.terms == Terms(nodes=row.terms.nodes)
+        ]
+        worth += [-upper for _, upper, _ in limits]
+        for index, own in held.items():
+            own += [-terms.get(index, 0) for _, _, terms in limits]
         numbers = {index: (costs.get(index, 0), instance.nodes[index].count) for index in nodes}
         prices = _best_prices(worth, held, numbers)
         over = {index: sum(map(mul, prices, own)) - numbers[index][0] * PRICE_PART for index, own in held.items()}
         bound = sum(map(mul, prices, worth)) - sum(
             max(0, over[index]) * number for index, (_, number) in numbers.items()
         )
-        return cls(tuple(prices[: len(dimensions)]), over, max(0, -(-bound // PRICE_PART)))
+        paid = {number: price for (number, _, _), price in zip(limits, prices[len(dimensions) :], strict=True)}
+        return cls(tuple(prices[: len(dimensions)]), paid, over, least, max(0, -(-bound // PRICE_PART)))
+
+    def duals(self, instance: MasterProblem, units: Sequence[int], rows: Sequence[CouplingRow]) -> Duals:
+        """What they say of units that have to be placed, and of rows: those that force units pay for all of these."""
+        worth = [
+            sum(map(mul, self.prices, self.least[unit])) / PRICE_PART if number and unit in self.least else 0.0
+            for unit, number in enumerate(units)
+        ]
+        whole = [sum(size * worth[unit] for unit, size in gang.members) for gang in instance.gangs]
+        prices = [self.limits.get(number, 0) / PRICE_PART for number in range(len(rows))]
+        for number, row in enumerate(rows):
+            if forces_all(instance, row):
+                parts = [worth[unit] / value for unit, value in row.terms.units.items()]
+                parts += [whole[gang] / value for gang, value in row.terms.gangs.items()]
+                prices[number] = -max(parts, default=0.0)
+        return Duals(tuple(worth), tuple(prices))
 
 
 def _best_prices(

@@ -13,7 +13,14 @@ from support.vector_packing import random_packing
 from drasat.encoders.solver_library import mathopt
 from drasat.models.cluster.cluster import Cluster
 from drasat.solver.plan import size_bounds
-from drasat.solver.plan.column_generation import MANY_NODE_CLASSES, vector_nodes
+from drasat.solver.plan.column_generation import (
+    MANY_NODE_CLASSES,
+    Effort,
+    GenerationResult,
+    PricingLimits,
+    StagePricing,
+    vector_nodes,
+)
 from drasat.solver.plan.filling_graph import VectorNode
 from drasat.solver.plan.master_problem import (
     CouplingRow,
@@ -111,9 +118,8 @@ def test_a_cost_is_bounded_where_nodes_are_no_vectors():
         instance = MasterProblem((MasterUnitClass(0, 9),), (MasterNodeClass(0, 20),))
         rows = [CouplingRow(Terms(units={0: 1}), lower=9)]
         assert pricer.vector(0) is None
-        assert cost_bound(instance, pricer, ObjectiveStage("cost", Terms(nodes={0: 3}), maximise=False), rows) == (
-            3 * nodes_needed
-        )
+        found = cost_bound(instance, pricer, ObjectiveStage("cost", Terms(nodes={0: 3}), maximise=False), rows)
+        assert found.bound == 3 * nodes_needed
 
 
 def test_large_units_have_a_node_each():
@@ -130,10 +136,30 @@ def test_many_kinds_of_nodes_have_a_bound():
     stage = ObjectiveStage("cost", Terms(nodes={index: 10 + index for index in classes}), maximise=False)
     rows = [CouplingRow(Terms(units={0: 1}), lower=100)]
     pricer = SimpleNamespace(vector=nodes.get, sizes=nodes.get)
-    assert cost_bound(instance, pricer, stage, rows) == 300
+    assert cost_bound(instance, pricer, stage, rows).bound == 300
     assert cost_bound(instance, pricer, replace(stage, brief=True), rows) is None
 
 
 def test_no_node_class_is_bounded_by_nothing():
-    assert SizePrices.of(MasterProblem((), ()), {}, [], {}) == SizePrices((), {}, 0)
+    assert SizePrices.of(MasterProblem((), ()), {}, [], {}) == SizePrices((), {}, {}, {}, 0)
     assert size_bounds.volume_bound({}, [], {}) == 0
+
+
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_duals_of_sizes_prove_the_bound_by_pricing(seed):
+    """The Lagrangian bound at these duals, from exact longest paths, is rounded to the same value or a better one."""
+    scene, cost = vector_scene(seed)
+    every = scene.instance.admitted()
+    rows = [every.kept_at(sum(scene.instance.demands()))]
+    instance = replace(scene.instance, rows=tuple(rows))
+    bound, duals = cost_bound(instance, scene.pricer, cost, rows)
+    least = optimum(scene, [every, cost])[1]
+    assert bound <= least
+    if duals is None:
+        assert volume_bound(vector_nodes(instance, scene.pricer), instance.demands(), cost.terms.nodes) > 0
+        return
+    pricing = StagePricing(instance, cost, rows, duals)
+    limits = PricingLimits(Effort.THOROUGH)
+    priced = [scene.pricer.price(node.index, pricing.prices, instance.demands(), limits) for node in instance.nodes]
+    value = pricing.bound([one.bound for one in priced])
+    assert bound <= GenerationResult(None, value, pricing.scale, 1).rounded(instance, cost) <= least
