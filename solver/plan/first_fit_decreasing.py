@@ -50,12 +50,8 @@ def pack_decreasing(
     ways.sort(key=lambda way: (way[0] is not _SIZE_KEYS[0], way[2]))
     steps = len(nodes) * sum(number > 0 for number in units)
     if paid and same_needs(nodes):
-        fillings = (
-            [_WholeFillings.of(instance, nodes, units, costs)]
-            if steps <= _MOST_STEPS_OF_WHOLE
-            else _PricedFillings.ways(instance, nodes, units, costs)
-        )
-        for way in fillings:
+        filling = _WholeFillings if steps <= _MOST_STEPS_OF_WHOLE else _PricedFillings
+        for way in filling.ways(instance, nodes, units, costs):
             yield [(pricer.filled(index, counts), number) for index, counts, number in way.all(deadline)]
     ways = ways[: max(steps <= _MOST_STEPS_OF_ONE, _MOST_STEPS // max(1, steps))]
     for key, main, fullest in ways:
@@ -214,10 +210,10 @@ class _WholeFillings:
     rooms: Mapping[int, int]
 
     @classmethod
-    def of(
+    def ways(
         cls, instance: MasterProblem, nodes: Mapping[int, VectorNode], units: Sequence[int], costs: Mapping[int, int]
-    ) -> _WholeFillings:
-        """Choose the dimension in which units take most of the largest node."""
+    ) -> Iterator[_WholeFillings]:
+        """Yield the one in the dimension in which units take most of the largest node."""
         needs = {unit: own for node in nodes.values() for unit, own in node.needs.items() if units[unit]}
         most = [max(own) or 1 for own in zip(*(node.left for node in nodes.values()), strict=True)]
         totals = [sum(units[unit] * own[d] for unit, own in needs.items()) / most[d] for d in range(len(most))]
@@ -227,7 +223,7 @@ class _WholeFillings:
         order = sorted(needs, key=lambda unit: (-sizes[unit], [-need for need in needs[unit]], unit))
         free = {index: instance.nodes[index].count for index in nodes}
         rooms = {index: node.left[d] // step for index, node in nodes.items()}
-        return cls(nodes, costs, free, {unit: units[unit] for unit in order}, sizes, rooms)
+        yield cls(nodes, costs, free, {unit: units[unit] for unit in order}, sizes, rooms)
 
     def all(self, deadline: float | None) -> Iterator[tuple[int, tuple[tuple[int, int], ...], int]]:
         """Yield node classes with what each node takes, and how many of them do."""
@@ -288,8 +284,7 @@ class _WholeFillings:
 # So many node classes that cost something are filled, so many unit classes are compared, and so many units of one of
 # them go to a node.
 _MOST_FILLED, _MOST_COMPARED, _MOST_ALIKE = 5, 400, 10_000
-# By their sizes units cost so many times as much on some classes where these are too dear.
-_DEAR = 1.1
+_DEAR = 1.1  # times the least cost by sizes is too much
 
 
 @dataclass

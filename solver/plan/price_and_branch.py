@@ -146,10 +146,10 @@ class _StageSolver:
 
     def _reach(self, stage: ObjectiveStage) -> None:
         self.master.set_objective(stage)
-        by_size = cost_bound(self._instance, self._generator.pricer, stage, self.master.rows)
+        by_size, duals = cost_bound(self._instance, self._generator.pricer, stage, self.master.rows)
         least = stage.least_value(self._instance, self.master.rows)
-        known = stage.tightest(stage.trivial_bound(self._instance), least, by_size and by_size.bound)
-        self._keep_duals(by_size and by_size.duals)
+        known = stage.tightest(stage.trivial_bound(self._instance), least, by_size)
+        self._keep_duals(duals)
         if not self._is_close(stage, known):
             self._pack(stage, known)
         if not self._is_close(stage, known):

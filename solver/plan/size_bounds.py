@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from operator import mul
-from typing import NamedTuple
 
 from ...encoders.solver_library import mathopt
 from .column_generation import MANY_NODE_CLASSES, Pricer, value_step, vector_nodes
@@ -28,22 +27,17 @@ PRICE_PART = 1 << 100
 """Prices are whole numbers of this part of the unit of costs."""
 
 
-class CostBound(NamedTuple):
-    """A bound on what nodes cost, and duals of the rows and units that prove it, if prices of sizes do."""
-
-    bound: int
-    duals: Duals | None
-
-
 def cost_bound(
     instance: MasterProblem, pricer: Pricer, stage: ObjectiveStage, rows: Sequence[CouplingRow]
-) -> CostBound | None:
-    """Bound the cost of nodes by the sizes of the units that have to be placed; None where the stage has more terms."""
+) -> tuple[int | None, Duals | None]:
+    """Bound the cost of nodes by the sizes of the units that have to be placed, with duals if they prove the bound.
+
+    None where the stage has more terms.
+    """
     terms = stage.terms
-    if stage.maximise or stage.brief or terms.usage or any(value < 0 for value in terms.nodes.values()):
-        return None
-    if terms.units or terms.gangs or any(unit.at_home for unit in instance.units):
-        return None
+    is_other = stage.maximise or stage.brief or terms.usage or terms.units or terms.gangs
+    if is_other or min(terms.nodes.values(), default=0) < 0 or any(unit.at_home for unit in instance.units):
+        return None, None
     nodes = {node.index: pricer.sizes(node.index) for node in instance.nodes if node.count}
     units, step = required_units(instance, rows), value_step(instance, terms)
     found = SizePrices.of(instance, nodes, units, terms.nodes, rows)
@@ -51,7 +45,7 @@ def cost_bound(
     if len(nodes) <= MANY_NODE_CLASSES and vector_nodes(instance, pricer):
         bound = max(bound, volume_bound(nodes, units, terms.nodes))
     bound, priced = (-(-value // step) * step for value in (bound, found.bound))
-    return CostBound(bound, duals if bound == priced else None)
+    return bound, duals if bound == priced else None
 
 
 @dataclass(frozen=True, slots=True)
