@@ -175,8 +175,8 @@ def _all_columns(
 
 # Numbers of nodes that are tried, rounds of pricing for each, and deterministic work for choosing them.
 _MOST_COUNTS, _COUNT_ROUNDS, _COUNT_WORK = 40, 100, 1.0
-# Classes that cost something, and what part of the time that is left all of it may take.
-_MOST_KINDS, _COUNT_SHARE = 16, 0.5
+# Classes that cost something, the part of the time that all of it may take, and what arc flow may take on some numbers.
+_MOST_KINDS, _COUNT_SHARE, _COUNT_ARCS, _COUNT_NODES = 16, 0.5, 2_000, 500
 # Prices are whole numbers up to this, and so are the sizes of units.
 _LARGEST_PRICE, _SIZE_PARTS = 1 << 24, 1000
 
@@ -352,8 +352,7 @@ class NodeCounts:
         asked, stage = self.asked, self.asked.stage
         given, rows = asked.generator.instance, asked.generator.master.rows
         nodes = tuple(replace(node, count=counts.get(node.index, 0)) for node in given.nodes)
-        instance = replace(given, nodes=nodes)
-        master = LinearMaster(instance)
+        master = LinearMaster(instance := replace(given, nodes=nodes))
         for row in rows[len(given.rows) :]:
             master.add_row(row)
         master.set_objective(stage)
@@ -365,7 +364,8 @@ class NodeCounts:
         if relaxation is None:
             return None
         there = OpenStage(generator, stage, relaxation, asked.plan, cost, asked.gap, deadline)
-        search = FlowSearch(there, {index: graph for index, graph in self.graphs.items() if counts[index]})
+        graphs = {index: graph for index, graph in self.graphs.items() if counts[index]}
+        search = FlowSearch(there, graphs, _COUNT_ARCS, _COUNT_NODES)
         found = search.run_beside_whole()
         full = None if found.plan else search.run(cost, deadline)
         if full and full.proven and full.plan is None:
