@@ -141,7 +141,7 @@ def solve_arc_flow(asked: OpenStage) -> ArcFlowResult:
     graphs = filling_graphs(asked.generator, asked.stage, deadline)
     if graphs is None:
         return ArcFlowResult(None, bound, proven=False)
-    search, step = _FlowSearch(asked, graphs), asked.step
+    search, step = FlowSearch(asked, graphs), asked.step
     left, slack = asked.steps_from(bound), asked.slack
     beside = search.run_beside_whole()
     if beside.plan is not None:
@@ -167,7 +167,7 @@ def complete_whole_columns(asked: OpenStage) -> ArcFlowResult:
     graphs = filling_graphs(asked.generator, asked.stage, asked.deadline)
     if graphs is None:
         return ArcFlowResult(None, asked.bound, proven=False)
-    return _FlowSearch(asked, graphs, _FEW_ARCS, _FEW_NODES).run_beside_whole()
+    return FlowSearch(asked, graphs, _FEW_ARCS, _FEW_NODES).run_beside_whole()
 
 
 def _whole_columns(generator: ColumnGenerator, relaxation: MasterRelaxation) -> Counter[master_problem.Column]:
@@ -177,7 +177,7 @@ def _whole_columns(generator: ColumnGenerator, relaxation: MasterRelaxation) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _FlowSearch:
+class FlowSearch:
     """Looks for plans of a stage over the graphs of all node classes."""
 
     asked: OpenStage

@@ -11,17 +11,18 @@ instead that keep some cuts. Where all units do not fit so many nodes, even in p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...encoders.rows import CoefficientError, CpSatRows
 from ...encoders.solver_library import mathopt
 from ..engines.cp_sat import Limits, SolverStatus, run_solver
 from . import column_generation, master_problem
-from .arc_flow import ArcFlowResult, OpenStage, complete_whole_columns, filling_graphs, solve_whole_steps
+from .arc_flow import ArcFlowResult, FlowSearch, OpenStage, complete_whole_columns, filling_graphs, solve_whole_steps
 from .filling_graph import FillingGraph, VectorNode
-from .heuristics import DivingHeuristic, filling_deadline
-from .master import LinearMaster, open_choices, plan_from_columns, solve_restricted_master
+from .heuristics import filling_deadline
+from .master import LinearMaster, open_choices, solve_restricted_master
+from .master_problem import is_past
 
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
 _MOST_ENUMERATED_COLUMNS = 3000
@@ -174,11 +175,10 @@ def _all_columns(
 
 # Numbers of nodes that are tried, rounds of pricing for each, and deterministic work for choosing them.
 _MOST_COUNTS, _COUNT_ROUNDS, _COUNT_WORK = 40, 100, 1.0
-# Classes that cost something, and what part of the time that is left all of it may take.
-_MOST_KINDS, _COUNT_SHARE = 16, 0.5
+# Classes that cost something, the part of the time that all of it may take, and what arc flow may take on some numbers.
+_MOST_KINDS, _COUNT_SHARE, _COUNT_ARCS, _COUNT_NODES = 16, 0.5, 2_000, 500
 # Prices are whole numbers up to this, and so are the sizes of units.
 _LARGEST_PRICE, _SIZE_PARTS = 1 << 24, 1000
-_DIVE_ROUNDS = 6
 
 
 def complete_whole_nodes(asked: OpenStage) -> ArcFlowResult:
@@ -198,13 +198,14 @@ class _CountCut:
 
 @dataclass(frozen=True, slots=True)
 class NodeCounts:
-    """How many nodes of each class the cheapest plan may have; ``units`` are those that have to be placed."""
+    """How many nodes of each class the cheapest plan of ``units`` has; numbers up to ``excluded`` ones hold no plan."""
 
     asked: OpenStage
     graphs: Mapping[int, FillingGraph]
     nodes: Mapping[int, VectorNode]
     units: tuple[int, ...]
     cuts: list[_CountCut] = field(default_factory=list)
+    excluded: list[Mapping[int, int]] = field(default_factory=list)
 
     @classmethod
     def of(cls, asked: OpenStage) -> NodeCounts | None:
@@ -223,8 +224,7 @@ class NodeCounts:
     def completed(self) -> ArcFlowResult:
         """Bound the cost, and look for a plan on the cheapest nodes that no cut excludes."""
         asked, bound, value = self.asked, self.asked.bound, self.asked.plan.value(self.asked.stage.terms)
-        ends, is_open = filling_deadline(asked.deadline, _COUNT_SHARE), True
-        counts: Mapping[int, int] = {}
+        ends = filling_deadline(asked.deadline, _COUNT_SHARE)
         self._add_cut(asked.relaxation.duals.units)
         self._add_sizes(ends)
         master = self._placing()
@@ -232,40 +232,43 @@ class NodeCounts:
             bound = max(bound, cost)
             if bound >= value:
                 return ArcFlowResult(None, value, proven=True)
-            is_open = self._is_excluded(counts, master, ends)
-            if not is_open:
-                break
-        if is_open or master_problem.is_past(ends):
-            return ArcFlowResult(None, bound, proven=False)
-        better = self._plan_on(counts, master.columns, bound, ends)
-        return ArcFlowResult(better, bound, better is not None and better.value(asked.stage.terms) == bound)
-
-    def _rounded_counts(self) -> Mapping[int, int]:
-        """How many nodes of each class the relaxation takes, rounded."""
-        taken, asked = dict.fromkeys(self.graphs, 0.0), self.asked
-        for column, amount in zip(asked.generator.master.columns, asked.relaxation.columns, strict=False):
-            taken[column.node_class] += amount
-        return {index: round(amount) for index, amount in taken.items()}
+            better = None if self._is_excluded(counts, master, ends) else self._plan_on(counts, master, bound, ends)
+            if better is not None:
+                return ArcFlowResult(better, bound, better.value(asked.stage.terms) == bound)
+        return ArcFlowResult(None, bound, proven=False)
 
     def _choices(self, deadline: float | None) -> Iterator[tuple[int, Mapping[int, int]]]:
         """Yield the least cost that the cuts allow, with numbers of nodes, until no cut is new or time is over.
 
         Of numbers that cost the same those come first that are near those of the relaxation.
         """
-        done, wished = 0, self._rounded_counts()
-        while done < len(self.cuts) <= _MOST_COUNTS and not master_problem.is_past(deadline):
-            done = len(self.cuts)
+        done, taken, asked = 0, dict.fromkeys(self.graphs, 0.0), self.asked
+        for column, amount in zip(asked.generator.master.columns, asked.relaxation.columns, strict=False):
+            taken[column.node_class] += amount
+        wished = {index: round(amount) for index, amount in taken.items()}
+        while done < (known := len(self.cuts) + len(self.excluded)) <= _MOST_COUNTS and not is_past(deadline):
+            done = known
             try:
-                rows, variables = self._model(wished)
+                rows, variables = self._model()
+                goal = [(variables[index], cost) for index, cost in _known(asked.stage.terms.nodes, variables)]
+                rows.minimize(goal)
+                cheapest = run_solver(rows, Limits(deadline=deadline, work=_COUNT_WORK))
+                if cheapest.status is not SolverStatus.OPTIMAL:
+                    return
+                # Both at once take CP-SAT far longer.
+                rows.between(goal, None, cheapest.objective)
+                apart = {rows.integer(0, max(rows.range_of(variables[i])[1], n)): (i, n) for i, n in wished.items()}
+                for distance, (index, number) in apart.items():
+                    rows.between([(variables[index], 1), (distance, -1)], None, number)
+                    rows.between([(variables[index], 1), (distance, 1)], number, None)
+                rows.minimize([(distance, 1) for distance in apart])
+                nearest = run_solver(rows, Limits(deadline=deadline, work=_COUNT_WORK))
             except CoefficientError:
                 return
-            found = run_solver(rows, Limits(deadline=deadline, work=_COUNT_WORK))
-            if found.status is not SolverStatus.OPTIMAL:
-                return
-            counts = {index: found.values[variable] for index, variable in variables.items()}
-            yield sum(self.asked.stage.terms.nodes.get(index, 0) * number for index, number in counts.items()), counts
+            values = nearest.values or cheapest.values
+            yield cheapest.objective, {index: values[variable] for index, variable in variables.items()}
 
-    def _model(self, wished: Mapping[int, int]) -> tuple[CpSatRows, Mapping[int, int]]:
+    def _model(self) -> tuple[CpSatRows, Mapping[int, int]]:
         """The cuts and the rows about nodes alone. No better plan costs more than the one at hand."""
         generator, terms = self.asked.generator, self.asked.stage.terms
         rows, costs, needed, most = CpSatRows(), terms.nodes, sum(self.units), self.asked.plan.value(terms)
@@ -278,18 +281,15 @@ class NodeCounts:
         }
         for cut in self.cuts:
             rows.between([(variables[index], room) for index, room in cut.room.items()], cut.least, None)
+        for counts in self.excluded:
+            more = {index: rows.boolean() for index in variables}
+            for index, literal in more.items():
+                rows.between([(variables[index], 1)], counts[index] + 1, None, guard=literal)
+            rows.between([(literal, 1) for literal in more.values()], 1, None)
         for row in generator.master.rows:
             if not (row.terms.units or row.terms.gangs or row.terms.usage):
                 known = [(variables[index], value) for index, value in _known(row.terms.nodes, variables)]
                 rows.between(known, None, row.upper)
-        largest = {index: rows.range_of(variable)[1] for index, variable in variables.items()}
-        apart = {index: rows.integer(0, max(number, wished[index])) for index, number in largest.items()}
-        for index, variable in variables.items():
-            rows.between([(variable, 1), (apart[index], -1)], None, wished[index])
-            rows.between([(variable, 1), (apart[index], 1)], wished[index], None)
-        unit = 1 + sum(max(number, wished[index]) for index, number in largest.items())
-        goal = [(variables[index], cost * unit) for index, cost in _known(costs, variables)]
-        rows.minimize([*goal, *((variable, 1) for variable in apart.values())])
         return rows, variables
 
     def _add_cut(self, duals: Sequence[float]) -> _CountCut:
@@ -309,7 +309,7 @@ class NodeCounts:
         for dimension in range(min(len(node.left) for node in self.nodes.values())):
             for kind in (frozenset(needs), *kinds):
                 sizes = [needs[u][dimension] if u in kind else 0 for u in range(len(self.units))]
-                if any(sizes) and not master_problem.is_past(deadline):
+                if any(sizes) and not is_past(deadline):
                     self._add_cut(sizes)
 
     def _placing(self) -> LinearMaster:
@@ -342,36 +342,36 @@ class NodeCounts:
 
     def _size(self, unit: int) -> int:
         """The largest share of a node that a unit takes, where it is smallest; at least one part."""
-        sizes = [max(node.sizes(unit), default=0.0) for node in self.nodes.values() if unit in node.needs]
+        pairs = [zip(node.needs[unit], node.left, strict=True) for node in self.nodes.values() if unit in node.needs]
+        sizes = [max((need / left for need, left in own if left), default=0.0) for own in pairs]
         return max(1, round(_SIZE_PARTS * min(sizes, default=0.0)))
 
     def _plan_on(
-        self, counts: Mapping[int, int], columns: Iterable[master_problem.Column], bound: int, deadline: float | None
+        self, counts: Mapping[int, int], placed: LinearMaster, cost: int, deadline: float | None
     ) -> master_problem.IntegerPlan | None:
-        """A better plan on so many nodes of each class."""
+        """A better plan on so many nodes of each class, which cost no more than this."""
         asked, stage = self.asked, self.asked.stage
         given, rows = asked.generator.instance, asked.generator.master.rows
         nodes = tuple(replace(node, count=counts.get(node.index, 0)) for node in given.nodes)
-        instance = replace(given, nodes=nodes)
-        master = LinearMaster(instance)
+        master = LinearMaster(instance := replace(given, nodes=nodes))
         for row in rows[len(given.rows) :]:
             master.add_row(row)
         master.set_objective(stage)
-        for column in columns:
+        for column in placed.columns:
             master.add(column)
         generator = replace(asked.generator, instance=instance, master=master)
-        budget = column_generation.GenerationLimits(_COUNT_ROUNDS, 0.0, deadline, known_bound=bound)
+        budget = column_generation.GenerationLimits(_COUNT_ROUNDS, 0.0, deadline)
         relaxation = generator.run(stage, budget, instance.demands()).relaxation
         if relaxation is None:
             return None
-        there = OpenStage(generator, stage, relaxation, asked.plan, bound, asked.gap, deadline)
-        found = complete_whole_columns(there)
-        if found.plan is not None:
-            return found.plan
-        part = replace(budget, rounds=_DIVE_ROUNDS, thorough=False, known_bound=None)
-        dive = tuple(DivingHeuristic(generator, stage, part).run(relaxation))
-        made = plan_from_columns(instance, [instance.admitted(), stage], dive)
-        return made if made.is_feasible(given, rows) and stage.gain(made, asked.plan) > 0 else None
+        there = OpenStage(generator, stage, relaxation, asked.plan, cost, asked.gap, deadline)
+        graphs = {index: graph for index, graph in self.graphs.items() if counts[index]}
+        search = FlowSearch(there, graphs, _COUNT_ARCS, _COUNT_NODES)
+        found = search.run_beside_whole()
+        full = None if found.plan else search.run(cost, deadline)
+        if full and full.proven and full.plan is None:
+            self.excluded.append(counts)
+        return (full or found).plan
 
 
 def _known(terms: Mapping[int, int], variables: Mapping[int, int]) -> list[tuple[int, int]]:

@@ -9,11 +9,12 @@ Pedroso, 2016). A longest path is the most valuable column, in exact numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
-from ...encoders.solver_library import BoolArray, IntArray, np
+from ...encoders.solver_library import IntArray, np
 
 MOST_ARCS = 1_000_000
 """A graph with more arcs is not made, before states are merged from which the same follows."""
@@ -70,11 +71,6 @@ class VectorNode:
             if limits[unit] > 0
         ]
 
-    def sizes(self, unit: int) -> list[float]:
-        """What a unit takes of each dimension, as a part of all."""
-        pairs = zip(self.needs[unit], self.left, strict=True)
-        return [need / left for need, left in pairs if left]
-
 
 def same_needs(nodes: Mapping[int, VectorNode]) -> Mapping[int, tuple[int, ...]] | None:
     """What a unit of each class takes; None where that is not the same on all nodes."""
@@ -120,19 +116,29 @@ class GraphLayer:
         by_child = np.argsort(child, kind="stable")
         return cls(item, parent, child, copies, _first_places(parent), by_child, _first_places(child[by_child]))
 
-    def gains(self, price: int, limit: int) -> IntArray:
-        """What each arc is worth; those that take more than the limit are out of the question."""
-        worth = self.copies * price
-        return worth if limit >= self.item.most else np.where(self.copies <= limit, worth, _NOTHING)
-
-    def kept(self, which: BoolArray) -> GraphLayer:
-        """Only these arcs, between the same states."""
-        return GraphLayer.of(self.item, self.parent[which], self.child[which], self.copies[which])
-
 
 def _first_places(ordered: IntArray) -> IntArray:
     """Where each new value begins in an ordered array."""
     return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _JoinedArcs:
+    """The arcs of all layers, whose first ones are the ``starts``; states are numbered from layer to layer."""
+
+    layer: IntArray
+    parent: IntArray
+    child: IntArray
+    copies: IntArray
+    starts: IntArray
+
+    @classmethod
+    def of(cls, layers: Sequence[GraphLayer], states: Sequence[int]) -> _JoinedArcs:
+        first = np.cumsum([0, *states])
+        number = np.repeat(np.arange(len(layers)), [len(layer.parent) for layer in layers])
+        parent = np.concatenate([layer.parent for layer in layers]) + first[number]
+        child = np.concatenate([layer.child for layer in layers]) + first[number + 1]
+        return cls(number, parent, child, np.concatenate([one.copies for one in layers]), _first_places(number))
 
 
 def _last_best(sums: IntArray, state: IntArray, best: IntArray) -> IntArray:
@@ -145,8 +151,9 @@ def _last_best(sums: IntArray, state: IntArray, best: IntArray) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class PathValues:
-    """For every layer the best sum from the first state to each state, and from each state to the end."""
+    """For every layer what arcs are worth, and the best sums from the first state to each state and on to the end."""
 
+    gains: Sequence[IntArray]
     forward: Sequence[IntArray]
     backward: Sequence[IntArray]
 
@@ -169,7 +176,7 @@ class Fillings(Protocol):
         """All fillings worth ``least`` or more, without units that are worth nothing; None: more than ``most``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FillingGraph:
     """Layers in order, and the number of states of each, one more than there are layers."""
 
@@ -188,7 +195,8 @@ class FillingGraph:
 
     def values(self, prices: Sequence[int], limits: Sequence[int]) -> PathValues:
         """Find the best sums at these prices."""
-        gains = [layer.gains(max(0, prices[layer.item.index]), limits[layer.item.index]) for layer in self.layers]
+        own = [(layer.copies, max(0, prices[layer.item.index]), limits[layer.item.index]) for layer in self.layers]
+        gains = [np.where(copies <= limit, copies * price, _NOTHING) for copies, price, limit in own]
         backward = [np.zeros(1, dtype=np.int64)]
         for layer, gain in zip(reversed(self.layers), reversed(gains), strict=True):
             sums = np.maximum.reduceat(gain + backward[-1][layer.child], layer.starts)
@@ -197,7 +205,11 @@ class FillingGraph:
         for layer, gain in zip(self.layers, gains, strict=True):
             sums = (gain + forward[-1][layer.parent])[layer.by_child]
             forward.append(np.maximum(np.maximum.reduceat(sums, layer.child_starts), _NOTHING))
-        return PathValues(forward, backward[::-1])
+        return PathValues(gains, forward, backward[::-1])
+
+    @cached_property
+    def _joined(self) -> _JoinedArcs:
+        return _JoinedArcs.of(self.layers, self.states)
 
     def best_paths(self, prices: Sequence[int], limits: Sequence[int]) -> tuple[int, list[Filling]]:
         """The worth of the best path, and good paths, the best first: each class is in one if it is in any.
@@ -205,56 +217,31 @@ class FillingGraph:
         A path is the classes that it takes, with the number of units.
         """
         known = self.values(prices, limits)
-        through: list[tuple[int, int, int]] = []
-        for number, layer in enumerate(self.layers):
-            price, limit = prices[layer.item.index], limits[layer.item.index]
-            if price > 0 and limit > 0:
-                sums = known.forward[number][layer.parent] + layer.gains(price, limit)
-                sums += known.backward[number + 1][layer.child]
-                sums[layer.copies == 0] = _NOTHING
-                best = len(sums) - 1 - int(np.argmax(sums[::-1]))
-                through.append((int(sums[best]), number, best))
-        through.sort(key=lambda one: (-one[0], one[1]))
         found: list[Filling] = []
-        covered: set[int] = set()
-        leaving, entering = self._best_arcs(known, prices, limits)
-        for worth, number, arc in through:
-            index = self.layers[number].item.index
-            if worth <= 0 or len(found) == _MOST_PATHS:
+        if not known.best:
+            return 0, found
+        arcs, gains = self._joined, np.concatenate(known.gains)
+        forward, backward = np.concatenate(known.forward), np.concatenate(known.backward)
+        before, behind = gains + forward[arcs.parent], gains + backward[arcs.child]
+        through = np.where(arcs.copies > 0, before + backward[arcs.child], _NOTHING)
+        best = np.maximum.reduceat(through, arcs.starts)
+        middle = _last_best(through, arcs.layer, best)
+        # The arc of the best path from each state, and of that to it.
+        leaving, entering = _last_best(behind, arcs.parent, backward), _last_best(before, arcs.child, forward)
+        ahead = arcs.child[leaving].tolist(), arcs.copies[leaving].tolist()
+        back = arcs.parent[entering].tolist(), arcs.copies[entering].tolist()
+        items, covered = [layer.item.index for layer in self.layers], set[int]()
+        for number in np.argsort(-best, kind="stable").tolist():
+            if best[number] <= 0 or len(found) == _MOST_PATHS:
                 break
-            if index not in covered:
-                found.append(self._path(leaving, entering, prices, number, arc))
+            if items[number] not in covered and prices[items[number]] > 0 and limits[items[number]] > 0:
+                arc = middle[number]
+                taken = [(items[number], int(arcs.copies[arc]))]
+                taken += _walked(items[number + 1 :], *ahead, int(arcs.child[arc]))
+                taken += _walked(items[:number][::-1], *back, int(arcs.parent[arc]))
+                found.append(tuple(sorted(one for one in taken if prices[one[0]] > 0)))
                 covered.update(unit for unit, _ in found[-1])
         return known.best, found
-
-    def _best_arcs(
-        self, known: PathValues, prices: Sequence[int], limits: Sequence[int]
-    ) -> tuple[list[IntArray], list[IntArray]]:
-        """For every layer the arc of the best path from each of its states, and that to each state of the next one."""
-        leaving, entering = list[IntArray](), list[IntArray]()
-        for number, layer in enumerate(self.layers):
-            gain = layer.gains(max(0, prices[layer.item.index]), limits[layer.item.index])
-            behind = gain + known.backward[number + 1][layer.child]
-            leaving.append(_last_best(behind, layer.parent, known.backward[number]))
-            before = gain + known.forward[number][layer.parent]
-            entering.append(_last_best(before, layer.child, known.forward[number + 1]))
-        return leaving, entering
-
-    def _path(
-        self, leaving: Sequence[IntArray], entering: Sequence[IntArray], prices: Sequence[int], number: int, arc: int
-    ) -> Filling:
-        """The best path through an arc, without units that are worth nothing."""
-        arcs = [(number, arc)]
-        state = int(self.layers[number].child[arc])
-        for later in range(number + 1, len(self.layers)):
-            arcs.append((later, int(leaving[later][state])))
-            state = int(self.layers[later].child[arcs[-1][1]])
-        state = int(self.layers[number].parent[arc])
-        for earlier in range(number - 1, -1, -1):
-            arcs.append((earlier, int(entering[earlier][state])))
-            state = int(self.layers[earlier].parent[arcs[-1][1]])
-        counts = ((self.layers[place].item.index, int(self.layers[place].copies[one])) for place, one in arcs)
-        return tuple(sorted((unit, copies) for unit, copies in counts if copies and prices[unit] > 0))
 
     def restricted(self, prices: Sequence[int], limits: Sequence[int], least: int) -> FillingGraph | None:
         """Leave only arcs of paths that are worth ``least`` or more; None if there are none."""
@@ -265,8 +252,7 @@ class FillingGraph:
         numbers = np.zeros(1, dtype=np.int64)
         sizes = [1]
         for number, layer in enumerate(self.layers):
-            gain = layer.gains(max(0, prices[layer.item.index]), limits[layer.item.index])
-            sums = known.forward[number][layer.parent] + gain + known.backward[number + 1][layer.child]
+            sums = known.forward[number][layer.parent] + known.gains[number] + known.backward[number + 1][layer.child]
             kept = np.flatnonzero(sums >= least)
             reached, child = np.unique(layer.child[kept], return_inverse=True)
             parent = np.searchsorted(numbers, layer.parent[kept])
@@ -299,6 +285,16 @@ class FillingGraph:
                     here = (*taken, (index, copies)) if copies else taken
                     stack.append((number + 1, child, worth + gain, here))
         return list(dict.fromkeys(found))
+
+
+def _walked(
+    items: Sequence[int], following: Sequence[int], copies: Sequence[int], state: int
+) -> Iterator[tuple[int, int]]:
+    """What a path takes that leads from state to state, past so many items."""
+    for item in items:
+        if copies[state]:
+            yield item, copies[state]
+        state = following[state]
 
 
 def _arcs_by_parent(layer: GraphLayer, price: int, limit: int) -> list[list[tuple[int, int, int]]]:

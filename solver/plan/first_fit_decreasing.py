@@ -325,8 +325,8 @@ class _PricedFillings:
         first = [index for index in self.order if not self.costs.get(index, 0)] + paid[:_MOST_FILLED]
         tables, others = {index: self._table(index) for index in first}, iter(paid[_MOST_FILLED:])
         while not is_past(deadline) and self.left.any():
-            filled = ((index, self._filled(index, *tables[index])) for index in tables if self.free[index])
-            known = [(index, counts, self._worth(index, counts)) for index, counts in filled if counts]
+            filled = ((index, *self._filled(index, *tables[index])) for index in tables if self.free[index])
+            known = [one for one in filled if one[1]]
             if not known:
                 # What is left fits other classes only.
                 more = next(others, None)
@@ -350,9 +350,9 @@ class _PricedFillings:
         order = np.argsort(-(needs @ self.prices), kind="stable")
         return units[order], needs[order]
 
-    def _filled(self, index: int, units: IntArray, needs: IntArray) -> Counter[int]:
-        """What a node of the class takes of what is left."""
-        node, counts = self.nodes[index], Counter[int]()
+    def _filled(self, index: int, units: IntArray, needs: IntArray) -> tuple[Counter[int], float]:
+        """What a node of the class takes of what is left, and what that is worth."""
+        node, counts, worth = self.nodes[index], Counter[int](), 0.0
         room = np.array(node.left, dtype=np.int64)
         weights = self.prices / np.maximum(1, room)
         there = np.flatnonzero(self.left[units])
@@ -365,18 +365,13 @@ class _PricedFillings:
             unit = int(units[place])
             most = min(int(self.left[unit]), node.most.get(unit, _MOST_ALIKE))
             counts[unit] += 1 if needs[place].any() else most
-            room = room - needs[place]
+            room, worth = room - needs[place], worth + float(self.prices @ needs[place])
             if counts[unit] >= most:
                 units, needs = np.delete(units, place), np.delete(needs, place, axis=0)
-        return counts
-
-    def _worth(self, index: int, counts: Mapping[int, int]) -> float:
-        needs = self.nodes[index].needs
-        return float(sum(number * (self.prices @ np.array(needs[unit])) for unit, number in counts.items()))
+        return counts, worth
 
     def _cheapest(self, index: int, counts: Mapping[int, int], worth: float) -> int:
         """The cheapest class that holds the same, which costs no less than that is worth."""
-        cost = self.costs.get(index, 0)
-        cheaper = [one for one in self.order if self.free[one] and worth <= self.costs.get(one, 0) < cost]
-        holding = (one for one in cheaper if self.nodes[one].holds(counts))
-        return min(holding, key=lambda one: (self.costs.get(one, 0), one), default=index)
+        costs = {one: self.costs.get(one, 0) for one in self.order if self.free[one]}
+        cheaper = (one for one, cost in costs.items() if worth <= cost < costs[index] and self.nodes[one].holds(counts))
+        return min(cheaper, key=lambda one: (costs[one], one), default=index)

@@ -199,10 +199,8 @@ class BundleQuestionBuilder:
         if problem.demands:
             return problem
         # Most nodes are alike for what asks for no devices.
-        known = next((one for one in self._without_demands if one == problem), None)
-        if known is None:
-            self._without_demands.append(problem)
-        return known or problem
+        self._without_demands.append(problem)
+        return next(one for one in self._without_demands if one == problem)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,36 @@ def test_what_parts_of_nodes_leave_open_is_closed_by_whole_numbers_of_them():
     assert closed > 15
 
 
+def pairs_scene(price):
+    """Two threes of units; a node of the first kind holds two of the same three, one of the second kind one unit."""
+    sides = [tuple((side, one) for one in range(3)) for side in range(2)]
+    apart = [(one, other) for one in sides[0] for other in sides[1]]
+    needs = [(*(6 if unit in pair else 0 for pair in apart), 4) for side in sides for unit in side]
+    units = tuple(LinearUnit(needs=own) for own in needs)
+    nodes = (LinearNode((), 1, (10,) * 10), LinearNode((), 1, (*(10,) * 9, 7)))
+    asked = tuple(MasterUnitClass(index, 1) for index in range(len(units)))
+    cost = ObjectiveStage("cost", Terms(nodes={0: 10, 1: price}), maximise=False)
+    return Scene(MasterProblem(asked, (MasterNodeClass(0, 6), MasterNodeClass(1, 6))), LinearPricer(units, nodes)), cost
+
+
+@pytest.mark.parametrize("price", [6, 8, 9])
+def test_numbers_of_nodes_that_hold_all_in_parts_only_are_excluded(price):
+    """Halves of three pairs are three units on one and a half nodes, so that three nodes hold all, and cost 30."""
+    scene, cost = pairs_scene(price)
+    generator, generated, _ = relaxed(scene, cost)
+    assert generated.rounded(generator.instance, cost) == 30
+    dear = replace(empty_plan(generator.instance), columns=((generator.master.columns[0], 6),))
+    assert dear.value(cost.terms) == 60
+    counting = NodeCounts.of(OpenStage(generator, cost, generated.relaxation, dear, 30, 0.0, None))
+    found = counting.completed()
+    best = optimum(scene, [scene.instance.admitted(), cost])[1]
+    assert best == 20 + 2 * price
+    assert {0: 3, 1: 0} in counting.excluded
+    assert found.proven
+    assert found.bound == found.plan.value(cost.terms) == best
+    assert found.plan.is_feasible(generator.instance, generator.instance.rows)
+
+
 @pytest.mark.parametrize("seconds", [-1.0, 0.0, 0.002, 0.01])
 def test_bounds_by_numbers_of_nodes_hold_at_any_time_limit(seconds):
     for seed in range(400, 440):
