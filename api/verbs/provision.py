@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 from os import PathLike
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..models.cluster.cluster import Cluster
@@ -129,6 +130,7 @@ def provision(
         For events that are malformed, unknown, out of order, or that cannot happen, each with its line.
 
     """
+    ends = None if time_limit is None else monotonic() + time_limit
     from ..integrations.provisioning.event_file import read_events
     from ..integrations.provisioning.objects import request_manifests
     from ..integrations.provisioning.timeline import run_timeline
@@ -138,7 +140,9 @@ def provision(
     if not answers and (joint or classes):
         raise ValueError("joint and classes are about answers, and nothing is answered")
     options = _answer_options(joint, classes, provisioning_time, seed) if answers else None
-    state, document = run_timeline(cluster, read, _scheduler(cluster, given), backoff, time_limit, options)
+    # What answers need is loaded within the limit.
+    left = None if ends is None else max(0.0, ends - monotonic())
+    state, document = run_timeline(cluster, read, _scheduler(cluster, given), backoff, left, options)
     return ProvisionResult(document, partial(request_manifests, state), cluster)
 
 

@@ -136,7 +136,7 @@ def plan(
             return question.unread(time.laps)
         time.lap("queue")
         most, runs = None if buy else most_placed(cluster, queue.units, gates), sum(1 for _ in unit_runs(queue.units))
-        slowness = 5.0 if buy else 1.0 if verifier else 3.0  # as measured: nodes are named, another process verifies
+        slowness = 7.0 if buy else 1.0 if verifier else 3.0  # as measured: nodes are named, another process verifies
         time.measure_pace(len(queue.units), len(cluster.nodes), most, runs, slowness)
         if may_be_unread and not time.has_time_to_reread():
             return question.unread(time.laps)

@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
-from operator import eq
 
 from ....problem.messages import DeadlineExceededError
 from ....problem.problem import InUse, Problem
@@ -364,9 +363,7 @@ def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int, demands: t
     folded: dict[int, FoldedNode] = {}
     for index, question in questions.items():
         linear = None if any(question.meters) else _linear_node_class(question)
-        if linear is not None and all(
-            map(eq, map(units.get, linear.units, linear.units.values()), linear.units.values())
-        ):
+        if linear is not None and all(units.get(number, own) == own for number, own in linear.units.items()):
             found[index] = linear
             units.update(linear.units)
         elif len(questions) <= _MOST_GRAPHS and (sums := fold_devices(question)) is not None:
