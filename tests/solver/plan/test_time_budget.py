@@ -148,7 +148,7 @@ def test_fewer_units_are_affordable_where_a_step_takes_longer_than_the_fastest_o
     assert affordable[1] < affordable[0] == len(QUEUE)
 
 
-@pytest.mark.parametrize(("objects", "options", "slowness"), [((), {}, 3.0), ((to_buy("big"),), {"buy": True}, 5.0)])
+@pytest.mark.parametrize(("objects", "options", "slowness"), [((), {}, 3.0), ((to_buy("big"),), {"buy": True}, 7.0)])
 def test_a_step_takes_longer_without_another_process_and_where_nodes_are_bought(
     objects, options, slowness, monkeypatch
 ):
