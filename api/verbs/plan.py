@@ -256,13 +256,13 @@ def plan(
         For a KeyboardInterrupt while planning; ``result`` holds the best plan by then.
 
     """
+    began = monotonic()
     from ..problem.messages import DeadlineExceededError
     from ..solver.engines.outcome import SearchInterrupted
     from ..solver.engines.registry import effective_policy
     from ..solver.plan.plan import plan as solve
     from ..solver.plan.question import unread_plan
 
-    began = monotonic()
     moving: MovingPods | None = None
     if moves is not None or move_bare or consolidate or replacement != "any" or preempt:
         from .moves import MovingPods
@@ -288,7 +288,7 @@ def plan(
     ask = partial(ask, buy=buy, only_new=only_new, budget=most, feature_gates=feature_gates, cel_errors=cel_errors)
     ask = partial(ask, duals=duals, audit=audit) if duals or audit is not None else ask
     progress: list[StageProgress] = []
-    if time_limit is not None and (needed is not None or market is not None):
+    if time_limit is not None:
         left = max(0.0, time_limit - (monotonic() - began))
         time_limit = left * _PLANNING_SHARE if market is not None and market.is_flexible else left
     ends = None if time_limit is None else monotonic() + time_limit
