@@ -54,9 +54,10 @@ def pack_decreasing(
         for way in filling.ways(instance, nodes, units, costs):
             yield [(pricer.filled(index, counts), number) for index, counts, number in way.all(deadline)]
     ways = ways[: max(steps <= _MOST_STEPS_OF_ONE, _MOST_STEPS // max(1, steps))]
+    orders = {key: _decreasing(nodes, units, key) for key in {key for key, _, _ in ways}}
     for key, main, fullest in ways:
         packing = _DecreasingPacking(instance, nodes, costs, main, fullest=fullest)
-        for unit in _decreasing(nodes, units, key):
+        for unit in orders[key]:
             packing.place(unit, 0 if is_past(deadline) else units[unit])
         columns = Counter[Column]()
         for (node_class, counts), number in Counter(packing.downsized()).items():
@@ -66,8 +67,7 @@ def pack_decreasing(
 
 def _sizes(nodes: Mapping[int, VectorNode], units: Sequence[int]) -> Iterator[tuple[int, list[int], FloatArray]]:
     """Yield of each node class the unit classes that it takes, with the part that they take of each dimension."""
-    known, dimensions = same_needs(nodes), max((len(node.left) for node in nodes.values()), default=0)
-    nothing = (0,) * dimensions
+    known, nothing = same_needs(nodes), (0,) * max((len(node.left) for node in nodes.values()), default=0)
     table = np.array([known.get(unit, nothing) for unit in range(len(units))], dtype=np.float64) if known else None
     for index, node in nodes.items():
         there, left = [unit for unit in node.needs if units[unit]], np.array(node.left, dtype=np.float64)
@@ -191,6 +191,17 @@ class _DecreasingPacking:
                     yield chosen, tuple(sorted((unit, number) for unit, number in counts.items() if number))
 
 
+def _taken(
+    index: int, counts: Mapping[int, int], free: dict[int, int], left: dict[int, int] | IntArray
+) -> tuple[int, tuple[tuple[int, int], ...], int]:
+    """Fill nodes of a class so, as many as are free and units are left for; what each takes, and how many they are."""
+    times = min(free[index], *(int(left[unit]) // number for unit, number in counts.items()))
+    free[index] -= times
+    for unit, number in counts.items():
+        left[unit] -= number * times
+    return index, tuple(sorted(counts.items())), times
+
+
 # Sums of sizes are counted in at most so many parts of the largest node.
 _MOST_SUMS = 1 << 12
 
@@ -230,11 +241,7 @@ class _WholeFillings:
         for seed in self.left:
             while self.left[seed] and not is_past(deadline) and (best := self._best(seed)):
                 index, counts = best
-                times = min(self.free[index], *(self.left[unit] // number for unit, number in counts.items()))
-                self.free[index] -= times
-                for unit, number in counts.items():
-                    self.left[unit] -= number * times
-                yield index, tuple(sorted(counts.items())), times
+                yield _taken(index, counts, self.free, self.left)
 
     def _best(self, seed: int) -> tuple[int, Counter[int]] | None:
         """The filling with this unit that costs least for what it uses."""
@@ -336,11 +343,7 @@ class _PricedFillings:
                 continue
             index, counts, worth = min(known, key=lambda one: self.costs.get(one[0], 0) / (one[2] or 1.0))
             index = self._cheapest(index, counts, worth)
-            times = min(self.free[index], *(int(self.left[unit]) // number for unit, number in counts.items()))
-            self.free[index] -= times
-            for unit, number in counts.items():
-                self.left[unit] -= number * times
-            yield index, tuple(sorted(counts.items())), times
+            yield _taken(index, counts, self.free, self.left)
 
     def _table(self, index: int) -> tuple[IntArray, IntArray]:
         """The unit classes that a node takes, and what each needs; those that are worth most come first."""

@@ -95,9 +95,8 @@ class SizePrices:
         numbers = {index: (costs.get(index, 0), instance.nodes[index].count) for index in nodes}
         prices = _best_prices(worth, held, numbers)
         over = {index: sum(map(mul, prices, own)) - numbers[index][0] * PRICE_PART for index, own in held.items()}
-        bound = sum(map(mul, prices, worth)) - sum(
-            max(0, over[index]) * number for index, (_, number) in numbers.items()
-        )
+        excess = sum(max(0, over[index]) * number for index, (_, number) in numbers.items())
+        bound = sum(map(mul, prices, worth)) - excess
         paid = {number: price for (number, _, _), price in zip(limits, prices[len(dimensions) :], strict=True)}
         return cls(tuple(prices[: len(dimensions)]), paid, over, least, max(0, -(-bound // PRICE_PART)))
 

@@ -182,8 +182,6 @@ class Measure(Protocol):
 
 def uniform_usage(question: BundleQuestion, unit: BundleUnit) -> tuple[tuple[int, int], ...] | None:
     """What each copy of a unit uses by measure, in the numbers of a column's usage; None where that differs."""
-    if not question.measures:
-        return ()
     first, found = len(question.meters), list[tuple[int, int]]()
     for number, measure in enumerate(question.measures):
         cost = measure.uniform_cost(unit, question.in_use)

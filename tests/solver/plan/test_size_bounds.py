@@ -19,6 +19,7 @@ from drasat.solver.plan.column_generation import (
     GenerationResult,
     PricingLimits,
     StagePricing,
+    value_step,
     vector_nodes,
 )
 from drasat.solver.plan.filling_graph import VectorNode
@@ -156,7 +157,8 @@ def test_duals_of_sizes_prove_the_bound_by_pricing(seed):
     least = optimum(scene, [every, cost])[1]
     assert bound <= least
     if duals is None:
-        assert volume_bound(vector_nodes(instance, scene.pricer), instance.demands(), cost.terms.nodes) > 0
+        step, nodes = value_step(instance, cost.terms), vector_nodes(instance, scene.pricer)
+        assert bound == -(-volume_bound(nodes, instance.demands(), cost.terms.nodes) // step) * step
         return
     pricing = StagePricing(instance, cost, rows, duals)
     limits = PricingLimits(Effort.THOROUGH)
