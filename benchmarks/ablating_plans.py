@@ -27,7 +27,7 @@ from drasat.solver.plan import price_and_branch
 from drasat.solver.plan import pricing as plan_pricing
 from drasat.solver.plan.column_generation import Prices, PricingLimits
 from drasat.solver.plan.enumeration import EnumerationProof
-from drasat.solver.plan.heuristics import filling_deadline
+from drasat.solver.plan.heuristics import fill_at_duals, filling_deadline
 from drasat.solver.plan.master_problem import IntegerPlan, ObjectiveStage, PlanSolution, StageResult, empty_plan
 from drasat.solver.plan.pricing import lagrangian
 
@@ -42,6 +42,7 @@ class _NoDive:
     def __init__(self, *_arguments: Any) -> None: ...
 
     run = plans = staticmethod(_nothing)
+    gangs: Sequence[float] = ()
 
 
 def _best_seen(_relax: Any, seen: Sequence[Any], *_rest: Any) -> Any:
@@ -54,12 +55,12 @@ def _uncompleted(_generator: Any, _stage: Any, _duals: Any, plan: IntegerPlan, _
 
 def _start_at_duals(run: Any, stage: ObjectiveStage) -> None:
     if stage.maximise and not run._plan.columns:  # noqa: SLF001
-        run._fill_at_duals(stage, filling_deadline(run._limits.deadline))  # noqa: SLF001
+        fill_at_duals(run._generator, stage, filling_deadline(run._limits.deadline))  # noqa: SLF001
 
 
 HEURISTICS = (
     Part("greedy filling at the start", price_and_branch._StageSolver, "_start", _start_at_duals),  # noqa: SLF001
-    Part("fill at duals", price_and_branch._StageSolver, "_fill_at_duals", lambda *_: None),  # noqa: SLF001
+    Part("fill at duals", price_and_branch, "fill_at_duals", lambda *_: None),
     Part("both fillings", price_and_branch._StageSolver, "_start", lambda *_: None),  # noqa: SLF001
     Part("packing by size", price_and_branch._StageSolver, "_pack", lambda *_: None),  # noqa: SLF001
     Part("arc flow", price_and_branch._StageSolver, "_flow", lambda *given: given[-1]),  # noqa: SLF001

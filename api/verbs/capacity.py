@@ -16,6 +16,7 @@ from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.results import capacity as records
 from ..models.results.capacity import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
+from ..reports import capacity as report
 from . import Interrupted, Result
 from .allocate import request_table
 
@@ -52,20 +53,14 @@ class CapacityResult(Result[CapacityDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a node."""
-        from ..reports import capacity as report
-
         return self._frame(report.node_rows(self.document), report.NODE_COLUMNS)
 
     def summary(self) -> str:
         """One line: how many more fit, whether that is proven, and what first fit reaches."""
-        from ..reports import capacity as report
-
         return report.summary(self.document)
 
     def reasons(self) -> Iterable[str]:
         """Why no more fit than the bounds say, a line for each kind of node."""
-        from ..reports import capacity as report
-
         return report.proofs(self.document)
 
 
@@ -213,21 +208,15 @@ class QueueCapacityResult(Result[records.QueueCapacityDocument]):
 
     def to_frame(self, table: Literal["queues", "pods"] = "queues") -> pandas.DataFrame:
         """One row a LocalQueue and workload; or a pod set and flavor with the nodes of one kind."""
-        from ..reports import capacity as report
-
         columns, rows = report.QUEUE_FRAMES[table]
         return self._frame(rows(self.document), columns)
 
     def summary(self) -> str:
         """One line: how many more copies fit, and what limits them."""
-        from ..reports import capacity as report
-
         return report.queue_summary(self.document)
 
     def reasons(self) -> Iterable[str]:
         """What stops the next copy, a line for each row."""
-        from ..reports import capacity as report
-
         return report.queue_reasons(self.document)
 
 

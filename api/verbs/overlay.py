@@ -10,6 +10,7 @@ from ..integrations.karpenter.overlays import evaluate, overlay_document, overla
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates, gates_of
 from ..models.results import overlay as records
+from ..reports import overlay as report
 from . import ResultWithManifests
 
 if TYPE_CHECKING:
@@ -33,21 +34,15 @@ class OverlayResult(ResultWithManifests[records.OverlayDocument]):
         self, table: Literal["offerings", "overlays", "resources", "devices"] = "offerings"
     ) -> pandas.DataFrame:
         """One row an offering of a type in a pool; or an overlay, a resource that one set, a driver of a type."""
-        from ..reports import overlay as report
-
         columns, rows = report.FRAMES[table]
         return self._frame(rows(self.document), columns)
 
     def summary(self) -> str:
         """One line: how many overlays count, and how many prices they change."""
-        from ..reports import overlay as report
-
         return report.summary(self.document)
 
     def reasons(self) -> Iterable[str]:
         """Why overlays do not count, and what Karpenter does not say."""
-        from ..reports import overlay as report
-
         return report.reasons(self.document)
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:

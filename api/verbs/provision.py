@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..models.cluster.cluster import Cluster
 from ..models.results import provision as records
+from ..reports import provision as report
 from . import ResultWithManifests
 
 if TYPE_CHECKING:
@@ -46,21 +47,15 @@ class ProvisionResult(ResultWithManifests[records.ProvisionDocument]):
 
     def to_frame(self, table: Literal["timeline", "requests", "workloads", "answers"] = "timeline") -> pandas.DataFrame:
         """One row an event of Kubernetes; or a pod set of a request, a check of a workload, or a node of an answer."""
-        from ..reports import provision as report
-
         columns, rows = report.FRAMES[table]
         return self._frame(rows(self.document), columns)
 
     def summary(self) -> str:
         """One line: how many requests there are, and how far workloads got."""
-        from ..reports import provision as report
-
         return report.summary(self.document)
 
     def reasons(self) -> Iterable[str]:
         """What keeps checks from working, and where Kueue does what its users may not expect."""
-        from ..reports import provision as report
-
         return report.remarks(self.document)
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:

@@ -12,6 +12,7 @@ import msgspec
 from ..models.cluster.cluster import Cluster
 from ..models.formats.runtime import gc_paused, gc_young_only
 from ..models.results import quota as records
+from ..reports import quota as report
 from . import Interrupted, ResultWithManifests
 
 if TYPE_CHECKING:
@@ -51,21 +52,15 @@ class QuotaResult(ResultWithManifests[records.QuotaDocument]):
 
         ``joint`` has the prices of joint plans.
         """
-        from ..reports import quota as report
-
         columns, rows = report.FRAMES[table]
         return self._frame(rows(self.document), columns)
 
     def summary(self) -> str:
         """One line: how many workloads have quota, after how many cycles."""
-        from ..reports import quota as report
-
         return report.summary(self.document)
 
     def reasons(self) -> Iterable[str]:
         """Why workloads wait, in Kueue's words, and queues that admit nothing."""
-        from ..reports import quota as report
-
         return report.reasons(self.document)
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:

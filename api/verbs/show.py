@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results import inventory as records
+from ..reports import inventory as report
 from ..solver.allocate.inventory import InventorySelection, take_inventory
 from . import Result
 
@@ -47,15 +48,11 @@ class InventoryResult(Result[records.InventoryDocument]):
         self, table: Literal["devices", "classes", "nodes", "pools", "claims"] = "devices"
     ) -> pandas.DataFrame:
         """One row a device; or an amount of a class, a node, a pool, or a claim."""
-        from ..reports import inventory as report
-
         columns, rows = report.FRAMES[table]
         return self._frame(rows(self.document), columns)
 
     def summary(self) -> str:
         """One line: how many devices there are, and how many of them are free."""
-        from ..reports import inventory as report
-
         return report.summary(self.document)
 
     def _shown_frames(self) -> Iterable[pandas.DataFrame]:

@@ -25,7 +25,7 @@ from ...models.workload.requested import dropped_fields, taint_notices
 from ...models.workload.units import Unit
 from ...problem.messages import check_policy
 from ...problem.node_state import AllocatedState
-from ..allocate.allocate import TIME_LIMIT, place_units, search_seconds, units_to_place
+from ..allocate.allocate import TIME_LIMIT, Progress, place_units, search_seconds, units_to_place
 from ..allocate.check import DOUBT_SECONDS, AuditQuestion, check_allocations, verification_ends, verified_outcomes
 from ..allocate.coupling import find_coupled_units
 from ..allocate.placement import Placer
@@ -37,8 +37,6 @@ from .audit import UnitExplanation, audit_explanations, derive_explanations
 
 if TYPE_CHECKING:
     from .explainer import Explainer
-
-Progress = Callable[[int, int], None]
 
 
 @gc_young_only()

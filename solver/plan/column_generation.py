@@ -73,14 +73,6 @@ def value_step(instance: MasterProblem, terms: Terms) -> int:
     return gcd(*terms.usage.values(), *units, *gangs, *nodes) or 1
 
 
-class GenerationInterrupted(KeyboardInterrupt):
-    """Ctrl-C while columns are generated; ``generated`` is the result by then."""
-
-    def __init__(self, generated: GenerationResult) -> None:
-        super().__init__()
-        self.generated = generated
-
-
 RoundWatch = Callable[[float, float | None], None]
 """Called after each round with the value of the relaxation and its bound."""
 
@@ -100,20 +92,26 @@ class ColumnGenerator:
         budget: GenerationLimits,
         limits_by_class: Sequence[int],
         classes: Sequence[int] | None = None,
-        watch: RoundWatch | None = None,
     ) -> GenerationResult:
-        """Generate columns of these node classes (None for all) that take at most so many units.
+        """Generate columns as ``begin`` says, to the end."""
+        run = self.begin(stage, budget, limits_by_class, classes)
+        run.to_the_end()
+        return run.known()
 
-        Bounds hold if all classes are asked for, and nothing in the master is restricted. Raises
-        ``GenerationInterrupted``.
+    def begin(
+        self,
+        stage: ObjectiveStage,
+        budget: GenerationLimits,
+        limits_by_class: Sequence[int],
+        classes: Sequence[int] | None = None,
+        watch: RoundWatch | None = None,
+    ) -> GenerationRun:
+        """Return a run for columns of these node classes (None for all) that take at most so many units.
+
+        Bounds hold if all classes are asked for, and nothing in the master is restricted.
         """
         asked = range(len(self.instance.nodes)) if classes is None else classes
-        run = _GenerationRun(self, stage, budget, limits_by_class, asked, watch)
-        try:
-            run.to_the_end()
-        except KeyboardInterrupt:
-            raise GenerationInterrupted(run.known()) from None
-        return run.known()
+        return GenerationRun(self, stage, budget, limits_by_class, asked, watch)
 
     def stage_pricing(self, stage: ObjectiveStage, duals: Duals, floor: int = 0) -> StagePricing:
         """The stage at these duals, with the rows that the master has by now."""
@@ -131,7 +129,9 @@ class ColumnGenerator:
 
 
 @dataclass
-class _GenerationRun:
+class GenerationRun:
+    """Rounds of pricing; what is ``known`` by then is there at any time, after Ctrl-C too."""
+
     generator: ColumnGenerator
     stage: ObjectiveStage
     budget: GenerationLimits
@@ -152,6 +152,7 @@ class _GenerationRun:
         return GenerationResult(self.relaxation, self.bound, self.scale, self.rounds, self.center)
 
     def to_the_end(self) -> None:
+        """Go on until a limit is reached, or nothing more is found."""
         if any(unit.at_home for unit in self.generator.instance.units):
             # The plan to start from is good there, and what is missing is a bound.
             self.effort = Effort.THOROUGH

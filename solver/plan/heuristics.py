@@ -7,10 +7,10 @@ neighbourhood search empties a few nodes, prices for what they may take, and cho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heapreplace
-from math import floor
+from math import floor, inf
 from operator import mul
 from random import Random
 from time import monotonic
@@ -35,6 +35,8 @@ from .master_problem import (
 # on average with all that is left, and then with so many unit classes only, those of the highest prices.
 _PRICINGS = 12
 _WINDOW = 32
+# Plans that are filled at the duals, while each raises the relaxation by such a part.
+_DUAL_FILLINGS, _LEAST_IMPROVEMENT = 8, 0.0005
 # What part of the time that is left may go into filling, for safety.
 _FILLING_TIME_SHARE = 1 / 3
 
@@ -48,6 +50,21 @@ def fill_greedily(
     """
     instance = generator.instance
     yield from fill_nodes(instance, generator.pricer, prices, deadline, instance.demands() if most is None else most)
+
+
+def fill_at_duals(generator: ColumnGenerator, stage: ObjectiveStage, deadline: float | None) -> None:
+    """Add columns of whole plans that are filled greedily at the duals to the master.
+
+    They go together, which those of single pricings do not, and save most of the rounds.
+    """
+    before = -inf
+    for _ in range(_DUAL_FILLINGS):
+        relaxation = generator.master.solve(deadline)
+        if relaxation is None or relaxation.value - before <= _LEAST_IMPROVEMENT * abs(relaxation.value):
+            break
+        before = relaxation.value
+        for column, _ in fill_greedily(generator, generator.stage_pricing(stage, relaxation.duals).prices, deadline):
+            generator.master.add(column)
 
 
 def fill_nodes(
@@ -292,6 +309,17 @@ def shrink_plan(
         left -= kept * size
     smaller = remove_slack(instance, replace(plan, units=tuple(units), gangs=tuple(gangs)), pricer)
     return smaller if smaller.is_feasible(instance, instance.rows) else empty_plan(instance)
+
+
+def needed_columns(instance: MasterProblem, columns: Iterable[tuple[Column, int]]) -> Iterator[tuple[Column, int]]:
+    """Columns in their order, each on no more nodes than what is asked for still needs."""
+    left = list(instance.demands())
+    for column, number in columns:
+        nodes = min(number, max((-(-left[unit] // amount) for unit, amount in column.counts), default=0))
+        if nodes > 0:
+            yield column, nodes
+            for unit, amount in column.counts:
+                left[unit] -= amount * nodes
 
 
 def _remove_slack_from_columns(

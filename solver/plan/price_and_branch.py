@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from itertools import count
-from math import inf
 from time import monotonic
 
 from ..engines.cp_sat import Limits
@@ -28,10 +27,12 @@ from .gang_dive import fill_for_gangs, fill_whole_gangs, improved_by_gangs, roun
 from .heuristics import (
     DivingHeuristic,
     LargeNeighbourhoodSearch,
+    fill_at_duals,
     fill_beside_start,
     fill_greedily,
     fill_up,
     filling_deadline,
+    needed_columns,
     remove_slack,
 )
 from .master import ColumnBounds, LinearMaster, MasterRelaxation, plan_from_columns, solve_restricted_master
@@ -62,14 +63,11 @@ _BRIEF_ROUNDS, _LEAST_BRIEF_ROUNDS = 20, 5
 _BRIEF_PART, _BRIEF_WORK = 10, 0.1
 _FEW_NODE_CLASSES = 8
 _PART_OF_GAP, _CHOICE_PART_OF_GAP = 0.2, 0.25  # to which the relaxation is solved, and a choice among columns
-# Whole plans that are filled greedily at the duals, while each raises the relaxation by so much: their columns go
-# together, which those of single pricings do not, and save most of the rounds.
-_DUAL_FILLINGS = 8
-_LEAST_IMPROVEMENT = 0.0005
 # What CP-SAT may spend on repacking a few nodes at a time: before columns are generated, where that takes long or a
 # bound by sizes is so near, and after a dive.
 _FIRST_REPACKING_WORK, _NEAR_GAP, _REPACKING_WORK = 0.2, 0.003, 8.0
-_FLOW_SHARE = 0.7  # of the time that is left
+# Of the time that is left: for arc flow, and for generating columns before a first dive and after it.
+_FLOW_SHARE, _GENERATION_SHARES = 0.7, (0.5, 0.8)
 StageWatch = Callable[[str, int, float | None], None]
 """Called with a stage's name, its value so far, and its bound if there is one."""
 
@@ -192,12 +190,26 @@ class _StageSolver:
         # Where graphs are too large for arc flow, a dive takes what is left once no better bound can be found.
         best = known if self._is_labeled(stage) else None
         tolerance, thorough = stage.gap(limits.gap) * _PART_OF_GAP, not stage.brief
-        budget = column_generation.GenerationLimits(rounds, tolerance, limits.deadline, thorough, known_bound=best)
-        generated = self._generated(stage, budget, known)
-        bound = stage.tightest(known, generated.rounded(self._instance, stage))
-        if not self._is_close(stage, bound):
-            bound = self._integers(stage, generated, bound)
-        self._note(stage, bound, generated.rounds)
+        budget = column_generation.GenerationLimits(rounds, tolerance, None, thorough, known_bound=best)
+        shares = (1.0,) if stage.brief else _GENERATION_SHARES
+        for share in shares:
+            ends = filling_deadline(limits.deadline, share)
+            generated = self._generated(stage, replace(budget, deadline=ends), known)
+            known = self._results[-1].bound
+            if share == shares[-1] or not master_problem.is_past(ends) or self._is_close(stage, known):
+                break
+            # Should time end before more is known, this plan is there.
+            self._dive(stage, generated.relaxation, known)
+        if not self._is_close(stage, known):
+            known = self._integers(stage, generated, known)
+        self._note(stage, known, generated.rounds)
+
+    def _dive(self, stage: ObjectiveStage, relaxation: MasterRelaxation | None, bound: int | None) -> None:
+        """Make a plan of a relaxation by diving."""
+        if relaxation is not None and not self._is_close(stage, bound):
+            part = column_generation.GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
+            dive = DivingHeuristic(self._generator, stage, part)
+            self._take(stage, dive.run(relaxation), bound, wished=dive.gangs)
 
     def _is_labeled(self, stage: ObjectiveStage) -> bool:
         """Whether nodes are vectors without graphs and short lists."""
@@ -211,16 +223,15 @@ class _StageSolver:
         self, stage: ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
     ) -> column_generation.GenerationResult:
         """Generate columns; the bound is noted in any case, and is never below the one that is known."""
-        interrupt: column_generation.GenerationInterrupted | None = None
+        run = self._generator.begin(stage, budget, self._most(), watch=self._told(stage, known))
         try:
-            generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage, known))
-        except column_generation.GenerationInterrupted as interrupted:
-            interrupt, generated = interrupted, interrupted.generated
-        bound = generated.rounded(self._instance, stage)
-        self._keep_duals(generated.duals, stage.tightest(known, bound) == bound)
-        self._note(stage, stage.tightest(known, bound), generated.rounds)
-        if interrupt:
-            raise interrupt
+            run.to_the_end()
+        finally:
+            generated = run.known()
+            own = generated.rounded(self._instance, stage)
+            bound = stage.tightest(known, own)
+            self._keep_duals(generated.duals, own == bound)
+            self._note(stage, bound, generated.rounds)
         return generated
 
     def _keep_duals(self, duals: master_problem.Duals | None, is_best: bool = False) -> None:
@@ -262,7 +273,7 @@ class _StageSolver:
         deadline = filling_deadline(self._limits.deadline)
         prices = column_generation.Prices(tuple(worth), (0,) * self._instance.meters)
         self._take(stage, fill_greedily(self._generator, prices, deadline), work=_STARTING_WORK)
-        self._fill_at_duals(stage, deadline)
+        fill_at_duals(self._generator, stage, deadline)
 
     def _pack(self, stage: ObjectiveStage, bound: int | None) -> None:
         """Pack units by size where nodes are vectors: all that are asked for, or again those that are placed."""
@@ -305,17 +316,6 @@ class _StageSolver:
             if self._is_close(stage, bound):
                 break
 
-    def _fill_at_duals(self, stage: ObjectiveStage, deadline: float | None) -> None:
-        before = -inf
-        for _ in range(_DUAL_FILLINGS):
-            relaxation = self.master.solve(deadline)
-            if relaxation is None or relaxation.value - before <= _LEAST_IMPROVEMENT * abs(relaxation.value):
-                break
-            before = relaxation.value
-            prices = self._generator.stage_pricing(stage, relaxation.duals).prices
-            for column, _ in fill_greedily(self._generator, prices, deadline):
-                self.master.add(column)
-
     def _take(
         self,
         stage: ObjectiveStage,
@@ -330,7 +330,9 @@ class _StageSolver:
             found.extend(columns)
         finally:
             # At once, even where time is over: what these columns have room for may be better.
-            self._keep_columns(stage, (*found, *self._plan.columns), wished)
+            everything = (*found, *self._plan.columns)
+            needed = everything if stage.maximise else tuple(needed_columns(self._instance, everything))
+            self._keep_columns(stage, needed, wished)
         counts = Counter[Column]()
         for column, number in (*found, *self._plan.columns):
             self.master.add(column)
@@ -391,10 +393,8 @@ class _StageSolver:
             if number and not self._is_close(stage, bound):
                 more = self._generator.run(stage, replace(part, rounds=_ROUNDS_BETWEEN_DIVES), self._most())
                 relaxation = more.relaxation or relaxation
-            if not self._is_close(stage, bound):
-                dive = DivingHeuristic(self._generator, stage, part)
-                self._take(stage, dive.run(relaxation), bound, wished=dive.gangs)
-                self._note(stage, bound, generated.rounds)
+            self._dive(stage, relaxation, bound)
+            self._note(stage, bound, generated.rounds)
         if self._instance.gangs and not self._is_close(stage, bound):
             filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)
             self._take(stage, filled, bound, _ROUNDING_WORK, relaxation.gangs)

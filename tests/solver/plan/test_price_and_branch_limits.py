@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from math import inf
 from time import monotonic
 
 import pytest
 from support.planning import Scene, fewest_nodes, fits_column
 
-from drasat.solver.plan.column_generation import (
-    ColumnGenerator,
-    Effort,
-    GenerationInterrupted,
-    GenerationLimits,
-    Prices,
-    PricingLimits,
-)
-from drasat.solver.plan.heuristics import DivingHeuristic, fill_greedily
+from drasat.solver.plan import column_generation, master_problem, price_and_branch
+from drasat.solver.plan.column_generation import ColumnGenerator, Effort, GenerationLimits, Prices, PricingLimits
+from drasat.solver.plan.heuristics import DivingHeuristic, fill_greedily, needed_columns
 from drasat.solver.plan.master import LinearMaster, plan_from_columns
 from drasat.solver.plan.master_problem import (
     Column,
@@ -119,6 +114,47 @@ def test_an_interrupt_in_the_first_filling_keeps_what_was_filled():
     assert found.plan.value(scene.instance.admitted().terms) > 0
 
 
+class PartOfTheTime(float):
+    """When a part of the time is over: after so many looks, whatever the clock says."""
+
+
+@pytest.mark.parametrize("looks", [1, 3, 10])
+def test_a_dive_makes_a_plan_while_columns_are_still_being_generated(monkeypatch, looks):
+    """Generation took all the time that there was, and the plan to start from was the answer."""
+    several = crowded()
+    instance = replace(several.instance, nodes=tuple(MasterNodeClass(index, 400) for index in range(3)))
+    admitted = instance.admitted()
+    cost = ObjectiveStage("cost", Terms(nodes={0: 10, 1: 19, 2: 35}), maximise=False)
+    limits = PlanLimits(gap=0.0, deadline=monotonic() + 600)
+    solved = [solve_stages(instance, [admitted, cost], several.pricer, limits=limits).stages[1]]
+
+    def part(deadline, share=1.0):
+        return PartOfTheTime(deadline) if share in price_and_branch._GENERATION_SHARES else deadline
+
+    # What comes after the generation is left out, as if time ended there.
+    monkeypatch.setattr(price_and_branch, "filling_deadline", part)
+    monkeypatch.setattr(price_and_branch._StageSolver, "_integers", lambda _self, _stage, _generated, bound: bound)
+    monkeypatch.setattr(price_and_branch._StageSolver, "_repack", lambda *_: None)
+    for most in (looks, inf):
+        left = count()
+        for module in (column_generation, master_problem):
+            monkeypatch.setattr(
+                module, "is_past", lambda at, left=left, most=most: isinstance(at, PartOfTheTime) and next(left) >= most
+            )
+        solved.append(solve_stages(instance, [admitted, cost], several.pricer, limits=limits).stages[1])
+    best, dived, begun = (one.value for one in solved)
+    assert best <= dived < begun
+    assert all(one.bound <= best for one in solved)
+
+
+def test_columns_are_taken_on_no_more_nodes_than_what_is_asked_for_needs():
+    instance = MasterProblem((MasterUnitClass(0, 5), MasterUnitClass(1, 3)), (MasterNodeClass(0, 9),))
+    columns = [Column(0, ((0, 2),)), Column(0, ((0, 2), (1, 1))), Column(0, ((1, 1),)), Column(0, ((0, 1),))]
+    taken = list(needed_columns(instance, [(columns[0], 1), (columns[1], 9), (columns[2], 9), (columns[3], 9)]))
+    # The second is taken until nothing needs it: three nodes for three of the second unit.
+    assert taken == [(columns[0], 1), (columns[1], 3)]
+
+
 def generator_of(scene, pricer=None):
     stage, master = scene.instance.admitted(), LinearMaster(scene.instance)
     master.set_objective(stage)
@@ -128,12 +164,11 @@ def generator_of(scene, pricer=None):
 def test_an_interrupt_while_columns_are_generated_tells_the_bound():
     scene = crowded(GANGS)
     generator, stage = generator_of(scene, Interrupting(scene.pricer, 11))
-    bounds = []
-    with pytest.raises(GenerationInterrupted) as stopped:
-        generator.run(
-            stage, GenerationLimits(400, 0.0), scene.instance.demands(), watch=lambda _, bound: bounds.append(bound)
-        )
-    known = stopped.value.generated
+    bounds, limits = [], GenerationLimits(400, 0.0)
+    run = generator.begin(stage, limits, scene.instance.demands(), watch=lambda _, bound: bounds.append(bound))
+    with pytest.raises(KeyboardInterrupt):
+        run.to_the_end()
+    known = run.known()
     assert known.relaxation is not None
     assert known.rounds == len(bounds) + 1 > 2
     assert known.bound / known.scale == bounds[-1] < bounds[0]
