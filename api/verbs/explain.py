@@ -14,6 +14,7 @@ from ..models.formats.errors import plural
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.explanation import ExplainedUnit, ExplanationDocument
+from ..reports import explanation as report
 from . import Interrupted, Result
 
 if TYPE_CHECKING:
@@ -35,14 +36,10 @@ class ExplanationResult(Result[ExplanationDocument]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a reason or relaxation."""
-        from ..reports import explanation as report
-
         return self._frame(report.rows(self.document), report.COLUMNS)
 
     def reasons(self) -> Iterable[str]:
         """Why units get nothing and what would help, as text."""
-        from ..reports import explanation as report
-
         return report.lines(self.document)
 
     def summary(self) -> str:

@@ -38,18 +38,20 @@ def pack_decreasing(
     units: Sequence[int],
     costs: Mapping[int, int],
     deadline: float | None = None,
+    *,
+    thorough: bool = True,
 ) -> Iterator[list[tuple[Column, int]]]:
     """Yield plans for so many units of each class, in several ways; nodes of a class cost so much each.
 
     Nodes that are cheapest for all units come first. Many classes have one plan at least; after ``deadline`` none is
-    whole.
+    whole. Where it need not be ``thorough``, only the first class is opened first, and nodes are not filled one by one.
     """
     paid = _cheapest_first(nodes, units, costs)
-    mains: Sequence[int | None] = paid or (None,)
+    mains: Sequence[int | None] = (paid if thorough else paid[:1]) or (None,)
     ways = [(key, main, fullest) for main in mains for key in _SIZE_KEYS for fullest in (False, True)]
     ways.sort(key=lambda way: (way[0] is not _SIZE_KEYS[0], way[2]))
     steps = len(nodes) * sum(number > 0 for number in units)
-    if paid and same_needs(nodes):
+    if paid and thorough and same_needs(nodes):
         filling = _WholeFillings if steps <= _MOST_STEPS_OF_WHOLE else _PricedFillings
         for way in filling.ways(instance, nodes, units, costs):
             yield [(pricer.filled(index, counts), number) for index, counts, number in way.all(deadline)]

@@ -88,7 +88,7 @@ def solve_stages(
     """
     run: _StageSolver | None = None
     try:
-        run = _StageSolver(instance, pricer, limits or master_problem.PlanLimits(), executor, watch)
+        run = _StageSolver(instance, pricer, limits or master_problem.PlanLimits(), executor, watch, stages)
         for column in start:
             run.master.add(column)
         open_stages = [implied_bound(stage, [(one, 0) for one in stages[:n]]) is None for n, stage in enumerate(stages)]
@@ -107,12 +107,14 @@ class _StageSolver:
         limits: master_problem.PlanLimits,
         executor: Executor | None,
         watch: StageWatch | None,
+        stages: Sequence[ObjectiveStage],
     ) -> None:
         self.master = LinearMaster(instance)
         self._instance = instance
         self._generator = column_generation.ColumnGenerator(instance, self.master, pricer, executor)
         self._limits = limits
         self._watch = watch
+        self._node_costs = next((one.terms.nodes for one in stages if not one.maximise), {})
         self._plan = self._settled(instance.start or master_problem.empty_plan(instance))
         self._whole_gangs = WholeGangSolver(self._generator, self._most())
         self._repackings = count(1)
@@ -191,12 +193,11 @@ class _StageSolver:
         best = known if self._is_labeled(stage) else None
         tolerance, thorough = stage.gap(limits.gap) * _PART_OF_GAP, not stage.brief
         budget = column_generation.GenerationLimits(rounds, tolerance, None, thorough, known_bound=best)
-        shares = (1.0,) if stage.brief else _GENERATION_SHARES
-        for share in shares:
+        for share in (1.0,) if stage.brief else _GENERATION_SHARES:
             ends = filling_deadline(limits.deadline, share)
             generated = self._generated(stage, replace(budget, deadline=ends), known)
             known = self._results[-1].bound
-            if share == shares[-1] or not master_problem.is_past(ends) or self._is_close(stage, known):
+            if share != _GENERATION_SHARES[0] or not master_problem.is_past(ends) or self._is_close(stage, known):
                 break
             # Should time end before more is known, this plan is there.
             self._dive(stage, generated.relaxation, known)
@@ -213,9 +214,9 @@ class _StageSolver:
 
     def _is_labeled(self, stage: ObjectiveStage) -> bool:
         """Whether nodes are vectors without graphs and short lists."""
-        nodes, pricer = vector_nodes(self._instance, self._generator.pricer) or {}, self._generator.pricer
-        is_over = master_problem.is_past(self._limits.deadline)
-        has_graphs = not nodes or is_over or filling_graphs(self._generator, stage, self._limits.deadline)
+        pricer, ends = self._generator.pricer, self._limits.deadline
+        nodes = vector_nodes(self._instance, pricer) or {}
+        has_graphs = not nodes or master_problem.is_past(ends) or filling_graphs(self._generator, stage, ends)
         known = (pricer.fillings(one, self._instance.demands()) for one in nodes)
         return not has_graphs and any(one is None or one.is_long for one in known)
 
@@ -229,9 +230,8 @@ class _StageSolver:
         finally:
             generated = run.known()
             own = generated.rounded(self._instance, stage)
-            bound = stage.tightest(known, own)
-            self._keep_duals(generated.duals, own == bound)
-            self._note(stage, bound, generated.rounds)
+            self._keep_duals(generated.duals, own == stage.tightest(known, own))
+            self._note(stage, stage.tightest(known, own), generated.rounds)
         return generated
 
     def _keep_duals(self, duals: master_problem.Duals | None, is_best: bool = False) -> None:
@@ -283,9 +283,9 @@ class _StageSolver:
         is_other = stage.terms.usage or stage.brief or self._instance.start or is_filled
         if is_other or (nodes := vector_nodes(instance, pricer)) is None:
             return
-        costs, ends = {} if stage.maximise else stage.terms.nodes, self._limits.deadline
+        costs, ends = self._node_costs if stage.maximise else stage.terms.nodes, self._limits.deadline
         units = master_problem.placed_units(instance, self._plan) if self._plan.columns else instance.demands()
-        for columns in pack_decreasing(instance, pricer, nodes, units, costs, ends):
+        for columns in pack_decreasing(instance, pricer, nodes, units, costs, ends, thorough=not stage.maximise):
             if self._plan.columns:
                 plan = replace(self._plan, columns=master_problem.ordered_columns(dict(columns)))
             else:

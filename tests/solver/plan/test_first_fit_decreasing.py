@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from support.vector_packing import random_packing, vector_pricer
 
+from drasat.solver.plan import price_and_branch
 from drasat.solver.plan.filling_graph import VectorNode
 from drasat.solver.plan.first_fit_decreasing import pack_decreasing
 from drasat.solver.plan.master_problem import (
@@ -16,8 +17,11 @@ from drasat.solver.plan.master_problem import (
     MasterNodeClass,
     MasterProblem,
     MasterUnitClass,
+    ObjectiveStage,
+    Terms,
     ordered_columns,
 )
+from drasat.solver.plan.price_and_branch import solve_stages
 
 
 def test_a_node_that_takes_two_of_a_kind_gets_no_more_of_it_once_others_are_opened():
@@ -71,6 +75,26 @@ def test_many_classes_are_packed_at_prices_and_by_size_once_each():
         )
         assert placed == dict.fromkeys(needs, 1)
         assert all(nodes[column.node_class].holds(dict(column.counts)) for column, _ in columns)
+
+
+def test_stages_that_count_units_pack_them_on_nodes_that_cost_little_later(monkeypatch):
+    """Later stages may have no time for more: nodes of the first class were taken, whatever they cost."""
+    needs = {unit: (1 + unit % 30, 1 + unit % 7) for unit in range(210)}
+    nodes = {index: VectorNode((40 + index, 200 - index), needs, {}) for index in range(9)}
+    units = tuple(MasterUnitClass(unit, 1) for unit in needs)
+    instance = MasterProblem(units, tuple(MasterNodeClass(index, 300) for index in nodes))
+    cost = ObjectiveStage("cost", Terms(nodes={index: 900 - 100 * index for index in nodes}), maximise=False)
+    first = []
+
+    def packed(*asked, **options):
+        for columns in pack_decreasing(*asked, **options):
+            first.append(sum(cost.terms.nodes[column.node_class] * number for column, number in columns))
+            yield columns
+
+    monkeypatch.setattr(price_and_branch, "pack_decreasing", packed)
+    found = solve_stages(instance, [instance.admitted(), cost], vector_pricer(nodes))
+    assert found.stages[0].value == len(units)
+    assert first[0] <= 1.5 * found.stages[1].value
 
 
 def test_units_that_complement_each_other_share_nodes_of_the_kind_that_is_cheapest_for_both():
