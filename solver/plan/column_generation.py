@@ -130,7 +130,7 @@ class ColumnGenerator:
 
 @dataclass
 class GenerationRun:
-    """Rounds of pricing; what is ``known`` by then is there at any time, after Ctrl-C too."""
+    """Rounds of pricing, which may go on with another ``budget``; what is ``known`` is there after Ctrl-C, too."""
 
     generator: ColumnGenerator
     stage: ObjectiveStage

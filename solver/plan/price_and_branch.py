@@ -193,17 +193,18 @@ class _StageSolver:
         best = known if self._is_labeled(stage) else None
         tolerance, thorough = stage.gap(limits.gap) * _PART_OF_GAP, not stage.brief
         budget = column_generation.GenerationLimits(rounds, tolerance, None, thorough, known_bound=best)
+        run = self._generator.begin(stage, budget, self._most(), watch=self._told(stage, known))
         for share in (1.0,) if stage.brief else _GENERATION_SHARES:
-            ends = filling_deadline(limits.deadline, share)
-            generated = self._generated(stage, replace(budget, deadline=ends), known)
-            known = self._results[-1].bound
-            if share != _GENERATION_SHARES[0] or not master_problem.is_past(ends) or self._is_close(stage, known):
+            run.budget = replace(budget, deadline=filling_deadline(limits.deadline, share))
+            known = self._generated(stage, run, known)
+            is_over = share != _GENERATION_SHARES[0] or not master_problem.is_past(run.budget.deadline)
+            if is_over or self._is_close(stage, known):
                 break
             # Should time end before more is known, this plan is there.
-            self._dive(stage, generated.relaxation, known)
+            self._dive(stage, run.relaxation, known)
         if not self._is_close(stage, known):
-            known = self._integers(stage, generated, known)
-        self._note(stage, known, generated.rounds)
+            known = self._integers(stage, run.known(), known)
+        self._note(stage, known, run.rounds)
 
     def _dive(self, stage: ObjectiveStage, relaxation: MasterRelaxation | None, bound: int | None) -> None:
         """Make a plan of a relaxation by diving."""
@@ -220,19 +221,16 @@ class _StageSolver:
         known = (pricer.fillings(one, self._instance.demands()) for one in nodes)
         return not has_graphs and any(one is None or one.is_long for one in known)
 
-    def _generated(
-        self, stage: ObjectiveStage, budget: column_generation.GenerationLimits, known: int | None
-    ) -> column_generation.GenerationResult:
-        """Generate columns; the bound is noted in any case, and is never below the one that is known."""
-        run = self._generator.begin(stage, budget, self._most(), watch=self._told(stage, known))
+    def _generated(self, stage: ObjectiveStage, run: column_generation.GenerationRun, known: int | None) -> int | None:
+        """Generate columns; return the bound, which is noted in any case, and never below the one that is known."""
         try:
             run.to_the_end()
         finally:
-            generated = run.known()
-            own = generated.rounded(self._instance, stage)
-            self._keep_duals(generated.duals, own == stage.tightest(known, own))
-            self._note(stage, stage.tightest(known, own), generated.rounds)
-        return generated
+            own = run.known().rounded(self._instance, stage)
+            bound = stage.tightest(known, own)
+            self._keep_duals(run.center, own == bound)
+            self._note(stage, bound, run.rounds)
+        return bound
 
     def _keep_duals(self, duals: master_problem.Duals | None, is_best: bool = False) -> None:
         """Keep duals of the stage, if there are none or these prove the better bound."""

@@ -105,7 +105,7 @@ def test_a_plan_of_arc_flow_that_breaks_a_rule_proves_nothing(monkeypatch):
     monkeypatch.setattr(price_and_branch.DivingHeuristic, "run", lambda *_: iter(()))
     monkeypatch.setattr(price_and_branch.LargeNeighbourhoodSearch, "plans", lambda *_: iter(()))
     monkeypatch.setattr(node_repacking.NodeRepacking, "of", lambda *_: None)
-    monkeypatch.setattr(price_and_branch, "pack_decreasing", lambda *_: iter(()))
+    monkeypatch.setattr(price_and_branch, "pack_decreasing", lambda *_, **_options: iter(()))
     monkeypatch.setattr(price_and_branch, "prove_by_enumeration", lambda *given: EnumerationProof(given[3], False))
     is_worse = set()
     for seed in range(20):
@@ -170,7 +170,7 @@ def test_a_plan_of_arc_flow_that_is_not_proven_is_improved_further(seed, monkeyp
     )
     monkeypatch.setattr(price_and_branch.DivingHeuristic, "run", lambda *_: iter(()))
     for name in ("pack_decreasing", "fill_greedily"):
-        monkeypatch.setattr(price_and_branch, name, lambda *_: iter(()))
+        monkeypatch.setattr(price_and_branch, name, lambda *_, **_options: iter(()))
     monkeypatch.setattr(price_and_branch, "_FEW_COLUMNS", 0)
     search = price_and_branch.LargeNeighbourhoodSearch.plans
     later = lambda self, plan: search(self, plan) if values else iter(())  # noqa: E731
