@@ -194,14 +194,12 @@ class _StageSolver:
         tolerance, thorough = stage.gap(limits.gap) * _PART_OF_GAP, not stage.brief
         budget = column_generation.GenerationLimits(rounds, tolerance, None, thorough, known_bound=best)
         run = self._generator.begin(stage, budget, self._most(), watch=self._told(stage, known))
-        for share in (1.0,) if stage.brief else _GENERATION_SHARES:
-            run.budget = replace(budget, deadline=filling_deadline(limits.deadline, share))
-            known = self._generated(stage, run, known)
-            is_over = share != _GENERATION_SHARES[0] or not master_problem.is_past(run.budget.deadline)
-            if is_over or self._is_close(stage, known):
-                break
+        first, later = _GENERATION_SHARES
+        known = self._generated(stage, run, known, 1.0 if stage.brief else first)
+        if not stage.brief and master_problem.is_past(run.budget.deadline) and not self._is_close(stage, known):
             # Should time end before more is known, this plan is there.
             self._dive(stage, run.relaxation, known)
+            known = self._generated(stage, run, known, later)
         if not self._is_close(stage, known):
             known = self._integers(stage, run.known(), known)
         self._note(stage, known, run.rounds)
@@ -221,8 +219,11 @@ class _StageSolver:
         known = (pricer.fillings(one, self._instance.demands()) for one in nodes)
         return not has_graphs and any(one is None or one.is_long for one in known)
 
-    def _generated(self, stage: ObjectiveStage, run: column_generation.GenerationRun, known: int | None) -> int | None:
-        """Generate columns; return the bound, which is noted in any case, and never below the one that is known."""
+    def _generated(
+        self, stage: ObjectiveStage, run: column_generation.GenerationRun, known: int | None, share: float
+    ) -> int | None:
+        """Generate columns for a share of the time; return the bound, which is noted in any case, or the known one."""
+        run.budget = replace(run.budget, deadline=filling_deadline(self._limits.deadline, share))
         try:
             run.to_the_end()
         finally:
