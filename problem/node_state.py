@@ -20,7 +20,7 @@ from ..models.formats.decode import QuantityText
 from ..models.kubernetes.claims import AllocationResult
 from ..models.kubernetes.meta import ObjectKey, PoolId
 from ..models.kubernetes.quantity import Quantity
-from ..models.kubernetes.slices import published_value
+from ..models.kubernetes.slices import DeviceCapacity, published_value
 from ..models.workload.units import Allocations
 from .problem import InUse, NodeContext, groups_after_joining
 from .requests import VisibleAttributes
@@ -258,19 +258,21 @@ class _AmountTally:
 
 
 def _tally_amounts(cluster: Cluster) -> _AmountTally:
-    found = _AmountTally()
-    capacities = found.capacities
+    found, kinds = _AmountTally(), dict[tuple[str, bool, int], tuple[int, Mapping[str, DeviceCapacity]]]()
     for slice_ in cluster.slices:
         driver = slice_.spec.driver
         for set_ in slice_.spec.shared_counters or ():
             found.cards[driver] += 1
             found.counters.update((driver, name, counter.value) for name, counter in (set_.counters or {}).items())
         for device in slice_.spec.devices or ():
-            if device.capacity:
-                counted = bool(device.allow_multiple_allocations or not device.consumes_counters)
-                found.devices[driver] += counted
-                for name, capacity in device.capacity.items():
-                    capacities[driver, name, capacity.value, counted] += 1
+            if capacity := device.capacity:
+                # Readers share equal capacities: what they hold is looked at once.
+                key = driver, bool(device.allow_multiple_allocations or not device.consumes_counters), id(capacity)
+                kinds[key] = (kinds[key][0] if key in kinds else 0) + 1, capacity
+    for (driver, counted, _), (number, held) in kinds.items():
+        found.devices[driver] += number * counted
+        for name, amount in held.items():
+            found.capacities[driver, name, amount.value, counted] += number
     return found
 
 
