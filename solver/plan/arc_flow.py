@@ -30,8 +30,6 @@ _FEW_ARCS, _FEW_NODES = 1_000, 50
 # The solver's numbers are floating-point: a bound is off by less than so many steps, while coefficients are small.
 _BOUND_TOLERANCE = 1e-4
 _LARGEST_COEFFICIENT = 1 << 20
-# What part of the time that is left may go into what the relaxation takes whole.
-_ROUNDED_SHARE = 0.3
 _NO_ITEM = -1
 
 
@@ -184,6 +182,8 @@ class FlowSearch:
     graphs: Mapping[int, FillingGraph]
     most_arcs: int = _MOST_ARCS
     most_nodes: int = _MOST_NODES
+    # What part of the time that is left may go into what the relaxation takes whole.
+    rounded_share: float = 0.3
 
     def run_beside_whole(self) -> ArcFlowResult:
         """Look for a plan within the gap of the bound that has what the relaxation takes whole, if anything."""
@@ -191,7 +191,7 @@ class FlowSearch:
         left = asked.steps_from(bound)
         whole = _whole_columns(asked.generator, asked.relaxation) if left > 0 else None
         target = bound - min(asked.slack, left - 1) * asked.step
-        found = self.run(target, filling_deadline(asked.deadline, _ROUNDED_SHARE), whole) if whole else None
+        found = self.run(target, filling_deadline(asked.deadline, self.rounded_share), whole) if whole else None
         better = found.plan if found else None
         return ArcFlowResult(better, bound, better is not None and better.value(asked.stage.terms) == bound)
 
