@@ -172,7 +172,7 @@ _WORST_NODES = 5
 _RANDOM_NODES = 7
 # Columns that are chosen from, and what that may cost, in deterministic units of work.
 _NEIGHBOURHOOD_COLUMNS = 240
-_NEIGHBOURHOOD_WORK = 0.5
+_NEIGHBOURHOOD_WORK, _NEIGHBOURHOOD_WORK_WITH_GANGS = 0.5, 0.2
 # Rounds in vain after which it is over.
 _ROUNDS_IN_VAIN = 12
 
@@ -229,7 +229,8 @@ class LargeNeighbourhoodSearch:
         if relaxation is None:
             return None
         choices = self._choices(emptied, plan, relaxation)
-        limits = Limits(deadline=self._budget.deadline, work=_NEIGHBOURHOOD_WORK)
+        work = _NEIGHBOURHOOD_WORK_WITH_GANGS if self._instance.gangs else _NEIGHBOURHOOD_WORK
+        limits = Limits(deadline=self._budget.deadline, work=work)
         return solve_restricted_master(self._instance, self._master.rows, self._stage, choices, plan, limits).plan
 
     def _empty(self, plan: IntegerPlan, random: Random) -> Neighbourhood:

@@ -396,7 +396,7 @@ class _StageSolver:
             self._note(stage, bound, generated.rounds)
         if self._instance.gangs and not self._is_close(stage, bound):
             filled = fill_whole_gangs(self._generator, stage, relaxation, part.deadline)
-            self._take(stage, filled, bound, _ROUNDING_WORK, relaxation.gangs)
+            self._take(stage, filled, bound, _STARTING_WORK, relaxation.gangs)
             self._note(stage, bound, generated.rounds)
         # Most plans are improved sooner than arc flow finds one; what that finds is improved in turn.
         search = LargeNeighbourhoodSearch(self._generator, stage, relaxation, part)
