@@ -97,7 +97,7 @@ def read_cluster(access: Access, namespace: str | None, deadline: Deadline, page
     """Read all objects of the kinds that drasat knows, in the newest version that it and the server know.
 
     ``namespace`` restricts kinds that are in namespaces. Raises ``SnapshotError`` if kubectl is missing or fails, or at
-    the deadline. No child process is left behind, after an interrupt either.
+    the deadline. An interrupt leaves no child process behind: the main thread, where it arrives, starts none.
     """
     kubectl = Kubectl(access, deadline)
     with kubectl, ThreadPoolExecutor(_PARALLEL) as pool:
@@ -112,7 +112,7 @@ def read_cluster(access: Access, namespace: str | None, deadline: Deadline, page
 def _read_all(kubectl: Kubectl, namespace: str | None, page_size: int, pool: ThreadPoolExecutor) -> ReadObjects:
     found = ReadObjects()
     groups = sorted({known.group for known in KINDS.values() if known.served})
-    served = _served_versions(kubectl)
+    served = pool.submit(_served_versions, kubectl).result()
     resources = pool.map(lambda group: _discover(kubectl, group, served.get(group, ())), groups)
     tasks: list[tuple[Kind, _Resource]] = []
     for group, listed in zip(groups, resources, strict=True):

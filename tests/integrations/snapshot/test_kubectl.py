@@ -2,7 +2,9 @@
 
 import json
 import os
+import subprocess
 import sys
+import threading
 import time
 from urllib.parse import parse_qs, urlsplit
 
@@ -160,10 +162,24 @@ def test_a_server_that_repeats_a_page_is_an_error(monkeypatch, tmp_path):
         read_cluster(Access(), None, Deadline(60))
 
 
+def test_no_process_starts_in_the_main_thread(kubectl, tmp_path, monkeypatch):
+    """An interrupt arrives there, and could fall between the start of a process and what ends it."""
+    starters, start = [], subprocess.Popen
+
+    def noted(*arguments, **options):
+        starters.append(threading.current_thread())
+        return start(*arguments, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    with ListApi(cluster(), tmp_path) as api:
+        read(api)
+    assert len(starters) > 1
+    assert threading.main_thread() not in starters
+
+
 def test_an_interrupt_leaves_no_process_and_no_file(tmp_path):
     """In a process of its own, which gets the signal while kubectl hangs."""
     import signal
-    import subprocess
 
     folder = write_kubectl(
         tmp_path / "bin",
