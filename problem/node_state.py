@@ -268,7 +268,7 @@ def _tally_amounts(cluster: Cluster) -> _AmountTally:
             if capacity := device.capacity:
                 # Readers share equal capacities: what they hold is looked at once.
                 key = driver, bool(device.allow_multiple_allocations or not device.consumes_counters), id(capacity)
-                kinds[key] = (kinds[key][0] if key in kinds else 0) + 1, capacity
+                kinds[key] = kinds.get(key, (0,))[0] + 1, capacity
     for (driver, counted, _), (number, held) in kinds.items():
         found.devices[driver] += number * counted
         for name, amount in held.items():

@@ -366,7 +366,7 @@ class NodeCounts:
             return None
         there = OpenStage(generator, stage, relaxation, asked.plan, cost, asked.gap, deadline)
         graphs = {index: graph for index, graph in self.graphs.items() if counts[index]}
-        # Whole graphs are mostly too large.
+        # Whole graphs are mostly too large for the search after it, which needs little time.
         search = FlowSearch(there, graphs, _COUNT_ARCS, _COUNT_NODES, rounded_share=0.8)
         found = search.run_beside_whole()
         full = None if found.plan else search.run(cost, deadline)

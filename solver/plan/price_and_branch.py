@@ -48,7 +48,7 @@ _FEW_UNITS, _MANY_UNITS = 40, 128
 _DIVE_ROUNDS = 6
 # Where generation ended early, columns are generated again so often, with a dive each time.
 _DIVES, _ROUNDS_BETWEEN_DIVES = 4, 20
-# What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
+# What CP-SAT may spend on a plan to start from or nodes filled for whole gangs, and on columns at the end of a dive.
 _STARTING_WORK, _SETTLING_WORK = 0.1, 0.3
 # What CP-SAT may spend on columns for gangs that were made whole; with fewer groups of them it takes all at once.
 _ROUNDING_WORK, _FEW_GROUPS = 0.5, 25
